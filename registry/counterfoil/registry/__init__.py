@@ -1,0 +1,1 @@
+"""The registry: an HTTP service that stores and judges schemas."""

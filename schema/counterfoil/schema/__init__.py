@@ -1,0 +1,1 @@
+"""The kernel: nouns and rules of schemas, without I/O and without frameworks."""

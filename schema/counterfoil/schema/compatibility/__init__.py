@@ -1,0 +1,1 @@
+"""Compatibility: levels, the check, the report."""

@@ -1,0 +1,1 @@
+"""Conversion plans: how records of one schema become records of another."""

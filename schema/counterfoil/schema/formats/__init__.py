@@ -1,0 +1,1 @@
+"""The schema languages, each behind one protocol."""

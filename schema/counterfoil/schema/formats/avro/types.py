@@ -1,0 +1,200 @@
+"""The Avro type tree: what every part of the engine walks.
+
+A node compares by identity, since schemas may be recursive: a record that contains itself is one node met twice.
+Named types are shared: every use of ``ns.Item`` in one schema is the same :class:`Record` object.
+
+Source: Apache Avro 1.12 specification, "Schema Declaration" and "Logical Types".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class Kind(StrEnum):
+    """The fourteen kinds of Avro type; the value is the word used in schema text."""
+
+    NULL = "null"
+    BOOLEAN = "boolean"
+    INT = "int"
+    LONG = "long"
+    FLOAT = "float"
+    DOUBLE = "double"
+    BYTES = "bytes"
+    STRING = "string"
+    ARRAY = "array"
+    MAP = "map"
+    RECORD = "record"
+    ENUM = "enum"
+    FIXED = "fixed"
+    UNION = "union"
+
+
+PRIMITIVE_KINDS: Final = frozenset(
+    {Kind.NULL, Kind.BOOLEAN, Kind.INT, Kind.LONG, Kind.FLOAT, Kind.DOUBLE, Kind.BYTES, Kind.STRING}
+)
+
+
+class _NoDefault:
+    """The default of a field that has none: ``None`` would be Avro's ``null``."""
+
+    def __repr__(self) -> str:
+        return "NO_DEFAULT"
+
+
+NO_DEFAULT: Final = _NoDefault()
+
+Json: TypeAlias = Any
+"""A JSON value: None, bool, int, float, str, list or dict of such."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogicalType:
+    """A valid logical type on its base type; an annotation that the specification tells to ignore is no LogicalType.
+
+    ``precision`` and ``scale`` count decimal digits and are set for ``decimal`` only.
+    """
+
+    name: str
+    precision: int | None = None
+    scale: int = 0
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class _Node:
+    """What every type has: custom properties as written (``logicalType`` among them), and its place.
+
+    ``pointer`` is the JSON pointer of the node in the text that declared it, ``""`` for the root; it is empty also
+    for a type that came in by a reference.
+    """
+
+    properties: Mapping[str, Json] = field(default_factory=dict)
+    logical_type: LogicalType | None = None
+    pointer: str = ""
+
+
+@dataclass(eq=False, slots=True)
+class Primitive(_Node):
+    """One of the eight primitive types."""
+
+    kind: Kind
+
+
+@dataclass(eq=False, slots=True)
+class Array(_Node):
+    """A list whose items all have one type."""
+
+    items: AvroType
+
+    @property
+    def kind(self) -> Kind:
+        """Which kind of type this is."""
+        return Kind.ARRAY
+
+
+@dataclass(eq=False, slots=True)
+class Map(_Node):
+    """A map from strings to values of one type."""
+
+    values: AvroType
+
+    @property
+    def kind(self) -> Kind:
+        """Which kind of type this is."""
+        return Kind.MAP
+
+
+@dataclass(eq=False, slots=True)
+class Union(_Node):
+    """One of several types; branches are in the order written."""
+
+    branches: Sequence[AvroType]
+
+    @property
+    def kind(self) -> Kind:
+        """Which kind of type this is."""
+        return Kind.UNION
+
+
+@dataclass(eq=False, slots=True)
+class _Named(_Node):
+    """A type with a name. ``aliases`` are full names, resolved against the type's own namespace."""
+
+    name: str
+    namespace: str | None = None
+    aliases: Sequence[str] = ()
+    doc: str | None = None
+
+    @property
+    def full_name(self) -> str:
+        """Namespace and name joined by a dot; the bare name without a namespace."""
+        return f"{self.namespace}.{self.name}" if self.namespace else self.name
+
+
+@dataclass(eq=False, slots=True)
+class Field:
+    """A field of a record. ``aliases`` are plain names; ``default`` is JSON as written, or ``NO_DEFAULT``.
+
+    ``pointer`` is the JSON pointer of the field object, such as ``/fields/3``.
+    """
+
+    name: str
+    type: AvroType
+    default: Json = NO_DEFAULT
+    doc: str | None = None
+    order: str | None = None
+    aliases: Sequence[str] = ()
+    properties: Mapping[str, Json] = field(default_factory=dict)
+    pointer: str = ""
+
+    @property
+    def has_default(self) -> bool:
+        """Whether a reader may leave the field to its default."""
+        return self.default is not NO_DEFAULT
+
+
+@dataclass(eq=False, slots=True)
+class Record(_Named):
+    """A record, or an ``error`` (``is_error``), which resolves like one. ``fields`` are in declared order."""
+
+    fields: Sequence[Field] = ()
+    is_error: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        """Which kind of type this is."""
+        return Kind.RECORD
+
+
+@dataclass(eq=False, slots=True)
+class Enum(_Named):
+    """An enum. ``default`` is the symbol that a reader takes for an unknown one, as written, or None."""
+
+    symbols: Sequence[str] = ()
+    default: str | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """Which kind of type this is."""
+        return Kind.ENUM
+
+
+@dataclass(eq=False, slots=True)
+class Fixed(_Named):
+    """``size`` bytes, exactly."""
+
+    size: int = 0
+
+    @property
+    def kind(self) -> Kind:
+        """Which kind of type this is."""
+        return Kind.FIXED
+
+
+NamedType: TypeAlias = Record | Enum | Fixed
+AvroType: TypeAlias = Primitive | Array | Map | Union | Record | Enum | Fixed

@@ -1,0 +1,74 @@
+"""What a schema language must bring: parse, canonical and normalised text, differences.
+
+The registry, the contracts and the SDK know schemas only through these two protocols; a new format is one more
+implementation and one more line in :mod:`counterfoil.schema.formats.table`.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.model import ResolvedReference, SchemaType
+    from counterfoil.schema.position import Position
+
+
+class Validation(Enum):
+    """How strictly a text is read.
+
+    ``STRICT`` is for new schemas: names, defaults and references must be valid. ``LENIENT`` is for stored schemas,
+    look-ups and imports: what an earlier writer was allowed to store must load.
+    """
+
+    STRICT = "strict"
+    LENIENT = "lenient"
+
+
+class ParsedSchema(Protocol):
+    """A schema that was read: immutable, safe to share between threads, comparable by its texts."""
+
+    @property
+    def schema_type(self) -> SchemaType:
+        """The language."""
+
+    @property
+    def text(self) -> str:
+        """The text as it was given."""
+
+    @property
+    def name(self) -> str | None:
+        """The full name of the top-level type, such as ``ns.Order``; None where the language gives it none."""
+
+    def canonical(self) -> str:
+        """The text that a registry stores and returns: one fixed spelling of the same content."""
+
+    def normalized(self) -> str:
+        """The canonical text with everything that has no meaning put in one order (``normalize=true``)."""
+
+    def is_equivalent(self, other: ParsedSchema) -> bool:
+        """Whether the two say the same, attribute order aside; docs, aliases and enum defaults count."""
+
+    def locate(self, pointer: str) -> Position | None:
+        """The place in ``text`` of a JSON pointer, or of its nearest ancestor that stands in the text."""
+
+
+class Format(Protocol):
+    """One schema language."""
+
+    @property
+    def schema_type(self) -> SchemaType:
+        """The language."""
+
+    def parse(self, text: str, references: Sequence[ResolvedReference], *, validation: Validation) -> ParsedSchema:
+        """The schema that ``text`` declares.
+
+        ``references`` are resolved, transitive, in dependency order (a reference comes after those it needs).
+        Raises ``SchemaParseError`` with line, column and path.
+        """
+
+    def find_differences(self, reader: ParsedSchema, writer: ParsedSchema) -> Sequence[Difference]:
+        """Why ``reader`` cannot read everything that ``writer`` may write; empty when it can."""

@@ -1,0 +1,91 @@
+"""The nouns of a registry, as frozen values: schema type, reference, metadata, rule set, schema.
+
+Source of the vocabulary: the REST entities of Confluent Schema Registry's public API.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class SchemaType(StrEnum):
+    """The language a schema is written in, spelt as the REST API spells it."""
+
+    AVRO = "AVRO"
+    PROTOBUF = "PROTOBUF"
+    JSON = "JSON"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A name used inside a schema, and the subject and version that define it.
+
+    ``version`` counts from 1; -1 means the latest active version and is replaced when the schema is stored.
+    """
+
+    name: str
+    subject: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedReference:
+    """A reference together with the text that its subject and version hold."""
+
+    reference: Reference
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """Tags by path, free properties, and the names of properties that are sensitive.
+
+    An all-empty value is not the same as no metadata: the two have different fingerprints.
+    """
+
+    tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    properties: Mapping[str, str] = field(default_factory=dict)
+    sensitive: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of a rule set; the defaults are those that the REST API fills in."""
+
+    name: str
+    type: str | None = None
+    doc: str | None = None
+    kind: str = "TRANSFORM"
+    mode: str = "WRITEREAD"
+    tags: tuple[str, ...] = ()
+    params: Mapping[str, str] = field(default_factory=dict)
+    expr: str | None = None
+    on_success: str | None = None
+    on_failure: str | None = None
+    disabled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """The rules that travel with a schema: migrations, domain rules, encodings."""
+
+    migration_rules: tuple[Rule, ...] = ()
+    domain_rules: tuple[Rule, ...] = ()
+    encoding_rules: tuple[Rule, ...] = ()
+    enable_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A schema as a client sends it: text, type, and what belongs to its identity."""
+
+    text: str
+    schema_type: SchemaType = SchemaType.AVRO
+    references: tuple[Reference, ...] = ()
+    metadata: Metadata | None = None
+    rule_set: RuleSet | None = None

@@ -1,0 +1,1 @@
+"""Witnesses: a datum that the writer may write and the reader cannot read."""

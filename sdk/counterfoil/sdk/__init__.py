@@ -1,0 +1,1 @@
+"""For producers and consumers: the registry client, serializers, adapters."""

@@ -1,0 +1,1 @@
+"""Serializers and deserializers in the Confluent wire format."""
