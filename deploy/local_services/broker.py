@@ -1,0 +1,138 @@
+"""A real Kafka broker: one node, KRaft, on free ports, in a folder of its own."""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+import tempfile
+import uuid
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from local_services.jars import jar_folder
+from local_services.java import java_executable
+from local_services.process import Service, ServiceError, free_port
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+# The two session settings let a killed broker register again at once; the rest makes one node enough.
+_PROPERTIES = """\
+node.id=1
+process.roles=broker,controller
+listeners=CLIENT://127.0.0.1:{client_port},CONTROLLER://127.0.0.1:{controller_port}
+advertised.listeners=CLIENT://127.0.0.1:{client_port}
+listener.security.protocol.map=CLIENT:PLAINTEXT,CONTROLLER:PLAINTEXT
+inter.broker.listener.name=CLIENT
+controller.listener.names=CONTROLLER
+controller.quorum.voters=1@127.0.0.1:{controller_port}
+log.dirs={data}
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=4
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+default.replication.factor=1
+min.insync.replicas=1
+group.initial.rebalance.delay.ms=0
+auto.create.topics.enable=false
+broker.session.timeout.ms=2000
+broker.heartbeat.interval.ms=500
+"""
+
+
+class KafkaBroker:
+    """A running broker; a context manager that stops it and removes its data.
+
+    ``bootstrap_servers`` is what clients connect to. Topics are created with ``create_topic`` only: nothing appears by
+    being written to.
+    """
+
+    def __init__(self, *, folder: Path | None = None) -> None:
+        self._own_folder = None if folder else tempfile.TemporaryDirectory(prefix="counterfoil-kafka-")
+        self.folder = folder or Path(self._own_folder.name if self._own_folder else "")
+        self._client_port = free_port()
+        self.bootstrap_servers = f"127.0.0.1:{self._client_port}"
+        self._properties = self.folder / "server.properties"
+        self._properties.write_text(
+            _PROPERTIES.format(client_port=self._client_port, controller_port=free_port(), data=self.folder / "data")
+        )
+        self._class_path = f"{jar_folder('broker')}/*"
+        self._format()
+        self._service = self._start()
+
+    def _format(self) -> None:
+        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+        command = [
+            java_executable(),
+            "-Xmx128m",
+            "-XX:TieredStopAtLevel=1",
+            "-cp",
+            self._class_path,
+            "kafka.tools.StorageTool",
+            "format",
+            "--cluster-id",
+            cluster_id,
+            "--config",
+            str(self._properties),
+            "--ignore-formatted",
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise ServiceError(f"The broker's folder could not be formatted:\n{done.stdout}{done.stderr}")
+
+    def _start(self) -> Service:
+        command = [java_executable(), "-Xmx512m", "-cp", self._class_path, "kafka.Kafka", str(self._properties)]
+        service = Service("the Kafka broker", command, log=self.folder / "broker.log")
+        service.wait_ready(self._answers)
+        return service
+
+    def _answers(self) -> bool:
+        from confluent_kafka import KafkaException  # noqa: PLC0415 - only who starts a broker needs the client
+
+        try:
+            return bool(self.admin.list_topics(timeout=1).brokers)
+        except KafkaException:
+            return False
+
+    @cached_property
+    def admin(self) -> Any:
+        """A confluent-kafka ``AdminClient`` for this broker."""
+        from confluent_kafka.admin import AdminClient  # noqa: PLC0415 - as above
+
+        return AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 0})
+
+    def create_topic(self, name: str, *, partitions: int = 1, settings: Mapping[str, str] | None = None) -> None:
+        """Create a topic that keeps records of any age, and return when clients can see it."""
+        from confluent_kafka.admin import NewTopic  # noqa: PLC0415 - as above
+
+        config = {"retention.ms": "-1", **(settings or {})}
+        topic = NewTopic(name, num_partitions=partitions, replication_factor=1, config=config)
+        for created in self.admin.create_topics([topic]).values():
+            created.result(30)
+
+    def kill(self) -> None:
+        """End the broker as a crash would; its data stays."""
+        self._service.kill()
+
+    def restart(self) -> None:
+        """Start the broker again on the same ports and data."""
+        self._service = self._start()
+
+    def stop(self) -> None:
+        """Stop the broker and remove the folder, if it was made here."""
+        self._service.stop()
+        if self._own_folder:
+            self._own_folder.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()

@@ -1,0 +1,107 @@
+"""Start a program, wait until it answers, stop exactly it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+_POLL_S = 0.05
+_LOG_TAIL_BYTES = 2000
+
+
+class ServiceError(RuntimeError):
+    """A service that did not start, or ended by itself; the message ends with the tail of its log."""
+
+
+def free_port() -> int:
+    """A TCP port on 127.0.0.1 that nothing listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def wait_until(condition: Callable[[], bool], *, what: str, deadline_s: float = 60.0) -> None:
+    """Return when ``condition`` holds; ``TimeoutError`` naming ``what`` after ``deadline_s`` seconds."""
+    end = time.monotonic() + deadline_s
+    while not condition():
+        if time.monotonic() > end:
+            raise TimeoutError(f"waited {deadline_s:g} s for {what}")
+        time.sleep(_POLL_S)
+
+
+class Service:
+    """A child process in a process group of its own, with its output in a file.
+
+    ``log`` is that file. ``stop`` ends the whole group: SIGTERM, and SIGKILL after ``grace_s`` seconds.
+    """
+
+    def __init__(
+        self, name: str, command: Sequence[str], *, log: Path, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self.name = name
+        self.log = log
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **(environment or {})},
+                start_new_session=True,
+            )
+
+    @property
+    def pid(self) -> int:
+        """The process id; also the id of its group."""
+        return self._process.pid
+
+    def wait_ready(self, is_ready: Callable[[], bool], *, deadline_s: float = 60.0) -> None:
+        """Return when ``is_ready`` holds; ``ServiceError`` when the process ends before, or the deadline passes."""
+
+        def ready_or_ended() -> bool:
+            if self._process.poll() is not None:
+                raise ServiceError(f"{self.name} ended with status {self._process.returncode}:\n{self.log_tail()}")
+            return is_ready()
+
+        try:
+            wait_until(ready_or_ended, what=self.name, deadline_s=deadline_s)
+        except TimeoutError as late:
+            self.stop()
+            raise ServiceError(f"{late}:\n{self.log_tail()}") from None
+        except ServiceError:
+            self.stop()
+            raise
+
+    def log_tail(self) -> str:
+        """The last lines of what the process printed."""
+        return self.log.read_bytes()[-_LOG_TAIL_BYTES:].decode(errors="replace")
+
+    def kill(self) -> None:
+        """End the group at once, as a crash would, and wait until it is gone."""
+        self._signal(signal.SIGKILL)
+        self._process.wait()
+
+    def stop(self, *, grace_s: float = 20.0) -> int:
+        """End the group politely; the exit status of the process."""
+        if self._process.poll() is None:
+            self._signal(signal.SIGTERM)
+            try:
+                self._process.wait(grace_s)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        return self._process.wait()
+
+    def _signal(self, number: signal.Signals) -> None:
+        try:
+            os.killpg(self._process.pid, number)
+        except ProcessLookupError:
+            return

@@ -1,0 +1,85 @@
+"""The registry as its users run it: ``counterfoil serve`` in a process of its own."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from local_services.process import Service, free_port
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+
+class RegistryProcess:
+    """A running registry; a context manager that stops it.
+
+    ``url`` is its address. Without ``store`` it keeps its data in a SQLite file in a temporary folder, which goes
+    when it stops.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: str | None = None,
+        settings: Mapping[str, str] | None = None,
+        log: Path | None = None,
+        port: int | None = None,
+    ) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="counterfoil-registry-")
+        self.store = store or f"sqlite:///{self._folder.name}/registry.db"
+        self.port = port or free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._settings = dict(settings or {})
+        self._log = log or Path(self._folder.name) / "registry.log"
+        self._service = self._start()
+
+    def _start(self) -> Service:
+        counterfoil = str(Path(sys.executable).with_name("counterfoil"))
+        command = [counterfoil, "serve", "--port", str(self.port), "--store", self.store]
+        service = Service("the registry", command, log=self._log, environment=self._settings)
+        service.wait_ready(self._answers)
+        return service
+
+    def _answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.url}/health/ready", timeout=1) as reply:  # noqa: S310 - our own address
+                return bool(reply.status == 200)  # noqa: PLR2004 - HTTP's OK
+        except (urllib.error.URLError, OSError):
+            return False
+
+    @property
+    def pid(self) -> int:
+        """The process id of the server."""
+        return self._service.pid
+
+    def log_tail(self) -> str:
+        """The last lines that the server printed."""
+        return self._service.log_tail()
+
+    def kill(self) -> None:
+        """End the server as a crash would; its data stays."""
+        self._service.kill()
+
+    def restart(self) -> None:
+        """Start the server again on the same port and data."""
+        self._service = self._start()
+
+    def stop(self) -> int:
+        """Stop the server and remove the temporary folder; its exit status."""
+        status = self._service.stop()
+        self._folder.cleanup()
+        return status
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
