@@ -1,0 +1,55 @@
+# The commands of this project. `make` lists them.
+#
+# Everything is installed into .venv/ from constraints.txt (versions and hashes); downloads are kept outside the tree
+# (uv's and our own cache folder), so that a second run installs nothing.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export COUNTERFOIL_MAKE := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test check bench docs constraints clean
+
+help:  ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install: $(VENV)/.installed  ## put every room with every extra into .venv/
+
+$(VENV)/.installed: constraints.txt pyproject.toml deploy/bootstrap.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "counterfoil needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@echo "Installing into $(VENV) (about 500 MB, PySpark is most of it; once)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
+	  { echo "Python's venv module is missing; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r deploy/bootstrap.txt
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r constraints.txt
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-build-isolation --no-deps -e .
+	@touch $@
+
+demo: install  ## the whole road on real data: registry, check, bridge, on a real Kafka broker
+	@$(BIN)/python examples/rides/demo.py
+
+test: install  ## every test, from nothing: real broker, real Spark
+	@$(BIN)/python -m pytest
+
+check: install  ## formatting, lint, types, layers, dead code, links in the docs
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-timing
+	$(BIN)/vulture
+	$(BIN)/python docs/check_links.py
+
+bench: install  ## the benchmarks: ours beside what one would otherwise use, as ratios
+	@for each in benchmarks/bench_*.py; do echo "== $$each"; $(BIN)/python $$each || exit 1; done
+
+docs: install  ## write the generated pages anew
+	@$(BIN)/python docs/generate.py
+
+constraints: install  ## resolve the dependencies anew into constraints.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --all-extras --group dev --constraints deploy/pins.in pyproject.toml -o constraints.txt
+
+clean:  ## remove .venv and what tools left in the tree
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .demo
