@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Self
 
 
 class ExitCode(IntEnum):
@@ -13,7 +14,7 @@ class ExitCode(IntEnum):
 
     meaning: str
 
-    def __new__(cls, value: int, meaning: str) -> ExitCode:
+    def __new__(cls, value: int, meaning: str) -> Self:
         """The member with its code and its meaning."""
         member = int.__new__(cls, value)
         member._value_ = value
@@ -31,3 +32,4 @@ class ExitCode(IntEnum):
     PRECONDITION = 14, "Precondition: a file, a git ref or an installed extra is missing on this machine."
     BUG = 20, "Our bug: an unexpected error; its traceback is in the file that the one line names."
     INTERRUPTED = 130, "Interrupted: stopped from the keyboard."
+    PIPE_CLOSED = 141, "Nobody listening: whoever read the output went away before its end."
