@@ -37,7 +37,7 @@ check: install  ## formatting, lint, types, layers, dead code, links in the docs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-timing
+	$(BIN)/lint-imports
 	$(BIN)/vulture
 	$(BIN)/python docs/check_links.py
 
@@ -50,6 +50,8 @@ docs: install  ## write the generated pages anew
 constraints: install  ## resolve the dependencies anew into constraints.txt
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --all-extras --group dev --constraints deploy/pins.in pyproject.toml -o constraints.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	  --extra registry --constraints constraints.txt pyproject.toml -o deploy/image/requirements.txt
 
 clean:  ## remove .venv and what tools left in the tree
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .demo

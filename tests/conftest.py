@@ -1,4 +1,4 @@
-"""Real services for tests: one broker, one registry, one Spark session a test run, each started when first asked for."""
+"""Real services for tests: one broker, one registry, one Spark session a run, each started when asked for."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
 from local_services import KafkaBroker, RegistryProcess, jar_folder, java_executable
 
 if TYPE_CHECKING:

@@ -92,7 +92,7 @@ class KafkaBroker:
         return service
 
     def _answers(self) -> bool:
-        from confluent_kafka import KafkaException  # noqa: PLC0415 - only who starts a broker needs the client
+        from confluent_kafka import KafkaException
 
         try:
             return bool(self.admin.list_topics(timeout=1).brokers)
@@ -102,13 +102,13 @@ class KafkaBroker:
     @cached_property
     def admin(self) -> Any:
         """A confluent-kafka ``AdminClient`` for this broker."""
-        from confluent_kafka.admin import AdminClient  # noqa: PLC0415 - as above
+        from confluent_kafka.admin import AdminClient
 
         return AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 0})
 
     def create_topic(self, name: str, *, partitions: int = 1, settings: Mapping[str, str] | None = None) -> None:
         """Create a topic that keeps records of any age, and return when clients can see it."""
-        from confluent_kafka.admin import NewTopic  # noqa: PLC0415 - as above
+        from confluent_kafka.admin import NewTopic
 
         config = {"retention.ms": "-1", **(settings or {})}
         topic = NewTopic(name, num_partitions=partitions, replication_factor=1, config=config)
