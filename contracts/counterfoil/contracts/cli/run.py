@@ -1,0 +1,125 @@
+"""Running a command: its exit code, and the one place where errors become a line on stderr.
+
+Whatever happens, there is no traceback on the terminal: an error of ours is one line and its code in the table, and an
+error nobody foresaw is one line, with its traceback in a file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+import traceback
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+import click
+
+from counterfoil.schema.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PROGRAM = "counterfoil"
+_COMPLETION = "_COUNTERFOIL_COMPLETE"
+
+
+def run(command: click.Command, arguments: Sequence[str]) -> int:
+    """The exit code of ``command`` for ``arguments``, after errors were told on stderr.
+
+    A command's return value is its exit code when it is an int; anything else is 0. ``SystemExit`` passes through.
+    """
+    _tolerate_narrow_terminals()
+    try:
+        code = _invoke(command, arguments)
+        sys.stdout.flush()
+    except click.ClickException as mistake:
+        mistake.show()
+        return ExitCode.USAGE if isinstance(mistake, click.UsageError) else ExitCode.PRECONDITION
+    except (KeyboardInterrupt, click.Abort):
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        _discard_output()
+        return ExitCode.PIPE_CLOSED
+    except Exception as error:  # noqa: BLE001 (the outermost handler: this is where every error ends)
+        return _report(error)
+    return code
+
+
+def _invoke(command: click.Command, arguments: Sequence[str]) -> int:
+    if instruction := os.environ.get(_COMPLETION):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(command, {}, PROGRAM, _COMPLETION, instruction)
+    try:
+        with command.make_context(PROGRAM, list(arguments)) as context:
+            result = command.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    return result if isinstance(result, int) else ExitCode.OK
+
+
+def _report(error: Exception) -> int:
+    code = exit_code_for(error)
+    line = " ".join(str(error).split()) or type(error).__name__
+    if code is ExitCode.BUG:
+        line = f"unexpected {type(error).__name__}: {line} ({_keep_traceback(error)})"
+    with contextlib.suppress(OSError):  # stderr may be closed, and then nobody can be told
+        sys.stderr.write(f"{PROGRAM}: {line}\n")
+        sys.stderr.flush()
+    return code
+
+
+def exit_code_for(error: Exception) -> ExitCode:
+    """The exit code that ``error`` ends a command with.
+
+    An error class says its own in ``exit_code`` where it has one. Otherwise: no connection or no answer in time is
+    UNREACHABLE; a registry's 401, 403 and 5xx are REFUSED and its 409 CONFLICT; any other error of ours or of the
+    operating system is PRECONDITION; everything else is a BUG.
+    """
+    from counterfoil.schema.errors import CounterfoilError, RegistryError
+    from counterfoil.sdk.errors import RegistryUnavailable
+
+    own = getattr(error, "exit_code", None)
+    if isinstance(own, ExitCode):
+        return own
+    if isinstance(error, RegistryUnavailable | ConnectionError | TimeoutError):
+        return ExitCode.UNREACHABLE
+    if isinstance(error, RegistryError):
+        return _exit_code_for_status(error.status)
+    if isinstance(error, CounterfoilError | OSError):
+        return ExitCode.PRECONDITION
+    return ExitCode.BUG
+
+
+def _exit_code_for_status(status: int) -> ExitCode:
+    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN} or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return ExitCode.REFUSED
+    return ExitCode.CONFLICT if status == HTTPStatus.CONFLICT else ExitCode.PRECONDITION
+
+
+def _keep_traceback(error: Exception) -> str:
+    """Where the traceback was written, in words."""
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="counterfoil-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
+        ) as file:
+            file.writelines(traceback.format_exception(error))
+    except OSError as refusal:
+        return f"this is our bug; its traceback could not be kept: {refusal.strerror}"
+    return f"this is our bug; its traceback is in {file.name}"
+
+
+def _tolerate_narrow_terminals() -> None:
+    """A character that the terminal's encoding lacks is printed as an escape, and never stops a command."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def _discard_output() -> None:
+    """What is still buffered for a reader that went away goes nowhere, so that the interpreter ends in silence."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,60 @@
+"""What the checks and the command line raise besides the registry's and the SDK's errors.
+
+::
+
+    CounterfoilError
+    └── ContractsError
+        ├── UsageMistake           options or operands that contradict each other
+        ├── PreconditionFailed     something that must be on this machine is not
+        │   ├── MissingExtra       command, module, extra
+        │   ├── BaselineNotFound   a git ref, file or subject to compare with
+        │   └── GitFailed          command, status
+        └── InputNotFound          a path that is neither in the tree nor in the baseline
+"""
+
+from __future__ import annotations
+
+from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.exit_codes import ExitCode
+
+
+class ContractsError(CounterfoilError):
+    """A command that could not do its work. ``exit_code`` is what the process ends with."""
+
+    exit_code = ExitCode.PRECONDITION
+
+
+class UsageMistake(ContractsError):
+    """Options or operands that contradict each other, or that need one that is not there."""
+
+    exit_code = ExitCode.USAGE
+
+
+class PreconditionFailed(ContractsError):
+    """Something that must be on this machine, such as a program, a file or a git ref, is not."""
+
+
+class MissingExtra(PreconditionFailed):
+    """A command needs a package that is installed with an extra: which ``command``, ``module`` and ``extra``."""
+
+    def __init__(self, *, command: str, module: str, extra: str) -> None:
+        super().__init__(f'{command} needs {module}, which is not installed: pip install "counterfoil[{extra}]"')
+        self.command = command
+        self.module = module
+        self.extra = extra
+
+
+class BaselineNotFound(PreconditionFailed):
+    """What the schemas should be compared with does not exist, or not in this clone."""
+
+
+class GitFailed(PreconditionFailed):
+    """Git itself could not do what it was asked. ``status`` is its exit status."""
+
+    def __init__(self, message: str, *, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class InputNotFound(PreconditionFailed):
+    """A path that stands neither in the working tree nor in the baseline."""
