@@ -1,0 +1,1 @@
+"""Engines: one interface, the same bytes."""

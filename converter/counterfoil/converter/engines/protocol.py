@@ -1,0 +1,63 @@
+"""What an engine is given, and what it must give back.
+
+Every engine turns the records of Spark's Kafka source into the same records with two more columns; which of them did
+it cannot be told from the bytes. The meaning is that of :func:`counterfoil.schema.evolution.evaluate`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import DataFrame
+
+    from counterfoil.schema.evolution import ConversionPlan
+    from counterfoil.schema.formats.avro.schema import AvroSchema
+
+RECORD_COLUMNS: Final = (
+    "key",
+    "value",
+    "topic",
+    "partition",
+    "offset",
+    "timestamp",
+    "timestampType",
+    "headers",
+)
+"""The columns of Spark's Kafka source with ``includeHeaders``, in its order."""
+
+FAILURE_TYPE: Final = "struct<code: string, field: string, text: string>"
+"""The type of the column ``failure``, as Spark's DDL spells it."""
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """Everything that an engine is made from: ``SqlEngine(conversion)``, ``ReferenceEngine(conversion)``.
+
+    ``writer_by_id`` holds every schema that a record may have been written with, by the id in its frame; each is
+    resolved to the plan's source shape first. ``target_id`` is the one id that stands in front of what is written.
+    """
+
+    plan: ConversionPlan
+    writer_by_id: Mapping[int, AvroSchema]
+    target_id: int
+
+
+class Engine(Protocol):
+    """One way to run a plan over a stream."""
+
+    @property
+    def name(self) -> str:
+        """What ``--engine`` calls it."""
+
+    def convert(self, records: DataFrame) -> DataFrame:
+        """The records, each with what became of its value.
+
+        ``records`` has ``RECORD_COLUMNS``. The result has the same rows and columns in the same order, and after them
+        ``converted: binary`` (the new value, framed with the target id) and ``failure`` (``FAILURE_TYPE``). Exactly
+        one of the two is set, except for a tombstone (``value`` null), where both are null. It must not shuffle:
+        rows stay in the order and the task in which they came.
+        """
