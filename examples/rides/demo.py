@@ -1,0 +1,268 @@
+"""The road end to end: a schema must change incompatibly, and nobody is broken by it.
+
+    make demo
+
+starts a real Kafka broker and the registry on free ports, produces the taxi rides, judges a change, bridges it with
+Spark, kills the converter half-way, and verifies that no record was lost or repeated. Exit status 0 only when all is as
+told.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[1] / "deploy"))
+
+import rides  # noqa: E402 - the path above comes first
+import topics  # noqa: E402
+from story import NotAsToldError, Story  # noqa: E402
+
+from counterfoil.schema import Schema  # noqa: E402
+from counterfoil.schema.errors import IncompatibleSchema  # noqa: E402
+from counterfoil.sdk import Registry  # noqa: E402
+from local_services import KafkaBroker, RegistryProcess, ServiceError, jar_folder, java_executable, wait_until  # noqa: E402
+from local_services.jars import JarsUnavailableError  # noqa: E402
+from local_services.java import JavaMissingError  # noqa: E402
+
+COUNTERFOIL = str(Path(sys.executable).with_name("counterfoil"))
+FIRST_RUN = 130_000
+SECOND_RUN = 180_000
+PARTITIONS = 4
+
+
+def schema(path: str) -> str:
+    """The text of a schema file of this example."""
+    return (HERE / "schemas" / path).read_text()
+
+
+class Demo:
+    """The services and the folder of one telling."""
+
+    def __init__(self, story: Story, services: ExitStack) -> None:
+        self.story = story
+        self.services = services
+        self.folder = Path(services.enter_context(tempfile.TemporaryDirectory(prefix="counterfoil-demo-")))
+        self.old_total = 0.0
+
+    def run(self, *arguments: str, expected: int, cwd: Path | None = None) -> str:
+        """Run counterfoil and return what it printed; the story fails on any other exit code."""
+        done = subprocess.run(
+            [COUNTERFOIL, *arguments], capture_output=True, text=True, cwd=cwd, env=self.environment(), check=False
+        )
+        self.story.expect(
+            told=done.returncode == expected,
+            otherwise=f"`counterfoil {' '.join(arguments)}` ended with {done.returncode}, not {expected}:\n"
+            f"{done.stdout}{done.stderr}",
+        )
+        return done.stdout
+
+    def environment(self) -> dict[str, str]:
+        """What counterfoil's commands are told by the environment: where everything is."""
+        return {
+            **os.environ,
+            "COUNTERFOIL_REGISTRY_URL": self.registry.url,
+            "COUNTERFOIL_BOOTSTRAP_SERVERS": self.broker.bootstrap_servers,
+            "COUNTERFOIL_JARS": str(jar_folder("spark")),
+            "NO_COLOR": "1",
+        }
+
+    def start_services(self) -> None:
+        self.broker = self.services.enter_context(KafkaBroker())
+        self.registry = self.services.enter_context(RegistryProcess(store=f"sqlite:///{self.folder}/registry.db"))
+        self.client = self.services.enter_context(Registry(self.registry.url))
+        self.story.tell(f"Kafka at {self.broker.bootstrap_servers}, registry at {self.registry.url} (SQLite)")
+
+    def produce_old_rides(self) -> None:
+        self.broker.create_topic("rides", partitions=PARTITIONS)
+        old = [(int(row["VendorID"]), rides.as_version_1(row)) for row in rides.rows()]
+        self.old_total = sum(record["total_amount"] for _, record in old)
+        texts = schema("v1/ride_key.avsc"), schema("v1/ride_value.avsc")
+        count = topics.produce(self.broker.bootstrap_servers, self.client, "rides", schemas=texts, records=old)
+        self.story.tell(f"{count} rides in topic rides, schemas in subjects {', '.join(self.client.subjects())}")
+
+    def judge_the_change(self) -> None:
+        repository = self.folder / "repository"
+        file = repository / "schemas" / "ride_value.avsc"
+        file.parent.mkdir(parents=True)
+        file.write_text(schema("v1/ride_value.avsc"))
+        for command in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-q", "-m", "Rides, version 1"]):
+            identity = ["-c", "user.name=dev", "-c", "user.email=dev@example.org"]
+            subprocess.run(["git", *identity, *command], cwd=repository, check=True)
+        file.write_text(schema("v2/ride_value.avsc"))
+        said = self.run("check", "schemas", "--against", "main", expected=1, cwd=repository)
+        self.story.quote(said)
+        for word in ("ride_value.avsc:", "total_amount", "distance_miles", "pickup_at"):
+            self.story.expect(told=word in said, otherwise=f"the check did not mention {word}")
+        self.story.tell("counterfoil check says no (exit 1), with a record that proves each reason")
+
+    def register_is_refused(self) -> None:
+        try:
+            self.client.register("rides-value", Schema(schema("v2/ride_value.avsc")))
+        except IncompatibleSchema as refused:
+            self.story.expect(told=refused.status == 409, otherwise=f"the registry answered {refused.status}")  # noqa: PLR2004 - HTTP's Conflict
+            self.story.quote(str(refused)[:600] + " …")
+        else:
+            self.story.fail("the registry took an incompatible schema")
+        self.story.tell("the registry answers 409 with the same reasons; rides-value is unchanged")
+
+    def plan_the_bridge(self) -> None:
+        for topic in ("rides-v2", "rides-v2.dead-letters"):
+            self.broker.create_topic(topic, partitions=PARTITIONS)
+        texts = schema("v1/ride_key.avsc"), schema("v2/ride_value.avsc")
+        sample = list(rides.replayed(2_000))
+        topics.produce(self.broker.bootstrap_servers, self.client, "rides-v2", schemas=texts, records=sample)
+        shutil.copy(HERE / "bridge.yaml", self.folder)
+        self.story.quote(self.run("bridge", "plan", "bridge.yaml", expected=0, cwd=self.folder))
+        self.story.quote(self.run("bridge", "check", "bridge.yaml", expected=0, cwd=self.folder))
+        self.story.tell("every field of version 1 is filled; sampled records convert, the odd ones are named")
+
+    def produce_new_rides(self, count: int, *, first: int) -> None:
+        texts = schema("v1/ride_key.avsc"), schema("v2/ride_value.avsc")
+        records = rides.replayed(count, first=first)
+        topics.produce(self.broker.bootstrap_servers, self.client, "rides-v2", schemas=texts, records=records)
+        self.story.tell(f"{count} rides of version 2 in topic rides-v2, some of them impossible to convert")
+
+    def bridge_command(self) -> list[str]:
+        return [
+            "bridge", "run", "bridge.yaml", "--available-now", "--checkpoint", str(self.folder / "checkpoint"),
+            "--max-offsets-per-trigger", "50000",
+        ]  # fmt: skip
+
+    def convert(self) -> None:
+        self.story.quote(self.run(*self.bridge_command(), expected=0, cwd=self.folder))
+
+    def old_consumer_reads(self) -> None:
+        found = topics.read_as_version_1(self.broker.bootstrap_servers, self.client, "rides")
+        expected = [record for _, record in rides.replayed(FIRST_RUN)]
+        tombstones = sum(record is None for record in expected)
+        impossible = sum(
+            record is not None and (record["total_amount"] == "n/a" or record["payment_method"] == "CRYPTO")
+            for record in expected
+        )
+        amounts = [
+            float(record["total_amount"])
+            for record in expected
+            if record and record["total_amount"] != "n/a" and record["payment_method"] != "CRYPTO"
+        ]
+        old = len(rides.rows())
+        letters = topics.dead_letters(self.broker.bootstrap_servers, "rides-v2.dead-letters")
+        for reason, count in sorted(letters.items()):
+            self.story.tell(f"{count} dead letters: {' at '.join(reason)}")
+        facts = {
+            "bridged records": (found.bridged, FIRST_RUN - impossible),
+            "all records": (found.records, old + FIRST_RUN - impossible),
+            "tombstones": (found.tombstones, tombstones),
+            "records with their headers": (found.with_headers, found.records),
+            "schema ids": (len(found.schema_ids), 1),
+            "dead letters": (letters.total(), impossible),
+            "fields that dead letters name": ({name for _, name in letters}, {"total_amount", "payment_type"}),
+        }
+        for what, (seen, told) in facts.items():
+            self.story.expect(told=seen == told, otherwise=f"{what}: {seen}, not {told}")
+        total = self.old_total + sum(amounts)
+        self.story.expect(
+            told=abs(found.total_amount - total) < 0.01 * len(expected),
+            otherwise=f"the old consumer adds up to {found.total_amount:.2f}, not {total:.2f}",
+        )
+        self.story.tell(f"the old consumer, unchanged, reads {old} old and {found.bridged} bridged rides")
+
+    def kill_and_restart(self) -> None:
+        self.produce_new_rides(SECOND_RUN, first=FIRST_RUN)
+        log = self.folder / "killed.log"
+        with log.open("wb") as output:
+            converter = subprocess.Popen(
+                [COUNTERFOIL, *self.bridge_command()], cwd=self.folder, env=self.environment(),
+                stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+        before = self.written()
+
+        def is_half_way() -> bool:
+            self.story.expect(told=converter.poll() is None, otherwise=f"the converter ended:\n{log.read_text()}")
+            return self.written() - before > SECOND_RUN // 3
+
+        try:
+            wait_until(is_half_way, what="the converter to be half-way", deadline_s=120)
+        finally:
+            os.killpg(converter.pid, 9)
+            converter.wait()
+        done = self.written() - before
+        self.story.expect(told=done < SECOND_RUN * 0.98, otherwise="the converter was through before it was killed")
+        self.story.tell(f"SIGKILL after {done} of {SECOND_RUN} records, in the middle of a batch; started again:")
+        self.convert()
+        self.story.tell(f"killed after {done} records, started again, {self.written() - before} records in all")
+
+    def written(self) -> int:
+        """How many records are in the target and among the dead letters."""
+        names = ("rides", "rides-v2.dead-letters")
+        return sum(sum(topics.end_offsets(self.watcher, name).values()) for name in names)
+
+    @property
+    def watcher(self):  # noqa: ANN201 - confluent_kafka ships no types
+        if not hasattr(self, "_watcher"):
+            self._watcher = topics.Consumer({"bootstrap.servers": self.broker.bootstrap_servers, "group.id": "watcher"})
+            self.services.callback(self._watcher.close)
+        return self._watcher
+
+    def verify(self) -> None:
+        report = self.folder / "verify.json"
+        arguments = ["--format", "text", "--format", f"json={report}"]
+        self.story.quote(self.run("bridge", "verify", "bridge.yaml", *arguments, expected=0, cwd=self.folder))
+        facts = json.loads(report.read_text())
+        told = {"source": FIRST_RUN + SECOND_RUN, "missing": 0, "repeated": 0}
+        seen = {name: facts["totals"][name] for name in told}
+        self.story.expect(told=seen == told, otherwise=f"verify says {seen}, not {told}")
+        self.story.tell(f"each of {told['source']} records exactly once in rides or among the dead letters")
+
+
+def tell(story: Story, services: ExitStack) -> None:
+    """The whole story, step by step."""
+    demo = Demo(story, services)
+    with story.step("A Kafka broker and the registry start"):
+        demo.start_services()
+    with story.step("Taxi rides are produced with schema version 1"):
+        demo.produce_old_rides()
+    with story.step("A developer changes the schema; the check in CI looks at it"):
+        demo.judge_the_change()
+    with story.step("Registering it all the same is refused"):
+        demo.register_is_refused()
+    with story.step("The new schema gets its own topic, and a bridge back"):
+        demo.plan_the_bridge()
+    with story.step("The new producer writes"):
+        demo.produce_new_rides(FIRST_RUN - 2_000, first=2_000)
+    with story.step("The bridge converts what is there (Spark, Kafka to Kafka)"):
+        demo.convert()
+    with story.step("An old consumer reads on"):
+        demo.old_consumer_reads()
+    with story.step("More rides; the converter is killed half-way and started again"):
+        demo.kill_and_restart()
+    with story.step("Every record is accounted for"):
+        demo.verify()
+
+
+def main() -> int:
+    """Tell the story; 0 when everything was as told."""
+    story = Story()
+    try:
+        java_executable()
+        with ExitStack() as services:
+            tell(story, services)
+    except NotAsToldError as difference:
+        print(f"\nNot as told: {difference}", file=sys.stderr)
+        return 1
+    except (JavaMissingError, JarsUnavailableError, ServiceError) as missing:
+        print(f"\n{missing}", file=sys.stderr)
+        return 1
+    print(f"\n{story.table()}\n\nAll as told.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
