@@ -1,0 +1,39 @@
+"""Avro names: how a written name becomes a full name, and which names are valid.
+
+Source: Apache Avro 1.12 specification, "Names".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from counterfoil.schema.formats.avro.types import PRIMITIVE_KINDS
+
+NAME_PATTERN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+PRIMITIVE_NAMES: Final = frozenset(kind.value for kind in PRIMITIVE_KINDS)
+
+
+def is_name(text: str) -> bool:
+    """Whether ``text`` is one simple name, without dots."""
+    return NAME_PATTERN.fullmatch(text) is not None
+
+
+def is_full_name(text: str) -> bool:
+    """Whether ``text`` is simple names joined by dots."""
+    return all(is_name(part) for part in text.split("."))
+
+
+def split_name(written: str, namespace: str | None) -> tuple[str, str | None]:
+    """Simple name and namespace of a written name; a dot in the name overrides ``namespace``.
+
+    The namespace is None for the null namespace, never ``""``.
+    """
+    space, dot, name = written.rpartition(".")
+    return name, (space if dot else namespace) or None
+
+
+def full_name(written: str, namespace: str | None) -> str:
+    """The full name of a written name inside ``namespace``."""
+    name, space = split_name(written, namespace)
+    return f"{space}.{name}" if space else name

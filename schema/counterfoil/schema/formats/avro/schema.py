@@ -1,0 +1,82 @@
+"""A parsed Avro schema: the type tree and its texts."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from counterfoil.schema.formats.avro.canonical import equivalence_key, print_canonical, print_resolved
+from counterfoil.schema.formats.avro.normalized import print_normalized
+from counterfoil.schema.formats.avro.types import Enum, Fixed, Record
+from counterfoil.schema.json_text import locate
+from counterfoil.schema.model import SchemaType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from counterfoil.schema.formats.avro.types import AvroType, NamedType
+    from counterfoil.schema.formats.protocol import ParsedSchema
+    from counterfoil.schema.position import Position
+
+
+class AvroSchema:
+    """An Avro schema that was read.
+
+    ``root`` is the type that the text declares; ``named`` maps full names to the types that the text and its
+    references declare; ``supplied`` holds the full names among them that came in by references.
+    """
+
+    schema_type = SchemaType.AVRO
+
+    def __init__(
+        self, text: str, root: AvroType, named: Mapping[str, NamedType], *, supplied: frozenset[str] = frozenset()
+    ) -> None:
+        self.text = text
+        self.root = root
+        self.named: Mapping[str, NamedType] = MappingProxyType(dict(named))
+        self.supplied = supplied
+
+    def __repr__(self) -> str:
+        return f"AvroSchema({self.canonical()!r})"
+
+    @property
+    def name(self) -> str | None:
+        """The full name of the top-level type; None for a type without a name."""
+        return self.root.full_name if isinstance(self.root, (Record, Enum, Fixed)) else None
+
+    def canonical(self) -> str:
+        """The text that a registry stores and returns; types supplied by references stay names."""
+        return self._canonical
+
+    def normalized(self) -> str:
+        """The text with everything that has no meaning put in one order (``normalize=true``).
+
+        Raises ``SchemaParseError`` for the few schemas that have no normal form, such as a property holding a number
+        beyond 64 bits.
+        """
+        return self._normalized
+
+    def resolved(self) -> str:
+        """The canonical text with every type that a reference supplies declared in it (``format=resolved``)."""
+        return print_resolved(self.root)
+
+    def is_equivalent(self, other: ParsedSchema) -> bool:
+        """Whether both say the same, attribute order aside; docs, aliases and enum defaults count."""
+        return isinstance(other, AvroSchema) and self._equivalence_key == other._equivalence_key
+
+    def locate(self, pointer: str) -> Position | None:
+        """The place in ``text`` of a JSON pointer, or of its nearest ancestor that stands in the text."""
+        return locate(self.text, pointer)
+
+    @cached_property
+    def _canonical(self) -> str:
+        return print_canonical(self.root, supplied=self.supplied)
+
+    @cached_property
+    def _normalized(self) -> str:
+        return print_normalized(self.root, supplied=self.supplied)
+
+    @cached_property
+    def _equivalence_key(self) -> str:
+        return equivalence_key(self.root)

@@ -1,0 +1,126 @@
+"""JSON printed as Jackson prints it: compact, keys in the order given, doubles in Java's spelling.
+
+A registry's content identity is a hash over this text, so every character counts: ``1e3`` reads as a double and comes
+back as ``1000.0``, control characters have upper-case hexadecimal escapes, everything from U+0020 up stays as it is.
+
+Source: ``java.lang.Double.toString`` and Jackson's default ``JsonGenerator``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from json.encoder import encode_basestring
+from typing import Any
+
+_LOWER_HEX_ESCAPE = re.compile(r"\\u00[01][a-f]|\\\\")
+_PLAIN_MIN = 1e-3
+_PLAIN_MAX = 1e7
+_FLOAT_DIGITS = 9
+"""Decimal digits that tell any two 32-bit floats apart."""
+
+
+def print_json(value: Any, *, sort_keys: bool = False) -> str:
+    """The text of a JSON value; ``sort_keys`` puts the keys of every object in code-point order."""
+    parts: list[str] = []
+    _print(value, parts.append, sort_keys=sort_keys)
+    return "".join(parts)
+
+
+def print_string(value: str) -> str:
+    r"""A string with its quotes: ``"``, ``\`` and control characters escaped, nothing else."""
+    printed = encode_basestring(value)
+    if "\\u00" in printed:
+        return _LOWER_HEX_ESCAPE.sub(_upper_hex, printed)
+    return printed
+
+
+def print_double(value: float) -> str:
+    """A 64-bit float: at least one digit on both sides of the point, ``E`` notation below 1e-3 and from 1e7 on.
+
+    A value that JSON has no number for becomes a string: ``"NaN"``, ``"Infinity"``, ``"-Infinity"``.
+    """
+    if not math.isfinite(value):
+        return _print_not_finite(value)
+    if value == 0.0 or _PLAIN_MIN <= abs(value) < _PLAIN_MAX:
+        return repr(value)
+    return _scientific(repr(value))
+
+
+def print_float(value: float) -> str:
+    """A double rounded to 32 bits, with the fewest digits that give the same 32-bit float back."""
+    single = round_to_float(value)
+    if not math.isfinite(single) or single == 0.0:
+        return print_double(single)
+    shortest = next(
+        text
+        for text in (f"{single:.{digits}e}" for digits in range(_FLOAT_DIGITS))
+        if round_to_float(float(text)) == single
+    )
+    return print_double(float(shortest))
+
+
+def round_to_float(value: float) -> float:
+    """The nearest 32-bit float, infinite when there is none."""
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def _print(value: Any, write: Any, *, sort_keys: bool) -> None:
+    kind = type(value)
+    if kind is str:
+        write(print_string(value))
+    elif kind is dict:
+        _print_object(value, write, sort_keys=sort_keys)
+    elif kind is list:
+        write("[")
+        for index, item in enumerate(value):
+            if index:
+                write(",")
+            _print(item, write, sort_keys=sort_keys)
+        write("]")
+    else:
+        write(_print_scalar(value))
+
+
+def _print_object(value: dict[str, Any], write: Any, *, sort_keys: bool) -> None:
+    write("{")
+    for index, key in enumerate(sorted(value) if sort_keys else value):
+        write(f"{',' if index else ''}{print_string(key)}:")
+        _print(value[key], write, sort_keys=sort_keys)
+    write("}")
+
+
+def _print_scalar(value: Any) -> str:
+    if value is None:
+        return "null"
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    return print_double(value) if isinstance(value, float) else str(value)
+
+
+def _print_not_finite(value: float) -> str:
+    if math.isnan(value):
+        return '"NaN"'
+    return '"Infinity"' if value > 0 else '"-Infinity"'
+
+
+def _scientific(text: str) -> str:
+    """Java's ``d.dddEn`` for the digits of a Python ``repr``."""
+    sign, text = ("-", text[1:]) if text.startswith("-") else ("", text)
+    mantissa, _, exponent = text.partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    power = int(exponent or 0) + (len(whole) - 1 if whole != "0" else -(len(fraction) - len(fraction.lstrip("0")) + 1))
+    digits = digits.rstrip("0")
+    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{power}"
+
+
+def _upper_hex(match: re.Match[str]) -> str:
+    escape = match.group()
+    return escape if escape == "\\\\" else "\\u" + escape[2:].upper()

@@ -1,0 +1,216 @@
+"""A JSON reader that knows where everything stands and says what is wrong in one place.
+
+It reads what Jackson reads with comments allowed: ``/* */`` and ``//`` anywhere between tokens, the last of two equal
+keys wins. It is slower than the standard library and keeps its own stack, so no depth of nesting can exhaust Python's.
+
+Source: RFC 8259; the limits are explained at their names.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from counterfoil.schema.errors import SchemaParseError
+from counterfoil.schema.position import Position
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MAX_DEPTH = 200
+"""How deep arrays and objects may nest. Everything that walks a schema recurses; this keeps it inside Python's stack."""
+
+MAX_NUMBER_LENGTH = 1000
+"""Characters of one number: reading longer ones takes quadratic time."""
+
+_BLANK = re.compile(r"(?:[ \t\n\r]+|/\*[\s\S]*?\*/|//[^\n\r]*)*")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_PLAIN_CHARACTERS = re.compile(r'[^"\\\x00-\x1f]*')
+_HEX4 = re.compile(r"[0-9a-fA-F]{4}")
+_ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_WORDS = {"true": True, "false": False, "null": None}
+_WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+_SHOWN_CHARACTERS = 20
+
+
+class JsonScanner:
+    """One text being read. ``offsets`` maps JSON pointers to the offset where their value starts, when asked for."""
+
+    def __init__(self, text: str, *, offsets: dict[str, int] | None = None) -> None:
+        self._text = text
+        self._at = 0
+        self._offsets = offsets
+
+    def read(self) -> Any:
+        """The one value that the text holds; ``SchemaParseError`` with line and column when it holds none, or more."""
+        if not self._text.strip():
+            self._fail("the text is empty", expected="a schema")
+        value = self._read_value()
+        self._skip_blank()
+        if self._at < len(self._text):
+            self._fail(f"text after the end of the schema: {self._shown()}", expected="the end of the text")
+        return value
+
+    def _read_value(self) -> Any:
+        """A value of any depth, by a stack of open containers."""
+        stack: list[_Open] = []
+        pointer = ""
+        while True:
+            self._skip_blank()
+            if self._offsets is not None:
+                self._offsets[pointer] = self._at
+            opened = self._open(stack, pointer)
+            value = None if opened else self._read_scalar()
+            if opened and not self._closes(stack[-1]):
+                pointer = self._begin_entry(stack[-1])
+                continue
+            if opened:
+                value = stack.pop().container
+            while stack:
+                stack[-1].add(value)
+                if self._continues(stack[-1]):
+                    pointer = self._begin_entry(stack[-1])
+                    break
+                value = stack.pop().container
+            else:
+                return value
+
+    def _open(self, stack: list[_Open], pointer: str) -> bool:
+        character = self._peek()
+        if character not in ("{", "["):
+            return False
+        if len(stack) >= MAX_DEPTH:
+            self._fail("the schema nests too deep", expected=f"at most {MAX_DEPTH} levels of arrays and objects")
+        self._at += 1
+        stack.append(_Open({} if character == "{" else [], pointer))
+        return True
+
+    def _closes(self, opened: _Open) -> bool:
+        """Whether the container that has just begun ends at once."""
+        self._skip_blank()
+        if self._peek() != opened.closing:
+            return False
+        self._at += 1
+        return True
+
+    def _continues(self, opened: _Open) -> bool:
+        """Whether another entry follows the one just read; its comma, or the closing bracket, is consumed."""
+        self._skip_blank()
+        character = self._peek()
+        if character not in (",", opened.closing):
+            self._fail(f"unexpected {self._shown()}", expected=f"',' or '{opened.closing}'")
+        self._at += 1
+        return character == ","
+
+    def _begin_entry(self, opened: _Open) -> str:
+        """The pointer of the entry that comes next; an object's key and colon are consumed."""
+        if isinstance(opened.container, list):
+            return f"{opened.pointer}/{len(opened.container)}"
+        self._skip_blank()
+        if self._peek() != '"':
+            self._fail(f"unexpected {self._shown()}", expected="a key in double quotes")
+        opened.key = self._read_string()
+        self._skip_blank()
+        if self._peek() != ":":
+            self._fail(f"unexpected {self._shown()}", expected="':'")
+        self._at += 1
+        return opened.pointer if self._offsets is None else f"{opened.pointer}/{escape_pointer(opened.key)}"
+
+    def _read_scalar(self) -> Any:
+        if self._peek() == '"':
+            return self._read_string()
+        match = _NUMBER.match(self._text, self._at)
+        if match:
+            return self._read_number(match)
+        word = _WORD.match(self._text, self._at)
+        if word and word.group() in _WORDS:
+            self._at = word.end()
+            return _WORDS[word.group()]
+        self._fail(f"unexpected {self._shown()}", expected="a JSON value")
+
+    def _read_number(self, match: re.Match[str]) -> int | float:
+        if len(match.group()) > MAX_NUMBER_LENGTH:
+            self._fail("the number is too long", expected=f"at most {MAX_NUMBER_LENGTH} characters")
+        self._at = match.end()
+        is_float = match.group(1) or match.group(2)
+        return float(match.group()) if is_float else int(match.group())
+
+    def _read_string(self) -> str:
+        start = self._at
+        self._at += 1
+        parts = []
+        while True:
+            plain = _PLAIN_CHARACTERS.match(self._text, self._at)
+            parts.append(plain.group() if plain else "")
+            self._at += len(parts[-1])
+            character = self._peek()
+            if character == '"':
+                self._at += 1
+                return self._whole("".join(parts), start)
+            if character != "\\":
+                problem = "a control character in a string" if character else "the string does not end"
+                self._fail(problem, expected="'\"', or an escape such as \\n" if character else "'\"'")
+            parts.append(self._read_escape())
+
+    def _read_escape(self) -> str:
+        character = self._text[self._at + 1 : self._at + 2]
+        if character in _ESCAPES and character:
+            self._at += 2
+            return _ESCAPES[character]
+        digits = _HEX4.match(self._text, self._at + 2) if character == "u" else None
+        if digits is None:
+            self._fail(f"unknown escape {self._shown()}", expected='one of \\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX')
+        self._at = digits.end()
+        return chr(int(digits.group(), 16))
+
+    def _whole(self, value: str, start: int) -> str:
+        r"""The string with surrogate escapes joined in pairs; ``\ud83d\ude00`` is one character."""
+        if value.isascii():
+            return value
+        try:
+            return value.encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError:
+            self._at = start
+            self._fail("half of a surrogate pair in a string", expected="both halves, such as \\ud83d\\ude00")
+
+    def _skip_blank(self) -> None:
+        match = _BLANK.match(self._text, self._at)
+        if match:
+            self._at = match.end()
+
+    def _peek(self) -> str:
+        return self._text[self._at : self._at + 1]
+
+    def _shown(self) -> str:
+        rest = self._text[self._at : self._at + _SHOWN_CHARACTERS]
+        return repr(rest) if rest else "end of the text"
+
+    def _fail(self, problem: str, *, expected: str) -> NoReturn:
+        raise SchemaParseError(problem, position=position_at(self._text, self._at), expected=expected)
+
+
+class _Open:
+    """An array or object whose end has not been read yet."""
+
+    __slots__ = ("add", "closing", "container", "key", "pointer")
+
+    def __init__(self, container: dict[str, Any] | list[Any], pointer: str) -> None:
+        self.container = container
+        self.pointer = pointer
+        self.key = ""
+        self.closing = "}" if isinstance(container, dict) else "]"
+        self.add: Callable[[Any], None] = container.append if isinstance(container, list) else self._put
+
+    def _put(self, value: Any) -> None:
+        self.container[self.key] = value  # type: ignore[call-overload]  # only set when the container is a dict
+
+
+def escape_pointer(key: str) -> str:
+    """A key as one step of a JSON pointer (RFC 6901): ``~`` and ``/`` are escaped."""
+    return key.replace("~", "~0").replace("/", "~1") if "~" in key or "/" in key else key
+
+
+def position_at(text: str, offset: int) -> Position:
+    """Line and column of an offset; an offset at the end of the text is the place after its last character."""
+    before = text.count("\n", 0, offset)
+    return Position(before + 1, offset - text.rfind("\n", 0, offset))
