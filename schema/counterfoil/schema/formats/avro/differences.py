@@ -1,0 +1,271 @@
+"""The pair walk: a reader's and a writer's type tree, entered together, and everything that the reader cannot read.
+
+The answers are those of the reference's checker, quirks included, since clients parse them: the same differences, in
+the same order, with the same error types and paths.
+
+- A pair of nodes is judged once, by identity; what is found with it is reported at every place where it is met, with
+  the path of the first. A pair that is met again while it is being judged counts as compatible.
+- Between two unions each branch of the writer is tried against the whole reader; what the trials find is not
+  reported, only the branch that failed. A plain reader of a writer's union reports what each branch finds.
+- A missing field of an enum type that has an enum default is a type mismatch between the enum and the writer's record.
+- A reader field that matches several fields of the writer makes the whole pair undecidable: one difference, no type.
+
+Source: Apache Avro 1.12, "Schema Resolution", and recorded answers of Confluent Schema Registry 8.5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.compatibility.report import Difference
+from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.formats.avro import rules
+from counterfoil.schema.formats.avro.places import Found, Place
+from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Primitive, Record, Union
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from counterfoil.schema.formats.avro.rules import CompatibilityRule
+    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.formats.avro.types import AvroType, Field, NamedType
+
+PROMOTIONS: Final = frozenset(
+    {
+        (Kind.INT, Kind.LONG),
+        (Kind.INT, Kind.FLOAT),
+        (Kind.INT, Kind.DOUBLE),
+        (Kind.LONG, Kind.FLOAT),
+        (Kind.LONG, Kind.DOUBLE),
+        (Kind.FLOAT, Kind.DOUBLE),
+        (Kind.STRING, Kind.BYTES),
+        (Kind.BYTES, Kind.STRING),
+    }
+)
+"""Pairs of writer's and reader's kind that a decoder converts."""
+
+_DESCRIBED_DEPTH: Final = 3
+
+
+def find_differences(reader: AvroSchema, writer: AvroSchema) -> list[Difference]:
+    """Why ``reader`` cannot read everything that ``writer`` may write; empty when it can.
+
+    Differences come in the order of the reader's fields; one that is met in several places comes once for each, with
+    the same path. Raises ``InvalidSchema`` for schemas nested too deep to be walked.
+    """
+    return [found.difference for found in walk(reader.root, writer.root)]
+
+
+def walk(reader: AvroType, writer: AvroType) -> list[Found]:
+    """The same for two nodes, each difference with the place where it was met and what it was found from."""
+    try:
+        return list(_Walk().compare(reader, writer, Place(None, None, reader, writer)))
+    except _Ambiguous as ambiguous:
+        return [ambiguous.found]
+    except RecursionError:
+        raise InvalidSchema("Invalid schema: its types are nested too deep to be compared; flatten them") from None
+
+
+class _Ambiguous(Exception):
+    """A reader field matches several of the writer's."""
+
+    def __init__(self, found: Found) -> None:
+        super().__init__(found.difference.text)
+        self.found = found
+
+
+class _Walk:
+    """One comparison of two trees. Findings are tuples, so that a memoised one can be shared."""
+
+    __slots__ = ("_found_by_pair",)
+
+    def __init__(self) -> None:
+        self._found_by_pair: dict[tuple[int, int], tuple[Found, ...]] = {}
+
+    def compare(self, reader: AvroType, writer: AvroType, place: Place) -> tuple[Found, ...]:
+        """What is wrong between two nodes."""
+        pair = (id(reader), id(writer))
+        known = self._found_by_pair.get(pair)
+        if known is not None:
+            return known
+        self._found_by_pair[pair] = ()  # met again while in progress: compatible until proven otherwise
+        found = self._found_by_pair[pair] = self._judge(reader, writer, place)
+        return found
+
+    def _judge(self, reader: AvroType, writer: AvroType, place: Place) -> tuple[Found, ...]:
+        match reader, writer:
+            case (Union(), Union()):
+                return self._union_from_union(reader, writer, place)
+            case (_, Union()):
+                return self._plain_from_union(reader, writer, place)
+            case (Record(), Record()):
+                return (*_name_mismatch(reader, writer, place), *self._fields(reader, writer, place))
+            case (Array(), Array()):
+                items = Place(place, "items", reader.items, writer.items, "items")
+                return self.compare(reader.items, writer.items, items)
+            case (Map(), Map()):
+                values = Place(place, "values", reader.values, writer.values, "values")
+                return self.compare(reader.values, writer.values, values)
+            case (Enum(), Enum()):
+                return (*_name_mismatch(reader, writer, place), *_symbols_mismatch(reader, writer, place))
+            case (Fixed(), Fixed()):
+                return (*_name_mismatch(reader, writer, place), *_size_mismatch(reader, writer, place))
+            case (Union(), _):
+                return self._union_from_plain(reader, writer, place)
+        return () if reader.kind is writer.kind or (writer.kind, reader.kind) in PROMOTIONS else _type_mismatch(place)
+
+    def _fields(self, reader: Record, writer: Record, place: Place) -> tuple[Found, ...]:
+        writer_fields = {field.name: field for field in writer.fields}
+        found: list[Found] = []
+        for index, field in enumerate(reader.fields):
+            match = writer_fields.get(field.name)
+            if field.aliases:
+                match = _match_by_alias(field, match, writer_fields, place)
+            if match is None:
+                if not field.has_default:
+                    found += self._missing_field(index, field, place)
+                continue
+            mine, theirs = field.type, match.type
+            if type(mine) is Primitive and type(theirs) is Primitive and mine.kind is theirs.kind:
+                continue  # most fields of most records; only for speed
+            found += self.compare(mine, theirs, Place(place, f"fields/{index}/type", mine, theirs, match.name))
+        return tuple(found)
+
+    def _missing_field(self, index: int, field: Field, place: Place) -> tuple[Found, ...]:
+        if isinstance(field.type, Enum) and field.type.default is not None:
+            entered = Place(place, f"fields/{index}/type", field.type, place.writer)
+            return self.compare(field.type, place.writer, entered)
+        return (_missing_default(index, field, place),)
+
+    def _union_from_union(self, reader: Union, writer: Union, place: Place) -> tuple[Found, ...]:
+        found: list[Found] = []
+        for index, branch in enumerate(writer.branches):
+            trial = Place(place, None, reader, branch, index)
+            failures = self.compare(reader, branch, trial)
+            if failures:
+                causes = tuple(cause for failure in failures for cause in failure.causes)
+                found.append(_missing_branch(place.path(str(index)), trial, causes))
+        return tuple(found)
+
+    def _plain_from_union(self, reader: AvroType, writer: Union, place: Place) -> tuple[Found, ...]:
+        found: list[Found] = []
+        for index, branch in enumerate(writer.branches):
+            found += self.compare(reader, branch, Place(place, str(index), reader, branch, index))
+        return tuple(found)
+
+    def _union_from_plain(self, reader: Union, writer: AvroType, place: Place) -> tuple[Found, ...]:
+        causes: list[tuple[Found, ...]] = []
+        for branch in reader.branches:
+            failures = self.compare(branch, writer, Place(place, None, branch, writer))
+            if not failures:
+                return ()
+            causes.append(failures)
+        return (_missing_branch(place.path(), place, tuple(causes)),)
+
+
+def _match_by_alias(field: Field, named: Field | None, writer_fields: dict[str, Field], place: Place) -> Field | None:
+    matches = [] if named is None else [named]
+    matches += [writer_fields[alias] for alias in dict.fromkeys(field.aliases) if alias in writer_fields]
+    if len(matches) > 1:
+        raise _Ambiguous(_ambiguous_alias(field, matches, place))
+    return matches[0] if matches else None
+
+
+def have_matching_names(reader: NamedType, writer: NamedType) -> bool:
+    """Whether the names alone let ``reader`` stand for ``writer``: namespaces do not count, aliases are full names."""
+    return reader.name == writer.name or writer.full_name in reader.aliases
+
+
+def describe(node: AvroType, depth: int = _DESCRIBED_DEPTH) -> str:
+    """A type in a few words: ``string``, ``enum ns.Color``, ``array of long``, ``[null, string]``."""
+    if isinstance(node, Array | Map):
+        inner = node.items if isinstance(node, Array) else node.values
+        return f"{node.kind} of {describe(inner, depth - 1) if depth else '…'}"
+    if isinstance(node, Union):
+        return f"[{', '.join(describe(branch, depth - 1) for branch in node.branches) if depth else '…'}]"
+    return node.kind.value if isinstance(node, Primitive) else f"{node.kind} {node.full_name}"
+
+
+def missing_symbols(reader: Enum, writer: Enum) -> list[str]:
+    """The writer's symbols that the reader cannot read, sorted; none where the reader's default takes their place."""
+    if reader.default is not None and reader.default in reader.symbols:
+        return []
+    return sorted(set(writer.symbols).difference(reader.symbols))
+
+
+def _name_mismatch(reader: NamedType, writer: NamedType, place: Place) -> tuple[Found, ...]:
+    if have_matching_names(reader, writer):
+        return ()
+    facts = {"kind": reader.kind, "reader": reader.full_name, "writer": writer.full_name}
+    return (_found(rules.NAME_MISMATCH, place, detail=writer.full_name, attribute="name", facts=facts),)
+
+
+def _size_mismatch(reader: Fixed, writer: Fixed, place: Place) -> tuple[Found, ...]:
+    if reader.size == writer.size:
+        return ()
+    facts = {"name": reader.full_name, "reader": reader.size, "writer": writer.size}
+    detail = f"{writer.size} bytes, not {reader.size}"
+    return (_found(rules.FIXED_SIZE_MISMATCH, place, detail=detail, attribute="size", facts=facts),)
+
+
+def _symbols_mismatch(reader: Enum, writer: Enum, place: Place) -> tuple[Found, ...]:
+    missing = ", ".join(missing_symbols(reader, writer))
+    if not missing:
+        return ()
+    facts = {"name": reader.full_name, "symbols": missing}
+    return (_found(rules.MISSING_ENUM_SYMBOLS, place, detail=f"[{missing}]", attribute="symbols", facts=facts),)
+
+
+def _type_mismatch(place: Place) -> tuple[Found, ...]:
+    reader, writer = describe(place.reader), describe(place.writer)
+    facts = {"reader": reader, "writer": writer}
+    return (_found(rules.TYPE_MISMATCH, place, detail=f"{reader} cannot read {writer}", facts=facts),)
+
+
+def _missing_default(index: int, field: Field, place: Place) -> Found:
+    facts = {"field": field.name, "record": describe(place.writer)}
+    found = _found(rules.MISSING_DEFAULT, place, detail=field.name, facts=facts, path=place.path(f"fields/{index}"))
+    return _at_field(found, field)
+
+
+def _missing_branch(path: str, place: Place, causes: tuple[tuple[Found, ...], ...]) -> Found:
+    writer = describe(place.writer)
+    facts = {"reader": describe(place.reader), "writer": writer}
+    return _found(rules.MISSING_UNION_BRANCH, place, detail=writer, facts=facts, path=path, causes=causes)
+
+
+def _ambiguous_alias(field: Field, matches: list[Field], place: Place) -> Found:
+    names = ", ".join(match.name for match in matches)
+    facts = {"field": field.name, "record": describe(place.writer), "matches": names}
+    return _at_field(_found(rules.AMBIGUOUS_ALIAS, place, detail=field.name, facts=facts, path=""), field)
+
+
+def _at_field(found: Found, field: Field) -> Found:
+    """The same, its reader's side pointing at the field, where that stands in the reader's text."""
+    pointer = field.pointer or found.difference.reader_pointer
+    return replace(found, difference=replace(found.difference, reader_pointer=pointer))
+
+
+def _found(
+    rule: CompatibilityRule,
+    place: Place,
+    *,
+    detail: str,
+    facts: Mapping[str, object],
+    attribute: str = "",
+    path: str | None = None,
+    causes: tuple[tuple[Found, ...], ...] = (),
+) -> Found:
+    """A difference at ``place``, or at an ``attribute`` of its nodes; ``facts`` fill the rule's sentence."""
+    pointed = f"/{attribute}" if attribute else ""
+    difference = Difference(
+        rule=rule.id,
+        error_type=rule.error_type,
+        path=place.path(*filter(None, [attribute])) if path is None else path,
+        detail=detail,
+        text=rule.sentence.format_map(facts),
+        reader_pointer=place.reader_pointer(pointed),
+        writer_pointer=place.writer_pointer(pointed),
+    )
+    return Found(rule, difference, place, causes)

@@ -1,0 +1,78 @@
+"""Places of a pair walk: how two type trees were entered together, from the root to a pair of nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.formats.avro.rules import CompatibilityRule
+    from counterfoil.schema.formats.avro.types import AvroType
+
+
+@dataclass(eq=False, slots=True)
+class Place:
+    """A pair of nodes and the pair from which it was entered.
+
+    ``token`` is what the step adds to the path, such as ``fields/3/type``; None starts a path anew, as the root does,
+    and the trial of a union's branches. ``via`` is the step on the writer's side: the name of a field, the index of a
+    union's branch, ``items`` or ``values`` of a collection; None where the writer's node stayed the same.
+    """
+
+    parent: Place | None
+    token: str | None
+    reader: AvroType
+    writer: AvroType
+    via: str | int | None = None
+
+    def path(self, *more: str) -> str:
+        """The path as Confluent counts it: ``/`` for the root, ``/fields/1/type`` below."""
+        tokens: list[str] = []
+        place: Place | None = self
+        while place is not None and place.token is not None:
+            tokens.append(place.token)
+            place = place.parent
+        return "/" + "/".join([*reversed(tokens), *more])
+
+    def from_root(self) -> list[Place]:
+        """Every place on the way, the root first and this one last."""
+        return [*self._upwards()][::-1]
+
+    def reader_pointer(self, attribute: str = "") -> str:
+        """The JSON pointer of the reader's node, or of the nearest thing around it that stands in its text.
+
+        ``attribute``, such as ``/symbols``, is added where the node itself stands in the text.
+        """
+        return _nearest([place.reader for place in self._upwards()], attribute)
+
+    def writer_pointer(self, attribute: str = "") -> str:
+        """The same for the writer's node in the writer's text."""
+        return _nearest([place.writer for place in self._upwards()], attribute)
+
+    def _upwards(self) -> Iterator[Place]:
+        place: Place | None = self
+        while place is not None:
+            yield place
+            place = place.parent
+
+
+def _nearest(nodes: list[AvroType], attribute: str) -> str:
+    if nodes[0].pointer or nodes[0] is nodes[-1]:  # only the root may stand at the empty pointer
+        return nodes[0].pointer + attribute
+    return next((node.pointer for node in nodes if node.pointer), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A difference, the rule behind it, and the place where it was first met.
+
+    ``causes`` holds, for a missing union branch, what was found with each branch of the reader's union in turn.
+    """
+
+    rule: CompatibilityRule
+    difference: Difference
+    place: Place
+    causes: tuple[tuple[Found, ...], ...] = field(default=(), repr=False)
