@@ -23,7 +23,7 @@ $(VENV)/.installed: constraints.txt pyproject.toml deploy/bootstrap.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
 	  { echo "Python's venv module is missing; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r deploy/bootstrap.txt
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r constraints.txt
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r constraints.txt
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-build-isolation --no-deps -e .
 	@touch $@
 

@@ -1,0 +1,110 @@
+"""Write the pages under docs/reference/ from the code; with ``--check``, exit 1 when one has drifted.
+
+make docs
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from counterfoil.contracts.cli.root import root_command
+from counterfoil.schema import errors
+from counterfoil.schema.formats.avro.rules import RULES
+
+REFERENCE = Path(__file__).parent / "reference"
+HEADER = "<!-- Written by `make docs` from the code: change it there. -->\n\n"
+
+
+def errors_page() -> str:
+    """Every error code of the REST API, with the exception that server and client raise for it."""
+    coded = {
+        each.code: each
+        for each in vars(errors).values()
+        if isinstance(each, type) and issubclass(each, errors.RegistryError) and "code" in vars(each)
+    }
+    lines = [
+        "# Error codes",
+        "",
+        "What the registry answers, and what `counterfoil.sdk` raises for it. The body is always",
+        '`{"error_code": <code>, "message": "<sentence>"}`.',
+        "",
+        "| HTTP | `error_code` | exception (`counterfoil.schema.errors`) | when |",
+        "|---|---|---|---|",
+    ]
+    for code in sorted(coded, key=str):
+        if coded[code] is not errors.RegistryError:
+            lines.append(f"| {coded[code].status} | {code} | `{coded[code].__name__}` | {first_line(coded[code])} |")
+    return "\n".join(lines)
+
+
+def cli_page() -> str:
+    """The help of every command."""
+    root = root_command()
+    lines = ["# Command line", "", "Exit codes are the same for all commands: see [exit codes](../exit-codes.md)."]
+    for name, command in commands_of(root, "counterfoil"):
+        context = click.Context(command, info_name=name, max_content_width=100, terminal_width=100)
+        lines += ["", f"## {name}", "", "```", command.get_help(context).rstrip(), "```"]
+    return "\n".join(lines)
+
+
+def rules_page() -> str:
+    """Every compatibility rule: what it means, why it breaks, how to mend it."""
+    lines = [
+        "# Compatibility rules for Avro",
+        "",
+        "Each finding of `counterfoil check` and each reason in a registry's",
+    ]
+    lines += ["409 comes from one of these rules. The error type is the one that Confluent's clients know."]
+    for rule in RULES:
+        lines += [
+            "",
+            f"## {rule.id}",
+            "",
+            f"Error type `{rule.error_type}`. {rule.meaning}" if rule.error_type else rule.meaning,
+        ]
+        lines += ["", f"*Why it breaks.* {rule.why}", "", f"*How to mend it.* {rule.mend}"]
+    return "\n".join(lines)
+
+
+PAGES = {"errors.md": errors_page, "cli.md": cli_page, "rules.md": rules_page}
+
+
+def first_line(thing: object) -> str:
+    """The first line of a docstring, fit for a table's cell."""
+    return (thing.__doc__ or "").strip().splitlines()[0].replace("|", "\\|")
+
+
+def commands_of(command: click.Command, name: str) -> list[tuple[str, click.Command]]:
+    """A command and those below it, with their full names."""
+    found = [(name, command)]
+    if isinstance(command, click.Group):
+        context = click.Context(command, info_name=name)
+        for each in command.list_commands(context):
+            inner = command.get_command(context, each)
+            if inner is not None:
+                found += commands_of(inner, f"{name} {each}")
+    return found
+
+
+def main() -> int:
+    """Write, or compare."""
+    drifted = []
+    for name, page in PAGES.items():
+        text = f"{HEADER}{page()}\n"
+        path = REFERENCE / name
+        if not path.exists() or path.read_text() != text:
+            drifted.append(name)
+            if "--check" not in sys.argv:
+                path.write_text(text)
+    if "--check" in sys.argv:
+        print(f"drifted, run `make docs`: {', '.join(drifted)}" if drifted else f"{len(PAGES)} pages are up to date")
+        return 1 if drifted else 0
+    print(f"written: {', '.join(drifted)}" if drifted else "nothing to write")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+"""The docs say what is true: generated pages match the code, links lead somewhere."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_generated_pages_are_those_the_code_would_write_now():
+    done = _run("docs/generate.py", "--check")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_link_leads_somewhere():
+    done = _run("docs/check_links.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_link_check_sees_a_broken_link(tmp_path: Path):
+    copy = tmp_path / "docs"
+    copy.mkdir()
+    (copy / "check_links.py").write_text((ROOT / "docs" / "check_links.py").read_text())
+    (tmp_path / "page.md").write_text("# Here\n[there](nowhere.md) [heading](#not-here) [fine](#here)\n")
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    done = subprocess.run(
+        [sys.executable, copy / "check_links.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stdout.splitlines() == ["page.md: nowhere.md: no such file", "page.md: #not-here: no such heading"]
