@@ -1,1 +1,92 @@
-"""The kernel: nouns and rules of schemas, without I/O and without frameworks."""
+"""The kernel: schemas, what they mean, and the rules between them. No I/O, no framework.
+
+The names below are loaded when they are first used, so that importing the kernel costs next to nothing.
+
+>>> from counterfoil.schema import parse_schema
+>>> parse_schema('{"type": "record", "name": "Order", "fields": []}').name
+'Order'
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from counterfoil.schema.compatibility.check import check_compatibility
+    from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction, parse_level
+    from counterfoil.schema.compatibility.report import CompatibilityReport, Difference, Earlier, Failure
+    from counterfoil.schema.errors import CounterfoilError, InvalidSchema, RegistryError, SchemaParseError
+    from counterfoil.schema.fingerprint import (
+        content_guid,
+        md5_fingerprint,
+        parsing_canonical_form,
+        rabin_fingerprint,
+        sha256_fingerprint,
+    )
+    from counterfoil.schema.formats.protocol import ParsedSchema, Validation
+    from counterfoil.schema.model import Metadata, Reference, ResolvedReference, Rule, RuleSet, Schema, SchemaType
+    from counterfoil.schema.parsing import parse_schema
+    from counterfoil.schema.position import Position
+
+__all__ = [
+    "CompatibilityLevel",
+    "CompatibilityReport",
+    "CounterfoilError",
+    "Difference",
+    "Direction",
+    "Earlier",
+    "Failure",
+    "InvalidSchema",
+    "Metadata",
+    "ParsedSchema",
+    "Position",
+    "Reference",
+    "RegistryError",
+    "ResolvedReference",
+    "Rule",
+    "RuleSet",
+    "Schema",
+    "SchemaParseError",
+    "SchemaType",
+    "Validation",
+    "check_compatibility",
+    "content_guid",
+    "md5_fingerprint",
+    "parse_level",
+    "parse_schema",
+    "parsing_canonical_form",
+    "rabin_fingerprint",
+    "sha256_fingerprint",
+]
+
+_NAMES_BY_MODULE = {
+    "compatibility.check": ("check_compatibility",),
+    "compatibility.levels": ("CompatibilityLevel", "Direction", "parse_level"),
+    "compatibility.report": ("CompatibilityReport", "Difference", "Earlier", "Failure"),
+    "errors": ("CounterfoilError", "InvalidSchema", "RegistryError", "SchemaParseError"),
+    "fingerprint": (
+        "content_guid",
+        "md5_fingerprint",
+        "parsing_canonical_form",
+        "rabin_fingerprint",
+        "sha256_fingerprint",
+    ),
+    "formats.protocol": ("ParsedSchema", "Validation"),
+    "model": ("Metadata", "Reference", "ResolvedReference", "Rule", "RuleSet", "Schema", "SchemaType"),
+    "parsing": ("parse_schema",),
+    "position": ("Position",),
+}
+_MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    module = _MODULE_BY_NAME.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -8,7 +8,6 @@ Source: Apache Avro Java's ``Schema.toString``, which the reference registry ret
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -16,47 +15,34 @@ from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map,
 from counterfoil.schema.json_print import print_json
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from counterfoil.schema.formats.avro.types import AvroType, Field, Json, NamedType
 
 JsonObject: TypeAlias = "dict[str, Json]"
+
 _TYPE_WORDS = frozenset(kind.value for kind in Kind)
 
 
-@dataclass(slots=True)
-class Layout:
-    """Where canonical and normalised text differ; the defaults are the canonical text's."""
-
-    properties: Callable[[AvroType], JsonObject] = lambda node: dict(node.properties)
-    field_properties: Callable[[Field], JsonObject] = lambda member: dict(member.properties)
-    aliases: Callable[[list[str]], list[str]] = list
-    default: Callable[[Field], Json] = lambda member: member.default
-    keeps_empty_doc: bool = True
-
-
-CANONICAL = Layout()
-
-
-def print_canonical(root: AvroType, *, supplied: frozenset[str] = frozenset()) -> str:
-    """The canonical text; types named in ``supplied`` are never declared in it."""
-    return print_json(TreeWriter(CANONICAL, known=set(supplied)).write(root))
-
-
-def print_resolved(root: AvroType) -> str:
-    """The canonical text with every type declared."""
-    return print_json(TreeWriter(CANONICAL).write(root))
+def print_canonical(root: AvroType, *, supplied: Iterable[str] = ()) -> str:
+    """The canonical text; types whose full names are in ``supplied`` are not declared in it."""
+    return print_json(TreeWriter(known=set(supplied)).write(root))
 
 
 def equivalence_key(root: AvroType) -> str:
-    """Equal for two schemas that differ in the order of attributes and aliases only."""
-    return print_json(TreeWriter(Layout(aliases=sorted)).write(root), sort_keys=True)
+    """A text that is equal for two schemas that differ only in the order of attributes and aliases.
+
+    Every type is declared in it, so a schema with references has the key of the same schema without.
+    """
+    return print_json(TreeWriter(arrange_aliases=sorted).write(root), sort_keys=True)
 
 
 @dataclass(slots=True)
 class TreeWriter:
     """Turns type nodes back into JSON values; ``known`` are the full names that need no declaration any more."""
 
-    layout: Layout
     known: set[str] = field(default_factory=set)
+    arrange_aliases: Callable[[Iterable[str]], list[str]] = list
 
     def write(self, node: AvroType, namespace: str | None = None) -> Json:
         """The JSON value of a type that stands inside ``namespace``."""
@@ -65,53 +51,52 @@ class TreeWriter:
         if isinstance(node, Union):
             return [self.write(branch, namespace) for branch in node.branches]
         if isinstance(node, Array):
-            inner: JsonObject = {"items": self.write(node.items, namespace)}
-        elif isinstance(node, Map):
-            inner = {"values": self.write(node.values, namespace)}
-        elif not node.properties:
-            return node.kind.value
-        else:
-            inner = {}
-        return {"type": node.kind.value, **inner, **self.layout.properties(node)}
+            return {"type": "array", "items": self.write(node.items, namespace), **node.properties}
+        if isinstance(node, Map):
+            return {"type": "map", "values": self.write(node.values, namespace), **node.properties}
+        return {"type": node.kind.value, **node.properties} if node.properties else node.kind.value
 
     def _write_named(self, node: NamedType, namespace: str | None) -> Json:
-        if node.full_name in self.known:
+        full_name = node.full_name
+        if full_name in self.known:
             return _written_name(node, namespace)
-        self.known.add(node.full_name)
-        written = {"type": node.kind.value, "name": node.name}
+        self.known.add(full_name)
+        written: JsonObject = {"type": node.kind.value, "name": node.name}
         if node.namespace != namespace:
             written["namespace"] = node.namespace or ""
-        if node.doc or (node.doc is not None and self.layout.keeps_empty_doc):
+        if node.doc is not None:
             written["doc"] = node.doc
-        return written | self._write_body(node) | self.layout.properties(node) | self._write_aliases(node)
+        self._write_body(node, written)
+        written.update(node.properties)
+        if node.aliases:
+            written["aliases"] = self.arrange_aliases(_short_alias(alias, node.namespace) for alias in node.aliases)
+        return written
 
-    def _write_body(self, node: NamedType) -> JsonObject:
+    def _write_body(self, node: NamedType, written: JsonObject) -> None:
+        """Adds what makes the kind: fields, symbols and their default, or size."""
         if isinstance(node, Record):
-            fields = [self._write_field(member, node.namespace) for member in node.fields]
-            return {"type": "error", "fields": fields} if node.is_error else {"fields": fields}
-        if isinstance(node, Fixed):
-            return {"size": node.size}
-        symbols: JsonObject = {"symbols": list(node.symbols)}
-        return symbols if node.default is None else symbols | {"default": node.default}
+            if node.is_error:
+                written["type"] = "error"
+            written["fields"] = [self._write_field(member, node.namespace) for member in node.fields]
+        elif isinstance(node, Fixed):
+            written["size"] = node.size
+        else:
+            written["symbols"] = list(node.symbols)
+            if node.default is not None:
+                written["default"] = node.default
 
     def _write_field(self, member: Field, namespace: str | None) -> JsonObject:
         written = {"name": member.name, "type": self.write(member.type, namespace)}
         if member.doc is not None:
             written["doc"] = member.doc
         if member.has_default:
-            written["default"] = self.layout.default(member)
+            written["default"] = member.default
         if member.order not in (None, "ascending"):
             written["order"] = member.order
         if member.aliases:
-            written["aliases"] = self.layout.aliases(list(member.aliases))
-        return written | self.layout.field_properties(member)
-
-    def _write_aliases(self, node: NamedType) -> JsonObject:
-        if not node.aliases:
-            return {}
-        prefix = f"{node.namespace}." if node.namespace else None
-        short = [_without_prefix(alias, prefix) for alias in node.aliases]
-        return {"aliases": self.layout.aliases(short)}
+            written["aliases"] = self.arrange_aliases(member.aliases)
+        written.update(member.properties)
+        return written
 
 
 def _written_name(node: NamedType, namespace: str | None) -> str:
@@ -119,7 +104,7 @@ def _written_name(node: NamedType, namespace: str | None) -> str:
     return node.name if node.namespace == namespace and node.name not in _TYPE_WORDS else node.full_name
 
 
-def _without_prefix(alias: str, prefix: str | None) -> str:
-    if prefix and alias.startswith(prefix) and "." not in alias[len(prefix) :]:
-        return alias[len(prefix) :]
-    return alias
+def _short_alias(alias: str, namespace: str | None) -> str:
+    """The alias without its namespace, where that is the type's own."""
+    space, _, name = alias.rpartition(".")
+    return name if space == (namespace or "") else alias

@@ -28,7 +28,7 @@ from counterfoil.schema.formats.avro.types import (
 from counterfoil.schema.java_numbers import read_java_double
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from counterfoil.schema.formats.avro.types import AvroType, Json, NamedType
 
@@ -55,10 +55,13 @@ class SchemaFault(Exception):  # noqa: N818 - becomes a SchemaParseError as soon
 
 
 class TypeReader:
-    """Reads one text, or a text after those that it refers to; ``named`` collects the types by full name."""
+    """Reads one text, or a text after those that it refers to; ``named`` collects the types by full name.
 
-    def __init__(self, *, is_strict: bool) -> None:
-        self.named: dict[str, NamedType] = {}
+    ``known`` are types that are there before. ``is_strict`` has names and defaults checked.
+    """
+
+    def __init__(self, *, is_strict: bool, known: Mapping[str, NamedType] | None = None) -> None:
+        self.named: dict[str, NamedType] = dict(known or {})
         self._is_strict = is_strict
         self._read_by_word: dict[str, Callable[[dict[str, Json], str | None, str], AvroType]] = {
             "record": self._read_record,

@@ -6,7 +6,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.formats.avro.canonical import equivalence_key, print_canonical, print_resolved
+from counterfoil.schema.formats.avro.canonical import equivalence_key, print_canonical
 from counterfoil.schema.formats.avro.normalized import print_normalized
 from counterfoil.schema.formats.avro.types import Enum, Fixed, Record
 from counterfoil.schema.json_text import locate
@@ -59,7 +59,7 @@ class AvroSchema:
 
     def resolved(self) -> str:
         """The canonical text with every type that a reference supplies declared in it (``format=resolved``)."""
-        return print_resolved(self.root)
+        return print_canonical(self.root)
 
     def is_equivalent(self, other: ParsedSchema) -> bool:
         """Whether both say the same, attribute order aside; docs, aliases and enum defaults count."""
@@ -75,7 +75,7 @@ class AvroSchema:
 
     @cached_property
     def _normalized(self) -> str:
-        return print_normalized(self.root, supplied=self.supplied)
+        return print_normalized(self.root, supplied={name: self.named[name] for name in self.supplied})
 
     @cached_property
     def _equivalence_key(self) -> str:

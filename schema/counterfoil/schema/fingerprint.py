@@ -1,0 +1,125 @@
+"""Identities of schemas: the registry's content guid, and Avro's canonical form with its fingerprints.
+
+Source: the content hash of Confluent Schema Registry 8.5 (``guid`` of the REST API); Apache Avro 1.12 specification,
+"Parsing Canonical Form for Schemas" and "Schema Fingerprints".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.formats.avro.canonical_form import print_canonical_form
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet
+
+_PRESENT: Final = b"\x01"
+_VERSION_SIZE_BYTES: Final = 4
+_RABIN_EMPTY: Final = 0xC15D213AA4D7A795
+_BYTE_VALUES: Final = 256
+
+
+def content_guid(
+    text: str,
+    references: Iterable[Reference] = (),
+    metadata: Metadata | None = None,
+    rule_set: RuleSet | None = None,
+) -> uuid.UUID:
+    """The identity of a schema's content: equal content has the equal guid, in every registry.
+
+    ``text`` is the canonical text. Metadata and rules count when they are there, even when they are empty; schema type
+    and subject do not count.
+
+    >>> str(content_guid('"string"'))
+    '095d71cf-1255-6b9d-5e33-0ad575b3df5d'
+    """
+    digest = hashlib.md5(text.encode(), usedforsecurity=False)
+    for part in _parts(references, metadata, rule_set):
+        digest.update(part if isinstance(part, bytes) else part.encode())
+    return uuid.UUID(bytes=digest.digest())
+
+
+def parsing_canonical_form(schema: AvroSchema) -> str:
+    """Avro's Parsing Canonical Form: what matters to a reader of data, in one spelling.
+
+    Docs, aliases, defaults and properties are not in it; every name is full and every type is declared, those that
+    come from references too.
+    """
+    return print_canonical_form(schema.root)
+
+
+def rabin_fingerprint(schema: AvroSchema) -> bytes:
+    """CRC-64-AVRO of the canonical form: 8 bytes, little-endian, as single-object encoding carries them."""
+    return _rabin(parsing_canonical_form(schema).encode()).to_bytes(8, "little")
+
+
+def md5_fingerprint(schema: AvroSchema) -> bytes:
+    """MD5 of the canonical form: 16 bytes."""
+    return hashlib.md5(parsing_canonical_form(schema).encode(), usedforsecurity=False).digest()
+
+
+def sha256_fingerprint(schema: AvroSchema) -> bytes:
+    """SHA-256 of the canonical form: 32 bytes."""
+    return hashlib.sha256(parsing_canonical_form(schema).encode()).digest()
+
+
+def _parts(
+    references: Iterable[Reference], metadata: Metadata | None, rule_set: RuleSet | None
+) -> Iterator[str | bytes]:
+    """What is hashed after the text, in order; nothing stands between the parts."""
+    for reference in references:
+        yield reference.name
+        yield reference.subject
+        yield reference.version.to_bytes(_VERSION_SIZE_BYTES, "big", signed=True)
+    if metadata is not None:
+        yield _PRESENT
+        yield from _metadata_parts(metadata)
+    if rule_set is not None:
+        yield _PRESENT
+        for rule in (*rule_set.migration_rules, *rule_set.domain_rules, *rule_set.encoding_rules):
+            yield from _rule_parts(rule)
+        yield rule_set.enable_at or ""
+
+
+def _metadata_parts(metadata: Metadata) -> Iterator[str]:
+    for path in sorted(metadata.tags):
+        yield path
+        yield from sorted(metadata.tags[path])
+    yield from _pairs(metadata.properties)
+    yield from sorted(metadata.sensitive)
+
+
+def _rule_parts(rule: Rule) -> Iterator[str | bytes]:
+    yield from (rule.name, rule.doc or "", rule.kind, rule.mode, rule.type or "")
+    yield from sorted(rule.tags)
+    yield from _pairs(rule.params)
+    yield from (rule.expr or "", rule.on_success or "", rule.on_failure or "")
+    if rule.disabled:
+        yield _PRESENT
+
+
+def _pairs(values: Mapping[str, str]) -> Iterator[str]:
+    for key in sorted(values):
+        yield key
+        yield values[key]
+
+
+def _rabin(data: bytes) -> int:
+    fingerprint = _RABIN_EMPTY
+    for byte in data:
+        fingerprint = (fingerprint >> 8) ^ _RABIN_TABLE[(fingerprint ^ byte) & 0xFF]
+    return fingerprint
+
+
+def _rabin_entry(value: int) -> int:
+    for _ in range(8):
+        value = (value >> 1) ^ (_RABIN_EMPTY if value & 1 else 0)
+    return value
+
+
+_RABIN_TABLE: Final = tuple(_rabin_entry(value) for value in range(_BYTE_VALUES))
