@@ -1,0 +1,76 @@
+"""A report as the message list that Confluent's clients know, in our own sentences.
+
+Source: the answers of Confluent Schema Registry 8.5 to ``POST /compatibility/…?verbose=true``: one text for each
+difference, ``errorType`` and ``path`` in it where clients look for them, then the earlier version and its text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.compatibility.levels import Direction
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from counterfoil.schema.compatibility.report import CompatibilityReport, Difference, Failure
+    from counterfoil.schema.witness.model import Witness
+
+OLD_SCHEMA_LIMIT: Final = 10 * 1024
+"""How many characters of an earlier schema's text a message carries."""
+
+_SIDES_BY_DIRECTION: Final = {
+    Direction.BACKWARD: {"reader": "new", "writer": "old"},
+    Direction.FORWARD: {"reader": "old", "writer": "new"},
+}
+_SIDE = re.compile(r"\b([Tt]he) (reader|writer)\b")
+
+
+def confluent_messages(
+    report: CompatibilityReport, *, witnesses: Mapping[Difference, Witness] | None = None
+) -> list[str]:
+    """The messages of ``report``, empty when it is compatible; without the last line, which names the level.
+
+    Differences of the direction in which the earlier schema reads come first; after the last one ``oldSchemaVersion``
+    (where the earlier schema has a number) and ``oldSchema``, its canonical text, cut at 10 KiB. A difference that
+    has a witness in ``witnesses`` says in its description which record breaks the reader.
+    """
+    if report.is_compatible:
+        return []
+    known = witnesses or {}
+    messages = [
+        _difference_message(difference, failure, known.get(difference))
+        for failure in report.failures
+        for difference in failure.differences
+    ]
+    earlier = report.failures[-1].earlier
+    if earlier.version is not None:
+        messages.append(f"{{oldSchemaVersion: {earlier.version}}}")
+    messages.append(f"{{oldSchema: '{_cut(earlier.schema.canonical())}'}}")
+    return messages
+
+
+def _difference_message(difference: Difference, failure: Failure, witness: Witness | None) -> str:
+    sentence = name_sides(difference.text, failure.direction)
+    if difference.path:
+        sentence += f" (path '{difference.path}')"
+    if witness:
+        sentence += f"; for example this record: {witness.datum_json}"
+    if not difference.error_type:
+        return sentence
+    return f"{{errorType:'{difference.error_type}', description:'{sentence}', additionalInfo:'{difference.detail}'}}"
+
+
+def name_sides(text: str, direction: Direction) -> str:
+    """``text`` with "the reader" and "the writer" called the new and the old schema, as ``direction`` has them.
+
+    >>> name_sides("The reader expects int, the writer writes string", Direction.BACKWARD)
+    'The new schema expects int, the old schema writes string'
+    """
+    side = _SIDES_BY_DIRECTION[direction]
+    return _SIDE.sub(lambda found: f"{found[1]} {side[found[2]]} schema", text)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= OLD_SCHEMA_LIMIT else f"{text[:OLD_SCHEMA_LIMIT]}..."
