@@ -1,0 +1,64 @@
+"""Why a record cannot go to the target, and what its dead letter says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
+
+from counterfoil.converter import headers
+from counterfoil.converter.engines.protocol import FAILURE_TYPE
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+TOO_LARGE: Final = "too-large"
+"""The code of a record whose converted form the target topic would not take; all other codes are the engine's."""
+
+_RECORD_OVERHEAD_BYTES: Final = 120
+"""What a batch of one record takes besides key, value and headers: 61 bytes of batch, lengths and deltas, and room."""
+_HEADER_OVERHEAD_BYTES: Final = 10
+_OWN_HEADERS_BYTES: Final = 1024
+"""More than the headers of a converted record take: a topic name of 249 characters, a hash, numbers, names."""
+
+
+def problem(max_message_bytes: int) -> Column:
+    """The ``failure`` of a record, or that it is too large for ``max_message_bytes``; null where it can be written."""
+    size = _record_bytes()
+    too_large = F.struct(
+        F.lit(TOO_LARGE).alias("code"),
+        F.lit("").alias("field"),
+        F.concat(
+            F.lit("the converted record takes about "),
+            size.cast("string"),
+            F.lit(f" bytes, and the target takes {max_message_bytes}"),
+        ).alias("text"),
+    ).cast(FAILURE_TYPE)
+    does_not_fit = F.col("converted").isNotNull() & (size > max_message_bytes)
+    return F.coalesce(F.col("failure"), F.when(does_not_fit, too_large))
+
+
+def _record_bytes() -> Column:
+    """An upper bound of what the converted record takes on the broker, uncompressed."""
+    own = F.lit(_RECORD_OVERHEAD_BYTES + _OWN_HEADERS_BYTES)
+    names = F.octet_length(F.array_join(F.col("headers")["key"], ""))
+    values = F.octet_length(F.array_join(F.col("headers")["value"].cast("array<string>"), ""))
+    kept = F.when(F.size("headers") > 0, names + values + F.size("headers") * _HEADER_OVERHEAD_BYTES).otherwise(0)
+    return own + _length("key") + _length("converted") + kept
+
+
+def _length(column: str) -> Column:
+    return F.coalesce(F.octet_length(column), F.lit(0))
+
+
+def explanation() -> list[Column]:
+    """The headers that say what is wrong, from the column ``problem``, as structs of key and value."""
+    return [
+        _header(headers.ERROR, F.col("problem.code")),
+        _header(headers.ERROR_FIELD, F.coalesce(F.col("problem.field"), F.lit(""))),
+        _header(headers.ERROR_TEXT, F.coalesce(F.col("problem.text"), F.lit(""))),
+    ]
+
+
+def _header(name: str, text: Column) -> Column:
+    return F.struct(F.lit(name).alias("key"), text.cast("binary").alias("value"))

@@ -1,0 +1,111 @@
+"""What the converter raises besides the registry's and the SDK's errors.
+
+::
+
+    CounterfoilError
+    └── BridgeError
+        ├── InvalidBridgeFile      path, line, column, problem
+        ├── MissingPart            Java, PySpark, its jars: what to install
+        ├── SubjectMissing         subject
+        ├── BrokerUnreachable      bootstrap_servers
+        ├── PlanIncomplete         problems
+        ├── PreflightFailed        findings
+        ├── CheckpointConflict     a checkpoint of another bridge or plan
+        ├── CheckpointBusy         another driver runs on the checkpoint
+        ├── CheckpointUnreadable   a checkpoint that Spark did not write, or only half
+        └── RunFailed              the query ended by itself
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class BridgeError(CounterfoilError):
+    """A bridge that could not be planned, run or verified. ``exit_code`` is what the process ends with."""
+
+    exit_code = ExitCode.PRECONDITION
+
+
+class InvalidBridgeFile(BridgeError):
+    """A bridge file that cannot be read. ``line`` and ``column`` count from 1; they are None when there is no file."""
+
+    def __init__(self, problem: str, *, path: str, line: int | None = None, column: int | None = None) -> None:
+        where = f"{path}:{line}:{column}" if line is not None else path
+        super().__init__(f"{where}: {problem}")
+        self.problem = problem
+        self.path = path
+        self.line = line
+        self.column = column
+
+
+class MissingPart(BridgeError):
+    """Something that must be installed here is not; the message says how to get it."""
+
+
+class SubjectMissing(BridgeError):
+    """The registry has no such subject, so that nothing can be said about its records."""
+
+    exit_code = ExitCode.CANNOT_SAY
+
+    def __init__(self, message: str, *, subject: str) -> None:
+        super().__init__(message)
+        self.subject = subject
+
+
+class BrokerUnreachable(BridgeError):
+    """No broker answered in time at ``bootstrap_servers``."""
+
+    exit_code = ExitCode.UNREACHABLE
+
+    def __init__(self, bootstrap_servers: str, *, reason: str) -> None:
+        super().__init__(f"No Kafka broker answered at {bootstrap_servers}: {reason}")
+        self.bootstrap_servers = bootstrap_servers
+
+
+class PlanIncomplete(BridgeError):
+    """The plan leaves something open; ``problems`` are sentences, one for each."""
+
+    exit_code = ExitCode.BROKEN
+
+    def __init__(self, bridge: str, problems: Sequence[str]) -> None:
+        super().__init__(f"The plan of bridge {bridge} is not complete: {'; '.join(problems)}")
+        self.problems = tuple(problems)
+
+
+class PreflightFailed(BridgeError):
+    """The topics, or what is between them, would not let the bridge do what it promises; one sentence a finding."""
+
+    exit_code = ExitCode.BROKEN
+
+    def __init__(self, findings: Sequence[str]) -> None:
+        super().__init__("; ".join(findings))
+        self.findings = tuple(findings)
+
+
+class CheckpointConflict(BridgeError):
+    """The checkpoint belongs to another bridge, or to another plan of this one."""
+
+    exit_code = ExitCode.CONFLICT
+
+
+class CheckpointBusy(BridgeError):
+    """Another driver is running on the checkpoint."""
+
+    exit_code = ExitCode.CONFLICT
+
+
+class CheckpointUnreadable(BridgeError):
+    """A file of the checkpoint is not what Spark writes there."""
+
+
+class RunFailed(BridgeError):
+    """The query ended by itself; the message is the innermost cause, and names the log that has the rest."""
+
+    exit_code = ExitCode.BROKEN

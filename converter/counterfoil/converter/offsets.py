@@ -1,0 +1,101 @@
+"""Sets of Kafka offsets, kept as intervals: what millions of offsets in a row take is two numbers."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class OffsetSet:
+    """A set of offsets that is cheap for long runs, added to in nearly any order.
+
+    Iterating gives the intervals ``(first, last)``, both inclusive, ascending and with a gap between any two.
+    """
+
+    __slots__ = ("_count", "_firsts", "_lasts")
+
+    def __init__(self) -> None:
+        self._firsts: list[int] = []
+        self._lasts: list[int] = []
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return zip(self._firsts, self._lasts, strict=True)
+
+    def __contains__(self, offset: int) -> bool:
+        place = bisect_right(self._firsts, offset) - 1
+        return place >= 0 and offset <= self._lasts[place]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OffsetSet) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment] # a set that changes has no hash, as Python's own
+
+    def __repr__(self) -> str:
+        return f"OffsetSet({list(self)})"
+
+    def add(self, offset: int) -> bool:
+        """Whether ``offset`` is new; it is in the set afterwards."""
+        if self._lasts and offset == self._lasts[-1] + 1:  # the usual case: the next in a row
+            self._lasts[-1] = offset
+            self._count += 1
+            return True
+        if offset in self:
+            return False
+        self._insert(offset)
+        self._count += 1
+        return True
+
+    def _insert(self, offset: int) -> None:
+        place = bisect_right(self._firsts, offset)  # the interval after the offset
+        joins_before = place > 0 and self._lasts[place - 1] == offset - 1
+        joins_after = place < len(self._firsts) and self._firsts[place] == offset + 1
+        if joins_before and joins_after:
+            self._lasts[place - 1] = self._lasts.pop(place)
+            del self._firsts[place]
+        elif joins_before:
+            self._lasts[place - 1] = offset
+        elif joins_after:
+            self._firsts[place] = offset
+        else:
+            self._firsts.insert(place, offset)
+            self._lasts.insert(place, offset)
+
+    def missing_from(self, other: OffsetSet, *, at_most: int) -> list[int]:
+        """The lowest offsets of this set that ``other`` lacks, ascending, no more than ``at_most``."""
+        found: list[int] = []
+        for first, last in self:
+            offset = first
+            while offset <= last and len(found) < at_most:
+                beyond = other.end_of_run(offset)
+                if beyond is None:
+                    found.append(offset)
+                    offset += 1
+                else:
+                    offset = beyond + 1
+        return found
+
+    def end_of_run(self, offset: int) -> int | None:
+        """The last offset of the interval that holds ``offset``; None when none does."""
+        place = bisect_right(self._firsts, offset) - 1
+        return self._lasts[place] if place >= 0 and offset <= self._lasts[place] else None
+
+    def count_common(self, other: OffsetSet) -> int:
+        """How many offsets are in both sets."""
+        mine, theirs = list(self), list(other)
+        total = i = j = 0
+        while i < len(mine) and j < len(theirs):
+            first = max(mine[i][0], theirs[j][0])
+            last = min(mine[i][1], theirs[j][1])
+            total += max(0, last - first + 1)
+            if mine[i][1] < theirs[j][1]:
+                i += 1
+            else:
+                j += 1
+        return total

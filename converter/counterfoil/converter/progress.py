@@ -1,0 +1,165 @@
+"""How far a run is: counts from Spark's progress reports, and the line that people read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pyspark.sql import Column, DataFrame
+
+_READ: Final = "read"
+_WRITTEN: Final = "written"
+_DEAD: Final = "dead:"
+_OTHER: Final = "other"
+
+
+@dataclass(slots=True)
+class Totals:
+    """What a run has done so far; every count is of records of the source."""
+
+    batches: int = 0
+    read: int = 0
+    echoes: int = 0
+    repeats: int = 0
+    converted: int = 0
+    tombstones: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    dead_by_code: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def dead_letters(self) -> int:
+        """How many records went to the dead-letter topic."""
+        return self.dead_by_code.total()
+
+    @property
+    def written(self) -> int:
+        """How many records were written, to either topic."""
+        return self.converted + self.tombstones + self.dead_letters
+
+    def add(self, metrics: Mapping[str, Mapping[str, Any]]) -> None:
+        """Count one batch, from its observed metrics."""
+        read, written = metrics.get(_READ, {}), metrics.get(_WRITTEN, {})
+        self.batches += 1
+        for name in ("read", "echoes", "repeats"):
+            setattr(self, name, getattr(self, name) + int(read.get(name) or 0))
+        for name in ("converted", "tombstones", "bytes_in", "bytes_out"):
+            setattr(self, name, getattr(self, name) + int(written.get(name) or 0))
+        for name, count in written.items():
+            if name.startswith(_DEAD) and count:
+                self.dead_by_code[name.removeprefix(_DEAD)] += int(count)
+
+
+def observe_read(records: DataFrame, *, is_echo: Column, is_repeat: Column) -> DataFrame:
+    """The records, counted as they come from the source."""
+    return records.observe(
+        _READ,
+        F.count(F.lit(1)).alias("read"),
+        F.count_if(is_echo).alias("echoes"),
+        F.count_if(is_repeat & ~is_echo).alias("repeats"),
+    )
+
+
+def observe_written(judged: DataFrame, *, codes: Iterable[str]) -> DataFrame:
+    """The judged records, counted by what becomes of them; ``codes`` are the reasons that are told apart."""
+    code = F.col("problem.code")
+    is_dead = F.col("problem").isNotNull()
+    known = sorted(set(codes) - {_OTHER})
+    counts = [F.count_if(code == each).alias(f"{_DEAD}{each}") for each in known]
+    counts.append(F.count_if(is_dead & ~F.coalesce(code, F.lit(_OTHER)).isin(known)).alias(f"{_DEAD}{_OTHER}"))
+    return judged.observe(
+        _WRITTEN,
+        F.count_if(~is_dead & F.col("converted").isNotNull()).alias("converted"),
+        F.count_if(F.col("value").isNull()).alias("tombstones"),
+        F.sum(F.octet_length("value")).alias("bytes_in"),
+        F.sum(F.octet_length("converted")).alias("bytes_out"),
+        *counts,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a run stands, in offsets of the source topic, summed over its partitions; ``lag`` is what is left."""
+
+    done: int
+    total: int
+
+    @property
+    def lag(self) -> int:
+        """How many offsets are still to be read."""
+        return max(0, self.total - self.done)
+
+
+def position_of(report: Mapping[str, Any], *, beginning: Mapping[int, int], ends: Mapping[int, int]) -> Position:
+    """Where a Spark progress report says that the query is.
+
+    ``beginning`` and ``ends`` are the topic's first offset and the one after its last, by partition, when the run
+    started; the end moves on with what the report has seen.
+    """
+    source = (report.get("sources") or [{}])[0]
+    reached = _by_partition(source.get("endOffset"))
+    latest = _by_partition(source.get("latestOffset"))
+    done = sum(max(0, offset - beginning.get(partition, 0)) for partition, offset in reached.items())
+    partitions = set(ends) | set(latest) | set(reached)
+    total = sum(
+        max(ends.get(each, 0), latest.get(each, 0), reached.get(each, 0)) - beginning.get(each, 0)
+        for each in partitions
+    )
+    return Position(done=done, total=total)
+
+
+def _by_partition(offsets: Any) -> dict[int, int]:
+    """The offsets of a one-topic source, from ``{"topic": {"0": 42}}``; empty when a report has none."""
+    if not isinstance(offsets, dict) or not offsets:
+        return {}
+    only = next(iter(offsets.values()))
+    return {int(partition): int(offset) for partition, offset in only.items()}
+
+
+def progress_line(totals: Totals, position: Position, *, rate_per_s: float) -> str:
+    """One line about a run, for people.
+
+    >>> totals = Totals(batches=2, read=1500, converted=1490, dead_by_code=Counter({"lookup": 7, "too-large": 3}))
+    >>> progress_line(totals, Position(done=1500, total=6000), rate_per_s=300.0)
+    'batch 2: 1,500 of 6,000 (25%), 300/s, 15 s to go, lag 4,500, dead letters 10 (lookup 7, too-large 3)'
+    """
+    share = 100 * position.done // position.total if position.total else 100
+    parts = [f"{position.done:,} of {position.total:,} ({share}%)", f"{rate_per_s:,.0f}/s"]
+    if position.lag and rate_per_s >= 1:
+        parts.append(f"{duration(position.lag / rate_per_s)} to go")
+    parts += [f"lag {position.lag:,}", _dead(totals)]
+    parts += _oddities(totals)
+    return f"batch {totals.batches}: {', '.join(parts)}"
+
+
+def summary_line(totals: Totals, *, took_s: float, ending: str) -> str:
+    """The last line of a run. ``ending`` says why it ended."""
+    rate = totals.read / took_s if took_s > 0 else 0.0
+    parts = [f"{totals.read:,} records in {totals.batches:,} batches", f"{totals.converted:,} converted", _dead(totals)]
+    return f"{ending}: {', '.join([*parts, *_oddities(totals)])}, {duration(took_s)}, {rate:,.0f}/s"
+
+
+def _dead(totals: Totals) -> str:
+    by_code = ", ".join(f"{code} {count:,}" for code, count in totals.dead_by_code.most_common())
+    return f"dead letters {totals.dead_letters:,}" + (f" ({by_code})" if by_code else "")
+
+
+def _oddities(totals: Totals) -> list[str]:
+    counts = {"tombstones": totals.tombstones, "echoes left out": totals.echoes}
+    counts["written before the restart"] = totals.repeats
+    return [f"{name} {count:,}" for name, count in counts.items() if count]
+
+
+def duration(seconds: float) -> str:
+    """A duration in words, such as ``2 h 5 min``, ``3 min 20 s`` or ``12 s``."""
+    whole = round(seconds)
+    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

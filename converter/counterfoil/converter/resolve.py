@@ -1,0 +1,138 @@
+"""A bridge file together with what the registry says: every writer id, the plan, the one id to write."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from counterfoil.converter.engines.protocol import Conversion
+from counterfoil.converter.errors import BridgeError, PlanIncomplete, SubjectMissing
+from counterfoil.schema.errors import SubjectNotFound, VersionNotFound
+from counterfoil.schema.formats.avro.differences import find_differences
+from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.model import ResolvedReference, SchemaType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from counterfoil.converter.bridge_file import BridgeFile
+    from counterfoil.schema.evolution import ConversionPlan
+    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.model import Schema
+    from counterfoil.sdk import Registry
+    from counterfoil.sdk.entities import RegisteredSchema
+
+
+@dataclass(frozen=True)
+class ResolvedBridge:
+    """A bridge that can be run once ``problems`` is empty.
+
+    ``version_by_id`` tells which version of the source subject each writer id is; ``target_version`` is the version of
+    the target subject that ``target_id`` names.
+    """
+
+    file: BridgeFile
+    plan: ConversionPlan
+    writer_by_id: Mapping[int, AvroSchema]
+    version_by_id: Mapping[int, int]
+    target_id: int
+    target_version: int
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What stands in the way of a run, one sentence each."""
+        return tuple(str(problem) for problem in self.plan.problems) + tuple(self._unreadable_writers())
+
+    def _unreadable_writers(self) -> list[str]:
+        newest = max(self.version_by_id, key=lambda each: self.version_by_id[each])
+        found = []
+        for schema_id, writer in self.writer_by_id.items():
+            differences = find_differences(self.writer_by_id[newest], writer)
+            if differences:
+                found.append(
+                    f"version {self.version_by_id[schema_id]} (id {schema_id}) of {self.file.source_subject} cannot be "
+                    f"read as version {self.version_by_id[newest]}: {len(differences)} difference(s), the first is "
+                    f"{differences[0]}"
+                )
+        return found
+
+    @property
+    def hash(self) -> str:
+        """The identity of what the bridge writes: a change of it makes another bridge of it."""
+        facts = [self.plan.hash, self.target_id, str(self.file.partitioning), str(self.file.timestamps)]
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+    def conversion(self) -> Conversion:
+        """What an engine is made from; ``PlanIncomplete`` while there are problems."""
+        if self.problems:
+            raise PlanIncomplete(self.file.name, self.problems)
+        return Conversion(plan=self.plan, writer_by_id=self.writer_by_id, target_id=self.target_id)
+
+
+def resolve(file: BridgeFile, registry: Registry) -> ResolvedBridge:
+    """The bridge that ``file`` means, by what ``registry`` holds now.
+
+    Raises ``SubjectMissing`` for a subject or version that is not there, ``BridgeError`` for one that is not Avro, and
+    whatever the registry raises when it cannot be asked.
+    """
+    from counterfoil.schema.evolution import derive_plan
+
+    earlier = [_registered(registry, file.source_subject, version) for version in _versions(registry, file)]
+    target = _registered(registry, file.target_subject, file.target_version)
+    writer_by_id = {each.id: _avro(each, registry) for each in earlier}
+    return ResolvedBridge(
+        file=file,
+        plan=derive_plan(writer_by_id[earlier[-1].id], _avro(target, registry), file.rules),
+        writer_by_id=writer_by_id,
+        version_by_id={each.id: each.version or 0 for each in earlier},
+        target_id=target.id,
+        target_version=target.version or 0,
+    )
+
+
+def _versions(registry: Registry, file: BridgeFile) -> list[int]:
+    """All versions of the source subject, ascending."""
+    try:
+        versions = sorted(registry.versions(file.source_subject))
+    except SubjectNotFound:
+        versions = []
+    if not versions:
+        raise SubjectMissing(
+            f"The registry has no subject {file.source_subject}, so nobody knows what is on topic {file.source_topic}",
+            subject=file.source_subject,
+        )
+    return versions
+
+
+def _registered(registry: Registry, subject: str, version: int | None) -> RegisteredSchema:
+    try:
+        return registry.version(subject, version or "latest")
+    except (SubjectNotFound, VersionNotFound):
+        wanted = f"version {version} of subject {subject}" if version else f"subject {subject}"
+        raise SubjectMissing(f"The registry has no {wanted}", subject=subject) from None
+
+
+def _avro(registered: RegisteredSchema, registry: Registry) -> AvroSchema:
+    """The schema, with its references read; what an earlier writer was allowed to register is taken as it is."""
+    schema = registered.schema
+    if schema.schema_type is not SchemaType.AVRO:
+        raise BridgeError(
+            f"{registered.subject} version {registered.version} is {schema.schema_type}; a bridge converts Avro"
+        )
+    references: dict[tuple[str, int], ResolvedReference] = {}
+    _collect(schema, registry, references)
+    return parse_avro(schema.text, tuple(references.values()), validation=Validation.LENIENT)
+
+
+def _collect(schema: Schema, registry: Registry, found: dict[tuple[str, int], ResolvedReference]) -> None:
+    """Put the references of ``schema`` into ``found``, those that others need first."""
+    for reference in schema.references:
+        place = (reference.subject, reference.version)
+        if place in found:
+            continue
+        held = _registered(registry, reference.subject, reference.version).schema
+        _collect(held, registry, found)
+        found[place] = ResolvedReference(reference, held.text)

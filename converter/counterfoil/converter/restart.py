@@ -1,0 +1,69 @@
+"""The restart filter: what of an unfinished batch is on the output topics already, so that it is not written twice.
+
+Spark replays a batch that it did not commit with the same offsets. Every record that a bridge writes says where it
+came from, so the outputs are read from the moment the batch was planned, and what is found there is left out of the
+replay. Offsets are taken one by one, not as "everything up to the highest": a record counts as written only when it was
+seen, so that nothing is lost when a producer's later request went through and an earlier one did not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.converter.headers import written_by
+from counterfoil.converter.offsets import OffsetSet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from counterfoil.converter.checkpoint import Batch
+    from counterfoil.converter.topics import Cluster
+
+CLOCK_SKEW_MS: Final = 60_000
+"""How far the clocks of driver, executors and brokers may be apart; that much more of the outputs is read."""
+
+_RANGES: Final = 64
+"""So many of the longest runs are compared as ranges, everything else one by one in a hash set."""
+
+
+def written_of(
+    batch: Batch, cluster: Cluster, *, bridge: str, source_topic: str, outputs: Iterable[str]
+) -> dict[int, OffsetSet]:
+    """The offsets of ``batch`` whose records are on an output topic, by source partition; only partitions with any."""
+    written: dict[int, OffsetSet] = {}
+    for topic in outputs:
+        since = cluster.offsets_since(topic, batch.started_ms - CLOCK_SKEW_MS)
+        ends = cluster.settled_watermarks(topic)
+        ranges = {number: (first, ends[number][1]) for number, first in since.items()}
+        for message in cluster.read(topic, ranges):
+            origin = written_by(message.headers(), bridge=bridge, topic=source_topic)
+            if origin is None:
+                continue
+            first, end = batch.range_by_partition.get(origin.partition, (0, 0))
+            if first <= origin.offset < end:
+                written.setdefault(origin.partition, OffsetSet()).add(origin.offset)
+    return written
+
+
+def repeat_condition(written: Mapping[int, OffsetSet]) -> str:
+    """A Spark SQL condition on ``partition`` and ``offset`` that holds for the records in ``written``.
+
+    >>> repeat_condition({})
+    'false'
+    """
+    cases = [
+        f"WHEN {partition} THEN {_membership(offsets)}"
+        for partition, offsets in sorted(written.items())
+        if len(offsets)
+    ]
+    return f"CASE partition {' '.join(cases)} ELSE false END" if cases else "false"
+
+
+def _membership(offsets: OffsetSet) -> str:
+    """That ``offset`` is one of ``offsets``: the longest runs as ranges, the rest in one IN (a hash set, in Spark)."""
+    runs = sorted(offsets, key=lambda run: run[0] - run[1])
+    terms = [f"offset BETWEEN {first} AND {last}" for first, last in sorted(runs[:_RANGES])]
+    rest = sorted(offset for first, last in runs[_RANGES:] for offset in range(first, last + 1))
+    if rest:
+        terms.append(f"offset IN ({', '.join(map(str, rest))})")
+    return f"({' OR '.join(terms)})"

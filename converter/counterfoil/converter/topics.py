@@ -1,0 +1,186 @@
+"""The broker as the bridge sees it: topics, their settings and ends, and reading a range of one.
+
+Spark reads and writes the records of a run; what is here looks at topics before, between and after runs.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.converter.errors import BrokerUnreachable, MissingPart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_QUIET = {"log_level": 0}
+_FETCH = {"fetch.wait.max.ms": 50, "queued.min.messages": 200_000, "fetch.message.max.bytes": 4 << 20}
+_BATCH_MESSAGES = 5_000
+_POLL_S = 0.2
+_IDLE_DEADLINE_S = 60.0
+_SETTLE_S = 0.5
+
+
+class Cluster:
+    """A Kafka cluster, asked with a time limit.
+
+    Raises ``BrokerUnreachable`` when nobody answers within ``timeout_s``, and ``MissingPart`` when the Kafka client
+    is not installed.
+    """
+
+    def __init__(self, bootstrap_servers: str, *, timeout_s: float = 10.0) -> None:
+        try:
+            from confluent_kafka import Consumer
+            from confluent_kafka.admin import AdminClient
+        except ModuleNotFoundError:
+            raise MissingPart(
+                'A bridge needs confluent-kafka, which is not installed: pip install "counterfoil[converter]"'
+            ) from None
+        self.bootstrap_servers = bootstrap_servers
+        self._timeout_s = timeout_s
+        self._base = {"bootstrap.servers": bootstrap_servers, **_QUIET}
+        self._admin = AdminClient(self._base)
+        self._new_consumer = Consumer
+        self._metadata()
+
+    def _metadata(self) -> Any:
+        from confluent_kafka import KafkaException
+
+        try:
+            return self._admin.list_topics(timeout=self._timeout_s)
+        except KafkaException as failure:
+            reason = f"{failure.args[0].str()} (waited {self._timeout_s:g} s)"
+            raise BrokerUnreachable(self.bootstrap_servers, reason=reason) from None
+
+    def partition_count(self, topic: str) -> int | None:
+        """How many partitions ``topic`` has; None when there is no such topic."""
+        found = self._metadata().topics.get(topic)
+        return len(found.partitions) if found is not None and found.error is None else None
+
+    def settings(self, topic: str) -> dict[str, str]:
+        """The settings in force for ``topic``, as Kafka spells them."""
+        from confluent_kafka.admin import ConfigResource, ResourceType
+
+        resource = ConfigResource(ResourceType.TOPIC, topic)
+        answer = self._admin.describe_configs([resource], request_timeout=self._timeout_s)[resource]
+        return {name: entry.value for name, entry in self._result(answer).items()}
+
+    def create_topic(self, topic: str, *, partitions: int, settings: Mapping[str, str]) -> None:
+        """Create ``topic`` and return when clients can see it; one that is there already stays as it is."""
+        from confluent_kafka import KafkaError, KafkaException
+        from confluent_kafka.admin import NewTopic
+
+        new = NewTopic(topic, num_partitions=partitions, config=dict(settings))
+        try:
+            self._admin.create_topics([new])[topic].result(self._timeout_s)
+        except KafkaException as failure:
+            if failure.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise BrokerUnreachable(
+                    self.bootstrap_servers, reason=f"topic {topic} was not created: {failure.args[0].str()}"
+                ) from None
+        end = time.monotonic() + self._timeout_s
+        while self.partition_count(topic) != partitions and time.monotonic() < end:
+            time.sleep(_POLL_S)
+
+    def _result(self, answer: Any) -> Any:
+        from confluent_kafka import KafkaException
+
+        try:
+            return answer.result(self._timeout_s)
+        except KafkaException as failure:
+            raise BrokerUnreachable(self.bootstrap_servers, reason=failure.args[0].str()) from None
+
+    def watermarks(self, topic: str) -> dict[int, tuple[int, int]]:
+        """The first offset that is there and the one after the last, by partition."""
+        from confluent_kafka import KafkaException, TopicPartition
+
+        partitions = self.partition_count(topic) or 0
+        with closing(self._consumer()) as consumer:
+            try:
+                return {
+                    number: consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=self._timeout_s)
+                    for number in range(partitions)
+                }
+            except KafkaException as failure:
+                raise BrokerUnreachable(self.bootstrap_servers, reason=failure.args[0].str()) from None
+
+    def settled_watermarks(self, topic: str, *, deadline_s: float = 30.0) -> dict[int, tuple[int, int]]:
+        """The watermarks once they stand still, or as they are after ``deadline_s`` seconds.
+
+        After a crash, of a broker or of a producer, the end of a partition may still move for a moment.
+        """
+        end = time.monotonic() + deadline_s
+        before = self.watermarks(topic)
+        while time.monotonic() < end:
+            time.sleep(_SETTLE_S)
+            now = self.watermarks(topic)
+            if now == before:
+                break
+            before = now
+        return before
+
+    def offsets_since(self, topic: str, timestamp_ms: int) -> dict[int, int]:
+        """By partition, the first offset whose record is not older than ``timestamp_ms``; the end where none is."""
+        from confluent_kafka import KafkaException, TopicPartition
+
+        ends = self.watermarks(topic)
+        wanted = [TopicPartition(topic, number, max(0, timestamp_ms)) for number in ends]
+        with closing(self._consumer()) as consumer:
+            try:
+                found = consumer.offsets_for_times(wanted, timeout=self._timeout_s)
+            except KafkaException as failure:
+                raise BrokerUnreachable(self.bootstrap_servers, reason=failure.args[0].str()) from None
+        return {each.partition: each.offset if each.offset >= 0 else ends[each.partition][1] for each in found}
+
+    def read(self, topic: str, range_by_partition: Mapping[int, tuple[int, int]]) -> Iterator[Any]:
+        """The records of ``topic`` in ranges of offsets, the end of each exclusive, in order within a partition.
+
+        Only committed records come; holes are passed over. Raises ``BrokerUnreachable`` when nothing comes for a
+        minute.
+        """
+        open_end = {number: end for number, (first, end) in range_by_partition.items() if first < end}
+        if not open_end:
+            return
+        from confluent_kafka import TopicPartition
+
+        with closing(self._consumer()) as consumer:
+            consumer.assign([TopicPartition(topic, number, range_by_partition[number][0]) for number in open_end])
+            quiet_since = time.monotonic()
+            while open_end:
+                messages = consumer.consume(_BATCH_MESSAGES, timeout=_POLL_S)
+                if messages:
+                    quiet_since = time.monotonic()
+                elif time.monotonic() - quiet_since > _IDLE_DEADLINE_S:
+                    raise BrokerUnreachable(self.bootstrap_servers, reason=f"topic {topic} gave nothing for a minute")
+                yield from self._within(messages, open_end)
+
+    def _within(self, messages: list[Any], open_end: dict[int, int]) -> Iterator[Any]:
+        """The records among ``messages`` that are in range; partitions that reach their end leave ``open_end``."""
+        from confluent_kafka import KafkaError
+
+        for message in messages:
+            partition, error = message.partition(), message.error()
+            if error is not None and error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's own name
+                raise BrokerUnreachable(self.bootstrap_servers, reason=error.str())
+            end = open_end.get(partition)
+            if end is None:
+                continue
+            if error is None and message.offset() < end:
+                yield message
+            if message.offset() >= end - 1:
+                del open_end[partition]
+
+    def _consumer(self) -> Any:
+        """A consumer without a group: it is told what to read, and commits nothing."""
+        return self._new_consumer(
+            {
+                **self._base,
+                **_FETCH,
+                "group.id": "counterfoil-bridge",
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "auto.offset.reset": "error",
+                "isolation.level": "read_committed",
+            }
+        )

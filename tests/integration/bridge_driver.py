@@ -1,0 +1,89 @@
+"""A bridge's driver as a process that a test can kill: ``bridge_driver.py SETTINGS_JSON``.
+
+Its engine swaps the schema id in front of the value, and refuses values that begin with the byte 0xFF.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
+
+from counterfoil.converter.bridge_file import BridgeFile, Partitioning, StopAbove, Timestamps
+from counterfoil.converter.checkpoint import Checkpoint
+from counterfoil.converter.engines.protocol import FAILURE_TYPE
+from counterfoil.converter.job import BridgeRun, RunSettings
+from counterfoil.converter.resolve import ResolvedBridge
+from counterfoil.converter.topics import Cluster
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame
+
+TARGET_ID = 77
+REFUSED = "refused"
+
+
+class SwapEngine:
+    """Another schema id in front of the same bytes; as slow as ``pause_ms`` a record says."""
+
+    name = "swap"
+
+    def __init__(self, *, pause_ms: int = 0) -> None:
+        self._pause_ms = pause_ms
+
+    def convert(self, records: DataFrame) -> DataFrame:
+        is_refused = F.substring("value", 6, 1) == F.lit(b"\xff")
+        swapped = F.concat(F.lit(b"\x00" + TARGET_ID.to_bytes(4, "big")), self._body())
+        reason = F.struct(F.lit(REFUSED).alias("code"), F.lit("").alias("field"), F.lit("marked").alias("text"))
+        return records.withColumn("converted", F.when(~is_refused, swapped)).withColumn(
+            "failure", F.when(is_refused, reason.cast(FAILURE_TYPE))
+        )
+
+    def _body(self) -> Any:
+        body = F.expr("substring(value, 6)")
+        if not self._pause_ms:
+            return body
+        slept = F.call_function("java_method", F.lit("java.lang.System"), F.lit("getProperty"), F.lit("none"))
+        return F.when(slept.isNull(), body)
+
+
+def bridge_between(source: str, target: str, **changes: Any) -> ResolvedBridge:
+    """A bridge without a registry, for ``SwapEngine``."""
+    file = BridgeFile(
+        name=changes.pop("name", "swap-bridge"),
+        source_topic=source,
+        source_subject=f"{source}-value",
+        target_topic=target,
+        target_subject=f"{target}-value",
+        dead_letter_topic=changes.pop("dead_letter_topic", f"{source}.bridge-dlq"),
+        rules=SimpleNamespace(),
+        partitioning=Partitioning(changes.pop("partition", "same")),
+        timestamps=Timestamps(changes.pop("timestamp", "keep")),
+        stop_above=changes.pop("stop_above", StopAbove()),
+    )
+    plan = SimpleNamespace(hash=changes.pop("plan", "0123456789abcdef" * 4), problems=())
+    return ResolvedBridge(
+        file=file, plan=plan, writer_by_id={5: None}, version_by_id={5: 1}, target_id=TARGET_ID, target_version=1
+    )
+
+
+def run_bridge(spark: Any, bootstrap_servers: str, bridge: ResolvedBridge, checkpoint: Path, **settings: Any) -> Any:
+    """The outcome of a run of ``bridge`` and the lines it said."""
+    lines: list[str] = []
+    stop = settings.pop("stop", None) or threading.Event()
+    run = BridgeRun(
+        bridge=bridge,
+        engine=SwapEngine(pause_ms=settings.pop("pause_ms", 0)),
+        cluster=Cluster(bootstrap_servers),
+        settings=RunSettings(checkpoint=Checkpoint(checkpoint), **settings),
+        codes=(REFUSED,),
+        say=lambda line: (lines.append(line), print(line, flush=True))[0],
+        stop=stop,
+    )
+    return run.run(spark), lines
