@@ -45,6 +45,9 @@ PROMOTIONS: Final = frozenset(
 )
 """Pairs of writer's and reader's kind that a decoder converts."""
 
+MAX_DIFFERENCES: Final = 1000
+"""How many differences are reported; types that use each other often would otherwise repeat one without bound."""
+
 _DESCRIBED_DEPTH: Final = 3
 
 
@@ -58,7 +61,7 @@ def find_differences(reader: AvroSchema, writer: AvroSchema) -> list[Difference]
 
 
 def walk(reader: AvroType, writer: AvroType) -> list[Found]:
-    """The same for two nodes, each difference with the place where it was met and what it was found from."""
+    """The same for two nodes, each difference with its rule and the place where it was first met."""
     try:
         return list(_Walk().compare(reader, writer, Place(None, None, reader, writer)))
     except _Ambiguous as ambiguous:
@@ -92,7 +95,7 @@ class _Walk:
         if known is not None:
             return known
         self._found_by_pair[pair] = ()  # met again while in progress: compatible until proven otherwise
-        found = self._found_by_pair[pair] = self._judge(reader, writer, place)
+        found = self._found_by_pair[pair] = self._judge(reader, writer, place)[:MAX_DIFFERENCES]
         return found
 
     def _judge(self, reader: AvroType, writer: AvroType, place: Place) -> tuple[Found, ...]:
@@ -128,15 +131,18 @@ class _Walk:
                 if not field.has_default:
                     found += self._missing_field(index, field, place)
                 continue
+            if len(found) >= MAX_DIFFERENCES:
+                break
             mine, theirs = field.type, match.type
             if type(mine) is Primitive and type(theirs) is Primitive and _reads(mine, theirs):
                 continue  # only for speed
-            found += self.compare(mine, theirs, Place(place, f"fields/{index}/type", mine, theirs, match.name))
+            entered = Place(place, f"fields/{index}/type", mine, theirs, match.name, field)
+            found += self.compare(mine, theirs, entered)
         return tuple(found)
 
     def _missing_field(self, index: int, field: Field, place: Place) -> tuple[Found, ...]:
         if isinstance(field.type, Enum) and field.type.default is not None:
-            entered = Place(place, f"fields/{index}/type", field.type, place.writer)
+            entered = Place(place, f"fields/{index}/type", field.type, place.writer, reader_field=field)
             return self.compare(field.type, place.writer, entered)
         return (_missing_default(index, field, place),)
 
@@ -147,10 +153,9 @@ class _Walk:
             if type(branch) is Primitive and branch.kind in primitives:
                 continue  # only for speed
             trial = Place(place, None, reader, branch, index)
-            failures = self.compare(reader, branch, trial)
-            if failures:
-                causes = tuple(cause for failure in failures for cause in failure.causes)
-                found.append(_missing_branch(place.path(str(index)), trial, causes))
+            for failure in self.compare(reader, branch, trial)[:1]:
+                difference = replace(failure.difference, path=place.path(str(index)))
+                found.append(Found(rules.MISSING_UNION_BRANCH, difference, trial))
         return tuple(found)
 
     def _plain_from_union(self, reader: AvroType, writer: Union, place: Place) -> tuple[Found, ...]:
@@ -160,13 +165,15 @@ class _Walk:
         return tuple(found)
 
     def _union_from_plain(self, reader: Union, writer: AvroType, place: Place) -> tuple[Found, ...]:
-        causes: list[tuple[Found, ...]] = []
+        reasons: list[Found] = []
         for branch in reader.branches:
             failures = self.compare(branch, writer, Place(place, None, branch, writer))
             if not failures:
                 return ()
-            causes.append(failures)
-        return (_missing_branch(place.path(), place, tuple(causes)),)
+            if branch.kind is writer.kind:
+                reasons.append(failures[0])
+        reasons.sort(key=lambda reason: reason.rule is rules.NAME_MISMATCH)
+        return (_missing_branch(place, next(iter(reasons), None)),)
 
 
 def _reads(reader: Primitive, writer: Primitive) -> bool:
@@ -238,10 +245,16 @@ def _missing_default(index: int, field: Field, place: Place) -> Found:
     return _at_field(found, field)
 
 
-def _missing_branch(path: str, place: Place, causes: tuple[tuple[Found, ...], ...]) -> Found:
+def _missing_branch(place: Place, reason: Found | None) -> Found:
+    """``reason`` is why the branch that is most like the writer's type does not read it, where there is such a one."""
     writer = describe(place.writer)
     facts = {"reader": describe(place.reader), "writer": writer}
-    return _found(rules.MISSING_UNION_BRANCH, place, detail=writer, facts=facts, path=path, causes=causes)
+    found = _found(rules.MISSING_UNION_BRANCH, place, detail=writer, facts=facts)
+    if reason is None:
+        return found
+    because = reason.difference.text
+    text = f"{found.difference.text}: {because[:1].lower()}{because[1:]}"
+    return replace(found, difference=replace(found.difference, text=text))
 
 
 def _ambiguous_alias(field: Field, matches: list[Field], place: Place) -> Found:
@@ -264,7 +277,6 @@ def _found(
     facts: Mapping[str, object],
     attribute: str = "",
     path: str | None = None,
-    causes: tuple[tuple[Found, ...], ...] = (),
 ) -> Found:
     """A difference at ``place``, or at an ``attribute`` of its nodes; ``facts`` fill the rule's sentence."""
     pointed = f"/{attribute}" if attribute else ""
@@ -277,4 +289,4 @@ def _found(
         reader_pointer=place.reader_pointer(pointed),
         writer_pointer=place.writer_pointer(pointed),
     )
-    return Found(rule, difference, place, causes)
+    return Found(rule, difference, place)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.formats.avro.rules import CompatibilityRule
-    from counterfoil.schema.formats.avro.types import AvroType
+    from counterfoil.schema.formats.avro.types import AvroType, Field
 
 
 @dataclass(eq=False, slots=True)
@@ -20,6 +20,7 @@ class Place:
     ``token`` is what the step adds to the path, such as ``fields/3/type``; None starts a path anew, as the root does,
     and the trial of a union's branches. ``via`` is the step on the writer's side: the name of a field, the index of a
     union's branch, ``items`` or ``values`` of a collection; None where the writer's node stayed the same.
+    ``reader_field`` is the field of the reader's record that was entered, if one was.
     """
 
     parent: Place | None
@@ -27,6 +28,7 @@ class Place:
     reader: AvroType
     writer: AvroType
     via: str | int | None = None
+    reader_field: Field | None = None
 
     def path(self, *more: str) -> str:
         """The path as Confluent counts it: ``/`` for the root, ``/fields/1/type`` below."""
@@ -52,6 +54,12 @@ class Place:
         """The same for the writer's node in the writer's text."""
         return _nearest([place.writer for place in self._upwards()], attribute)
 
+    def below(self, onto: Place) -> Place:
+        """The same place under ``onto``, which takes the place of this one's root."""
+        if self.parent is None:
+            return onto
+        return replace(self, parent=self.parent.below(onto))
+
     def _upwards(self) -> Iterator[Place]:
         place: Place | None = self
         while place is not None:
@@ -67,12 +75,8 @@ def _nearest(nodes: list[AvroType], attribute: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A difference, the rule behind it, and the place where it was first met.
-
-    ``causes`` holds, for a missing union branch, what was found with each branch of the reader's union in turn.
-    """
+    """A difference, the rule behind it, and the place where it was first met."""
 
     rule: CompatibilityRule
     difference: Difference
     place: Place
-    causes: tuple[tuple[Found, ...], ...] = field(default=(), repr=False)

@@ -1,0 +1,98 @@
+"""What a missing union branch comes from: why each branch of the reader's union does not read the writer's type."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from counterfoil.schema.formats.avro import rules
+from counterfoil.schema.formats.avro.differences import have_matching_names, walk
+from counterfoil.schema.formats.avro.places import Place
+from counterfoil.schema.formats.avro.types import Enum, Fixed, Record, Union
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from counterfoil.schema.formats.avro.places import Found
+    from counterfoil.schema.formats.avro.types import AvroType
+
+_Pair: TypeAlias = tuple[int, int]
+
+
+class Causes:
+    """The findings below other findings. Pairs of nodes are walked once; types that hold themselves are cut short."""
+
+    def __init__(self) -> None:
+        self._found_by_pair: dict[_Pair, list[Found]] = {}
+        self._are_names_by_pair: dict[_Pair, bool] = {}
+
+    def leaves(self, found: Found, above: frozenset[_Pair] = frozenset()) -> Iterator[Found]:
+        """What a finding comes from, the most telling first; itself when nothing is below it.
+
+        Names of records are left out. Each leaf's place is reached through the place of ``found``.
+        """
+        pair = _pair(found)
+        if pair in above:
+            return
+        below = [cause for branch in self._branches(found) for cause in branch if not self.is_about_record_names(cause)]
+        for cause in sorted(below, key=lambda cause: cause.rule is rules.TYPE_MISMATCH):
+            yield from self.leaves(cause, above | {pair})
+        if not below:
+            yield found
+
+    def is_about_record_names(self, found: Found) -> bool:
+        """Whether nothing but names of records stands between a decoder that reads by structure and the datum.
+
+        Such decoders take the branch that has the writer's name where there is one, else any that fits.
+        """
+        if found.rule is rules.NAME_MISMATCH:
+            return isinstance(found.place.reader, Record)
+        if found.rule is not rules.MISSING_UNION_BRANCH:
+            return False
+        pair = _pair(found)
+        known = self._are_names_by_pair.get(pair)
+        if known is None:
+            self._are_names_by_pair[pair] = True  # met again while in progress: nothing else was found yet
+            known = self._are_names_by_pair[pair] = any(
+                all(self.is_about_record_names(cause) for cause in branch) for branch in self._chosen(found)
+            )
+        return known
+
+    def _chosen(self, found: Found) -> list[list[Found]]:
+        branches = self._branches(found)
+        if not isinstance(found.place.reader, Union):
+            return branches
+        named = [
+            causes
+            for branch, causes in zip(found.place.reader.branches, branches, strict=True)
+            if _is_named_alike(branch, found.place.writer)
+        ]
+        return named or branches
+
+    def _branches(self, found: Found) -> list[list[Found]]:
+        """What is found with each branch of the reader's union, placed below ``found``."""
+        if found.rule is not rules.MISSING_UNION_BRANCH or not isinstance(found.place.reader, Union):
+            return []
+        return [self._branch(branch, found.place) for branch in found.place.reader.branches]
+
+    def _branch(self, branch: AvroType, place: Place) -> list[Found]:
+        trial = Place(place, None, branch, place.writer)
+        pair = (id(branch), id(place.writer))
+        known = self._found_by_pair.get(pair)
+        if known is None:
+            known = self._found_by_pair[pair] = walk(branch, place.writer)
+        return [replace(cause, place=cause.place.below(trial)) for cause in known]
+
+
+def _pair(found: Found) -> _Pair:
+    return (id(found.place.reader), id(found.place.writer))
+
+
+def _is_named_alike(reader: AvroType, writer: AvroType) -> bool:
+    named = Record | Enum | Fixed
+    return (
+        isinstance(reader, named)
+        and isinstance(writer, named)
+        and reader.kind is writer.kind
+        and have_matching_names(reader, writer)
+    )

@@ -1,0 +1,128 @@
+"""The search: a datum for one difference, built from the difference and confirmed by a decoder that is not ours.
+
+It follows the difference from the root, builds the smallest datum that reaches it, has fastavro write it under the
+writer's schema, and asks fastavro to read it twice: with the whole of the reader's schema, and with only the part of
+it that the difference is about. Both must fail.
+
+Where a checker is stricter than decoders there is nothing to find. Decoders that resolve by structure do not look at
+the names of records, so a renamed record alone is never given as a witness, though fastavro itself would refuse it.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.schema.formats.avro import rules
+from counterfoil.schema.formats.avro.differences import missing_symbols, walk
+from counterfoil.schema.formats.avro.schema import AvroSchema
+from counterfoil.schema.formats.avro.types import Enum
+from counterfoil.schema.witness import decoder
+from counterfoil.schema.witness.causes import Causes
+from counterfoil.schema.witness.data import DataBuilder, NoDatum, plain_json, words_to
+from counterfoil.schema.witness.model import NoWitness, Witness
+from counterfoil.schema.witness.spelling import spell_reader, spell_reader_at, spell_writer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.formats.avro.places import Found
+    from counterfoil.schema.formats.protocol import ParsedSchema
+
+MAX_TRIED: Final = 24
+"""How many data are tried for one difference."""
+
+
+def find_witness(reader: ParsedSchema, writer: ParsedSchema, difference: Difference) -> Witness | None:
+    """A datum that ``writer`` may write and ``reader`` cannot read because of ``difference``; None when none is found.
+
+    :func:`search_for_witness` says also how many were tried, and why it gave up. Raises nothing: a schema that the
+    decoder does not take has no witness.
+    """
+    return search_for_witness(reader, writer, difference) or None
+
+
+def search_for_witness(reader: ParsedSchema, writer: ParsedSchema, difference: Difference) -> Witness | NoWitness:
+    """The same as :func:`find_witness`; what comes back instead of None says how many data were tried, and why."""
+    if not isinstance(reader, AvroSchema) or not isinstance(writer, AvroSchema):
+        return NoWitness(0, f"no decoder of {writer.schema_type} is at hand")
+    found = next((found for found in walk(reader.root, writer.root) if found.difference == difference), None)
+    if found is None:
+        return NoWitness(0, "the two schemas do not differ in this")
+    if found.rule is rules.AMBIGUOUS_ALIAS:
+        return NoWitness(0, "decoders disagree about a field with several matches")
+    try:
+        return _Search(reader, writer, found).run()
+    except RecursionError:
+        return NoWitness(0, "the schemas are nested too deep")
+
+
+class _Search:
+    """One search. The three schemas that fastavro needs are spelt once."""
+
+    def __init__(self, reader: AvroSchema, writer: AvroSchema, found: Found) -> None:
+        writer_types = [*writer.named.values()]
+        self._found = found
+        self._writer = spell_writer(writer.root)
+        self._reader = spell_reader(reader.root, writer_types)
+        self._reader_at = spell_reader_at(found, writer_types)
+
+    def run(self) -> Witness | NoWitness:
+        causes = Causes()
+        if causes.is_about_record_names(self._found):
+            return NoWitness(0, "only names of records differ, and decoders read records by structure")
+        tried = 0
+        reason = "the writer cannot write it in a datum of finite size"
+        leaves = islice(causes.leaves(self._found), MAX_TRIED)
+        for datum in islice(_data(leaves), MAX_TRIED):
+            tried += 1
+            try:
+                witness = self._confirm(datum)
+            except decoder.DecoderRefuses as refused:
+                reason = str(refused)
+                continue
+            if witness:
+                return witness
+            reason = f"{decoder.decoder_name()} reads them"
+        return NoWitness(tried, reason)
+
+    def _confirm(self, datum: Any) -> Witness | None:
+        body = decoder.write(datum, self._writer)
+        if decoder.failure_to_read(body, self._writer) is not None:
+            return None
+        failure = decoder.failure_to_read(body, self._writer, self._reader_at)
+        if failure is None or decoder.failure_to_read(body, self._writer, self._reader) is None:
+            return None
+        return Witness(
+            datum_json=plain_json(datum),
+            body=body,
+            step=_step(self._found),
+            confirmed_by=f"{decoder.decoder_name()}: {failure}",
+        )
+
+
+def _data(leaves: Iterable[Found]) -> Iterator[Any]:
+    """Data that reach one of ``leaves``."""
+    for leaf in leaves:
+        for value in _values(leaf):
+            builder = DataBuilder()
+            try:
+                yield builder.reaching(leaf.place, builder.minimal(leaf.place.writer) if value is None else value)
+            except (NoDatum, RecursionError):
+                continue
+
+
+def _values(found: Found) -> Iterator[str | None]:
+    """Values at the place of a difference that may break the reader; None stands for the smallest."""
+    match found.place.reader, found.place.writer:
+        case (Enum() as reader, Enum() as writer) if found.rule is rules.MISSING_ENUM_SYMBOLS:
+            yield from missing_symbols(reader, writer)
+        case _:
+            yield None
+
+
+def _step(found: Found) -> str:
+    way = words_to(found.place.from_root())
+    text = found.difference.text[:1].lower() + found.difference.text[1:]
+    return f"{way}: {text}" if way else text

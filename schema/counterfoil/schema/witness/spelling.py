@@ -1,0 +1,143 @@
+"""Type trees as fastavro takes them: plain dicts, every named type declared where it is first used.
+
+Logical types are left out: a decoder that cannot resolve the types below them never gets as far.
+
+- A name without a namespace gets ``_`` for one, since fastavro would take it for part of the enclosing namespace.
+- A reader's type that has a name of the writer's but another kind is renamed, since fastavro looks at names alone
+  there and would read, say, a fixed as an enum.
+- A reader's empty union gets a branch that no writer writes, since fastavro would take it for no reader at all.
+- An ``error`` is spelt as the record that it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.schema.formats.avro import rules
+from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Map, Primitive, Record, Union
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from counterfoil.schema.formats.avro.places import Found, Place
+    from counterfoil.schema.formats.avro.types import AvroType, Field, NamedType
+
+_NEVER_WRITTEN = {"type": "fixed", "name": "_.empty_union", "size": 0}
+
+
+def branch_name(branch: AvroType) -> str:
+    """What fastavro calls a branch of a union: the full name of a named type, the kind of another."""
+    return _qualified(branch.full_name) if isinstance(branch, Record | Enum | Fixed) else branch.kind.value
+
+
+def spell_writer(root: AvroType) -> Any:
+    """The whole of the writer's schema."""
+    return _Speller().spell(root)
+
+
+def spell_reader(root: AvroType, writer_types: Iterable[NamedType]) -> Any:
+    """The whole of the reader's schema, to be read with a writer that declares ``writer_types``."""
+    return _Speller(writer_types).spell(root)
+
+
+def spell_reader_at(found: Found, writer_types: Iterable[NamedType]) -> Any:
+    """Of the reader's schema only the way to a difference, and there only what the difference is about.
+
+    A datum that this reader refuses is refused for this difference, whatever else may be wrong between the schemas.
+    Records on the way are called as the writer calls them: decoders that read by structure do not look at their names.
+    """
+    spelt = _differing_part(found, _Speller(writer_types))
+    for number, step in enumerate(reversed(found.place.from_root())):
+        if step.parent is not None:
+            spelt = _around(step.parent, step, spelt, number)
+    return spelt
+
+
+def _around(parent: Place, step: Place, inner: Any, number: int) -> Any:
+    match parent.reader, parent.writer:
+        case (Record(), Record()) if step.reader_field is not None:
+            name = f"_{number}.{parent.writer.name}"
+            return {"type": "record", "name": name, "fields": [_field(step.reader_field, inner)]}
+        case (Array(), Array()):
+            return {"type": "array", "items": inner}
+        case (Map(), Map()):
+            return {"type": "map", "values": inner}
+    return inner  # the step was into a branch: the same reader reads on
+
+
+def _differing_part(found: Found, speller: _Speller) -> Any:
+    match found.place.reader, found.place.writer:
+        case (Record() as reader, Record() as writer):
+            missing = [field for field in reader.fields if field.name == found.difference.detail]
+            fields = missing if found.rule is rules.MISSING_DEFAULT else []
+            return {"type": "record", "name": f"_.{writer.name}", "fields": [_field(field, "null") for field in fields]}
+        case (Enum() as reader, Enum() as writer) if found.rule is rules.MISSING_ENUM_SYMBOLS:
+            return {"type": "enum", "name": f"_.{writer.name}", "symbols": list(reader.symbols)}
+        case (Fixed() as reader, Fixed() as writer) if found.rule is rules.FIXED_SIZE_MISMATCH:
+            return {"type": "fixed", "name": f"_.{writer.name}", "size": reader.size}
+        case (Enum() as reader, Enum() as writer):
+            return {"type": "enum", "name": _qualified(reader.full_name), "symbols": list(writer.symbols)}
+        case (Fixed() as reader, Fixed() as writer):
+            return {"type": "fixed", "name": _qualified(reader.full_name), "size": writer.size}
+    return speller.spell(found.place.reader)
+
+
+def _field(field: Field, spelt: Any) -> dict[str, Any]:
+    """A field without its default: on the way to a difference none is used."""
+    return {"name": field.name, "type": spelt, "aliases": list(field.aliases)}
+
+
+def _qualified(full_name: str) -> str:
+    return full_name if "." in full_name else f"_.{full_name}"
+
+
+class _Speller:
+    """Spells one tree; ``writer_types`` are those whose names must not be met in another kind."""
+
+    def __init__(self, writer_types: Iterable[NamedType] = ()) -> None:
+        self._declared: set[int] = set()
+        self._kinds_by_name: dict[str, set[str]] = {}
+        for node in writer_types:
+            self._kinds_by_name.setdefault(node.name, set()).add(node.kind)
+
+    def spell(self, node: AvroType) -> Any:
+        match node:
+            case Primitive():
+                return node.kind.value
+            case Array():
+                return {"type": "array", "items": self.spell(node.items)}
+            case Map():
+                return {"type": "map", "values": self.spell(node.values)}
+            case Union():
+                return [self.spell(branch) for branch in node.branches] or [_NEVER_WRITTEN]
+        name = self._name(node)
+        if id(node) in self._declared:
+            return name
+        self._declared.add(id(node))
+        return {"type": node.kind.value, "name": name, "aliases": self._aliases(node), **self._content(node)}
+
+    def _content(self, node: NamedType) -> dict[str, Any]:
+        match node:
+            case Record():
+                return {"fields": [self._field(field) for field in node.fields]}
+            case Enum():
+                default = {} if node.default is None else {"default": node.default}
+                return {"symbols": list(node.symbols), **default}
+        return {"size": node.size}
+
+    def _field(self, field: Field) -> dict[str, Any]:
+        default = {"default": field.default} if field.has_default else {}
+        return _field(field, self.spell(field.type)) | default
+
+    def _name(self, node: NamedType) -> str:
+        suffix = f"_{node.kind}" if self._is_of_another_kind(node.name, node) else ""
+        return _qualified(node.full_name) + suffix
+
+    def _aliases(self, node: NamedType) -> list[str]:
+        return [
+            _qualified(alias) for alias in node.aliases if not self._is_of_another_kind(alias.rpartition(".")[2], node)
+        ]
+
+    def _is_of_another_kind(self, name: str, node: NamedType) -> bool:
+        kinds = self._kinds_by_name.get(name)
+        return kinds is not None and node.kind not in kinds
