@@ -1,1 +1,128 @@
-"""For producers and consumers: the registry client, serializers, adapters."""
+"""For producers and consumers: the registry client, serializers, adapters.
+
+The names below are loaded when they are first used, so that a program pays for no more than it takes.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from counterfoil.sdk.async_client import AsyncRegistry
+    from counterfoil.sdk.client import Registry
+    from counterfoil.sdk.entities import (
+        Compatibility,
+        Config,
+        ContextId,
+        Deletion,
+        Mode,
+        RegisteredSchema,
+        SubjectVersion,
+        Visibility,
+    )
+    from counterfoil.sdk.errors import (
+        DecodeError,
+        EncodeError,
+        FrameError,
+        InvalidSettings,
+        NotFramed,
+        RegistryUnavailable,
+        SerdeError,
+        SubjectUnresolved,
+        TruncatedFrame,
+    )
+    from counterfoil.sdk.settings import (
+        BasicAuth,
+        BearerToken,
+        CacheSettings,
+        RegistrySettings,
+        RetrySettings,
+        TlsSettings,
+    )
+    from counterfoil.sdk.subjects import RECORD, TOPIC, TOPIC_RECORD
+
+_MODULE_BY_NAME = {
+    "AsyncRegistry": "async_client",
+    "AvroDeserializer": "serde.avro",
+    "AvroSerializer": "serde.avro",
+    "Registry": "client",
+    **dict.fromkeys(
+        (
+            "Compatibility",
+            "Config",
+            "ContextId",
+            "Deletion",
+            "Mode",
+            "RegisteredSchema",
+            "SubjectVersion",
+            "Visibility",
+        ),
+        "entities",
+    ),
+    **dict.fromkeys(
+        (
+            "DecodeError",
+            "EncodeError",
+            "FrameError",
+            "InvalidSettings",
+            "NotFramed",
+            "RegistryUnavailable",
+            "SerdeError",
+            "SubjectUnresolved",
+            "TruncatedFrame",
+        ),
+        "errors",
+    ),
+    **dict.fromkeys(
+        ("BasicAuth", "BearerToken", "CacheSettings", "RegistrySettings", "RetrySettings", "TlsSettings"), "settings"
+    ),
+    **dict.fromkeys(("RECORD", "TOPIC", "TOPIC_RECORD"), "subjects"),
+}
+
+__all__ = [
+    "RECORD",
+    "TOPIC",
+    "TOPIC_RECORD",
+    "AsyncRegistry",
+    "AvroDeserializer",
+    "AvroSerializer",
+    "BasicAuth",
+    "BearerToken",
+    "CacheSettings",
+    "Compatibility",
+    "Config",
+    "ContextId",
+    "DecodeError",
+    "Deletion",
+    "EncodeError",
+    "FrameError",
+    "InvalidSettings",
+    "Mode",
+    "NotFramed",
+    "RegisteredSchema",
+    "Registry",
+    "RegistrySettings",
+    "RegistryUnavailable",
+    "RetrySettings",
+    "SerdeError",
+    "SubjectUnresolved",
+    "SubjectVersion",
+    "TlsSettings",
+    "TruncatedFrame",
+    "Visibility",
+]
+
+
+def __getattr__(name: str) -> object:
+    """The public name, from the module that defines it."""
+    module = _MODULE_BY_NAME.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

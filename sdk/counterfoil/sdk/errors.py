@@ -5,17 +5,22 @@
     CounterfoilError
     ├── RegistryError …              (counterfoil.schema.errors) the registry answered "no"
     ├── RegistryUnavailable          the registry could not be asked; retryable
+    ├── InvalidSettings              a setting of the client or of a serializer is not valid
+    ├── NoReply                      (counterfoil.sdk.transport) what a transport raises; becomes RegistryUnavailable
     └── SerdeError                   topic, field, subject, schema_id, data
         ├── FrameError
         │   ├── NotFramed            no magic byte where one must be
         │   └── TruncatedFrame       the frame ends too early
+        ├── SubjectUnresolved        no topic or no record name, and the subject needs one
+        ├── UnknownSchemaId          the registry has no schema of the id or guid in the prefix
         ├── EncodeError              path, expected, got
         └── DecodeError              offset, path
+            └── IncompatibleReader   the reader's schema can never read the writer's
 """
 
 from __future__ import annotations
 
-from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.errors import CounterfoilError, SchemaNotFound
 
 _SHOWN_BYTES = 32
 
@@ -32,6 +37,22 @@ class RegistryUnavailable(CounterfoilError):
         super().__init__(message)
         self.url = url
         self.attempts = attempts
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """How to copy and pickle: the facts are keyword-only, so the default way would lose them."""
+        return (_unavailable, (str(self), self.url, self.attempts))
+
+
+def _unavailable(message: str, url: str, attempts: int) -> RegistryUnavailable:
+    return RegistryUnavailable(message, url=url, attempts=attempts)
+
+
+class InvalidSettings(CounterfoilError):
+    """A setting that is unknown, malformed, or contradicts another. ``setting`` is its name, as it was spelt."""
+
+    def __init__(self, message: str, *, setting: str = "") -> None:
+        super().__init__(message)
+        self.setting = setting
 
 
 class SerdeError(CounterfoilError):
@@ -83,14 +104,23 @@ class TruncatedFrame(FrameError):
     """The data ends inside the frame."""
 
 
+class SubjectUnresolved(SerdeError):
+    """The subject cannot be named: its strategy needs a topic or a record name, and there is none."""
+
+
 class EncodeError(SerdeError):
-    """A value that does not fit its schema. ``path`` leads to it, such as ``pickup.lat`` or ``items[3]``."""
+    """A value that does not fit its schema. ``path`` leads to it, such as ``pickup.lat`` or ``items[3]``.
+
+    ``expected`` describes what would have been right there, and ``got`` what was there, in a few words.
+    """
 
     def __init__(
         self,
         problem: str,
         *,
         path: str = "",
+        expected: str | None = None,
+        got: str | None = None,
         topic: str | None = None,
         field: str | None = None,
         subject: str | None = None,
@@ -98,6 +128,8 @@ class EncodeError(SerdeError):
     ) -> None:
         super().__init__(problem, topic=topic, field=field, subject=subject, schema_id=schema_id)
         self.path = path
+        self.expected = expected
+        self.got = got
 
 
 class DecodeError(SerdeError):
@@ -118,3 +150,11 @@ class DecodeError(SerdeError):
         super().__init__(problem, topic=topic, field=field, subject=subject, schema_id=schema_id, data=data)
         self.offset = offset
         self.path = path
+
+
+class IncompatibleReader(DecodeError):
+    """A reader's schema that can never read data of the writer's. ``path`` leads to the first type that does not fit."""
+
+
+class UnknownSchemaId(SerdeError, SchemaNotFound):
+    """The registry has no schema with the id or guid that the data names: the record cannot be read, now or later."""

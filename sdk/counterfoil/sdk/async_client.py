@@ -1,0 +1,145 @@
+"""``AsyncRegistry``: the client for programs with an event loop; the same calls as ``Registry``, to be awaited."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+
+from counterfoil.sdk.calls import Calls
+from counterfoil.sdk.http import AsyncHttpTransport
+from counterfoil.sdk.script import Join, Pause, Send, result_signature
+from counterfoil.sdk.settings import RegistrySettings
+from counterfoil.sdk.settings_sources import settings_from_confluent, settings_from_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+    from types import TracebackType
+
+    from counterfoil.sdk.exchange import Clock
+    from counterfoil.sdk.script import Script, Step
+    from counterfoil.sdk.settings import Auth
+    from counterfoil.sdk.transport import AsyncTransport
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _call(
+    script: Callable[Concatenate[Calls, P], Script[T]],
+) -> Callable[Concatenate[AsyncRegistry, P], Coroutine[Any, Any, T]]:
+    """The coroutine that runs the script in its task, with its parameters and its documentation."""
+
+    @wraps(script)
+    async def method(self: AsyncRegistry, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await _run(script(self._calls, *args, **kwargs), self._transport, self._sleep)
+
+    method.__signature__ = result_signature(script)  # type: ignore[attr-defined] # what inspect and help() read
+    return method
+
+
+async def _run(script: Script[T], transport: AsyncTransport, sleep: Callable[[float], Awaitable[None]]) -> T:
+    """The result of the script, its steps done in this task."""
+    try:
+        step = next(script)
+        while True:
+            try:
+                outcome = await _perform(step, transport, sleep)
+            except Exception as error:  # noqa: BLE001 - the script decides which failures it answers
+                step = script.throw(error)
+            else:
+                step = script.send(outcome)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    finally:
+        script.close()  # a cancelled call must not leave others waiting for it
+
+
+async def _perform(step: Step, transport: AsyncTransport, sleep: Callable[[float], Awaitable[None]]) -> object:
+    match step:
+        case Send(request):
+            return await transport.asend(request)
+        case Pause(seconds):
+            await sleep(seconds)
+            return None
+        case Join(flight):
+            # shielded: one task that gives up waiting must not cancel the call for the others
+            return await asyncio.shield(asyncio.wrap_future(flight))
+
+
+class AsyncRegistry:
+    """A schema registry, asked over HTTP by the tasks of one event loop; an async context manager.
+
+    Arguments, calls and caches are those of :class:`counterfoil.sdk.Registry`.
+    """
+
+    def __init__(
+        self,
+        url: str | Sequence[str] | RegistrySettings,
+        *,
+        auth: Auth | tuple[str, str] | str | None = None,
+        timeout_s: float | None = None,
+        retries: int | None = None,
+        transport: AsyncTransport | None = None,
+        clock: Clock | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.settings = RegistrySettings.of(url, auth=auth, timeout_s=timeout_s, retries=retries)
+        self._calls = Calls(self.settings, clock)
+        self._transport = AsyncHttpTransport(self.settings) if transport is None else transport
+        self._sleep = sleep
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
+        """The registry that ``COUNTERFOIL_REGISTRY_URL`` and its siblings name."""
+        return cls(settings_from_environment(environment))
+
+    @classmethod
+    def from_confluent(cls, conf: Mapping[str, object]) -> Self:
+        """The registry that a ``SchemaRegistryClient`` of confluent-kafka would ask with the same dict."""
+        return cls(settings_from_confluent(conf))
+
+    schema_by_id = _call(Calls.schema_by_id)
+    schema_by_guid = _call(Calls.schema_by_guid)
+    schema_text_by_id = _call(Calls.schema_text_by_id)
+    subjects_of_id = _call(Calls.subjects_of_id)
+    versions_of_id = _call(Calls.versions_of_id)
+    ids_of_guid = _call(Calls.ids_of_guid)
+    register = _call(Calls.register)
+    lookup = _call(Calls.lookup)
+    version = _call(Calls.version)
+    version_with_metadata = _call(Calls.version_with_metadata)
+    schema_text = _call(Calls.schema_text)
+    subjects = _call(Calls.subjects)
+    versions = _call(Calls.versions)
+    referenced_by = _call(Calls.referenced_by)
+    delete_subject = _call(Calls.delete_subject)
+    delete_version = _call(Calls.delete_version)
+    check_compatibility = _call(Calls.check_compatibility)
+    config = _call(Calls.config)
+    set_config = _call(Calls.set_config)
+    delete_config = _call(Calls.delete_config)
+    mode = _call(Calls.mode)
+    set_mode = _call(Calls.set_mode)
+    delete_mode = _call(Calls.delete_mode)
+    ping = _call(Calls.ping)
+    schema_types = _call(Calls.schema_types)
+    contexts = _call(Calls.contexts)
+    delete_context = _call(Calls.delete_context)
+
+    def clear_cache(self) -> None:
+        """Forget everything that is remembered: ids, registrations, latest versions, unknown ids."""
+        self._calls.clear_cache()
+
+    async def close(self) -> None:
+        """Close the connections; a registry that was closed opens new ones when it is asked again."""
+        await self._transport.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

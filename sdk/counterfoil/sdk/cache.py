@@ -1,0 +1,156 @@
+"""What the client remembers, and one call at a time for each key that it does not.
+
+A :class:`Cache` is bounded, forgets the least recently used entry first, and may give entries a time to live. Its
+:meth:`Cache.fetch` is a script: the first caller of a missing key makes the call, callers of the same key meanwhile
+wait for it, callers of other keys are not held up.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from counterfoil.sdk.script import Join
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from counterfoil.schema.errors import RegistryError
+    from counterfoil.sdk.script import Script
+
+V = TypeVar("V")
+
+
+class _Abandoned(Exception):
+    """The caller that made the call was interrupted: whoever waits for it makes the call."""
+
+
+class Cache(Generic[V]):
+    """Values by key, shared by threads and tasks.
+
+    ``ttl_s`` is how long a value is used, in seconds, None for ever. ``remembers`` is the class of registry error that
+    is remembered as well, for ``missing_ttl_s`` seconds: asking for what is not there must not cost a call a message.
+    """
+
+    def __init__(
+        self,
+        capacity: int,
+        clock: Callable[[], float],
+        *,
+        ttl_s: float | None = None,
+        remembers: type[RegistryError] | None = None,
+        missing_ttl_s: float = 0.0,
+    ) -> None:
+        self._values = _Bounded[V](capacity, clock)
+        self._missing = _Bounded["RegistryError"](capacity, clock)
+        self._ttl_s = ttl_s
+        self._remembers = remembers
+        self._missing_ttl_s = missing_ttl_s
+        self._flights: dict[Hashable, Future[V]] = {}
+        self._lock = threading.Lock()
+
+    def fetch(self, key: Hashable, call: Callable[[], Script[V]]) -> Script[V]:
+        """The value of ``key``, remembered or from ``call``; raises what the call raises."""
+        while True:
+            with self._lock:
+                found = self._values.get(key)
+                if found is not None:
+                    return found
+                missing = self._missing.get(key)
+                if missing is not None:
+                    raise type(missing)(missing.message, status=missing.status, code=missing.code)
+                flight = self._flights.get(key)
+                if flight is None:
+                    own = self._flights[key] = Future()
+            if flight is None:
+                return (yield from self._lead(key, own, call))
+            try:
+                joined: V = yield Join(flight)
+            except _Abandoned:
+                continue
+            return joined
+
+    def _lead(self, key: Hashable, flight: Future[V], call: Callable[[], Script[V]]) -> Script[V]:
+        try:
+            value = yield from call()
+        except BaseException as error:
+            self._crash(key, flight, error)
+            raise
+        with self._lock:
+            if self._leaves(key, flight):
+                self._values.put(key, value, self._ttl_s)
+        flight.set_result(value)
+        return value
+
+    def _crash(self, key: Hashable, flight: Future[V], error: BaseException) -> None:
+        with self._lock:
+            if self._leaves(key, flight) and self._remembers is not None and isinstance(error, self._remembers):
+                self._missing.put(key, error, self._missing_ttl_s)
+        flight.set_exception(error if isinstance(error, Exception) else _Abandoned())
+
+    def _leaves(self, key: Hashable, flight: Future[V]) -> bool:
+        """Take the flight off the board; false when its key was forgotten meanwhile, and so must its answer be."""
+        if self._flights.get(key) is not flight:
+            return False
+        del self._flights[key]
+        return True
+
+    def put(self, key: Hashable, value: V) -> None:
+        """Remember a value that came from elsewhere."""
+        with self._lock:
+            self._missing.drop(lambda other: other == key)
+            self._values.put(key, value, self._ttl_s)
+
+    def forget(self, concerns: Callable[[Hashable], bool] = lambda _: True) -> None:
+        """Forget the keys that ``concerns`` picks, all by default; answers on their way are not remembered either."""
+        with self._lock:
+            self._values.drop(concerns)
+            self._missing.drop(concerns)
+            for key in [key for key in self._flights if concerns(key)]:
+                del self._flights[key]
+
+    def forget_missing(self) -> None:
+        """Forget what was found not to be there."""
+        with self._lock:
+            self._missing.drop(lambda _: True)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+class _Bounded(Generic[V]):
+    """The least recently used go first; an entry that is too old is not there. Not thread-safe by itself."""
+
+    def __init__(self, capacity: int, clock: Callable[[], float]) -> None:
+        self._capacity = capacity
+        self._clock = clock
+        self._entries: OrderedDict[Hashable, tuple[V, float | None]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: Hashable) -> V | None:
+        """The value, or None."""
+        entry = self._entries.get(key)
+        if entry is None:
+            return None
+        value, expires_at = entry
+        if expires_at is not None and self._clock() >= expires_at:
+            del self._entries[key]
+            return None
+        self._entries.move_to_end(key)
+        return value
+
+    def put(self, key: Hashable, value: V, ttl_s: float | None) -> None:
+        """Keep the value, and drop what has not been used for longest when there is no room."""
+        self._entries[key] = (value, None if ttl_s is None else self._clock() + ttl_s)
+        self._entries.move_to_end(key)
+        while len(self._entries) > self._capacity:
+            self._entries.popitem(last=False)
+
+    def drop(self, concerns: Callable[[Hashable], bool]) -> None:
+        """Drop the entries of the keys that ``concerns`` picks."""
+        for key in [key for key in self._entries if concerns(key)]:
+            del self._entries[key]

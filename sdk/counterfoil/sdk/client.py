@@ -1,0 +1,119 @@
+"""``Registry``: the client for programs with threads."""
+
+from __future__ import annotations
+
+import time
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
+
+from counterfoil.sdk.calls import Calls
+from counterfoil.sdk.http import HttpTransport
+from counterfoil.sdk.script import result_signature, run
+from counterfoil.sdk.settings import RegistrySettings
+from counterfoil.sdk.settings_sources import settings_from_confluent, settings_from_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from types import TracebackType
+
+    from counterfoil.sdk.exchange import Clock
+    from counterfoil.sdk.script import Script
+    from counterfoil.sdk.settings import Auth
+    from counterfoil.sdk.transport import Transport
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _call(script: Callable[Concatenate[Calls, P], Script[T]]) -> Callable[Concatenate[Registry, P], T]:
+    """The method that runs the script in this thread, with its parameters and its documentation."""
+
+    @wraps(script)
+    def method(self: Registry, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return run(script(self._calls, *args, **kwargs), self._transport, self._sleep)
+
+    method.__signature__ = result_signature(script)  # type: ignore[attr-defined] # what inspect and help() read
+    return method
+
+
+class Registry:
+    """A schema registry, asked over HTTP; one object serves all threads of a program, and is a context manager.
+
+    ``url`` is one URL, several joined by commas or in a list (tried in order), or whole ``RegistrySettings``. ``auth``
+    is ``BasicAuth``, ``BearerToken``, a pair (user, password) or a token; a user and password in the URL do as well.
+    Time-outs are on (2 s to connect, 10 s of silence, or ``timeout_s``), as are retries (3, or ``retries``). Ids and
+    registrations are remembered, so that a program asks for each of them once.
+
+    ``transport`` is another way to the registry than HTTP, such as an in-memory one; ``clock`` and ``sleep`` are there
+    for tests. Raises ``InvalidSettings``; nothing is asked before the first call.
+    """
+
+    def __init__(
+        self,
+        url: str | Sequence[str] | RegistrySettings,
+        *,
+        auth: Auth | tuple[str, str] | str | None = None,
+        timeout_s: float | None = None,
+        retries: int | None = None,
+        transport: Transport | None = None,
+        clock: Clock | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.settings = RegistrySettings.of(url, auth=auth, timeout_s=timeout_s, retries=retries)
+        self._calls = Calls(self.settings, clock)
+        self._transport = HttpTransport(self.settings) if transport is None else transport
+        self._sleep = sleep
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
+        """The registry that ``COUNTERFOIL_REGISTRY_URL`` and its siblings name."""
+        return cls(settings_from_environment(environment))
+
+    @classmethod
+    def from_confluent(cls, conf: Mapping[str, object]) -> Self:
+        """The registry that a ``SchemaRegistryClient`` of confluent-kafka would ask with the same dict."""
+        return cls(settings_from_confluent(conf))
+
+    schema_by_id = _call(Calls.schema_by_id)
+    schema_by_guid = _call(Calls.schema_by_guid)
+    schema_text_by_id = _call(Calls.schema_text_by_id)
+    subjects_of_id = _call(Calls.subjects_of_id)
+    versions_of_id = _call(Calls.versions_of_id)
+    ids_of_guid = _call(Calls.ids_of_guid)
+    register = _call(Calls.register)
+    lookup = _call(Calls.lookup)
+    version = _call(Calls.version)
+    version_with_metadata = _call(Calls.version_with_metadata)
+    schema_text = _call(Calls.schema_text)
+    subjects = _call(Calls.subjects)
+    versions = _call(Calls.versions)
+    referenced_by = _call(Calls.referenced_by)
+    delete_subject = _call(Calls.delete_subject)
+    delete_version = _call(Calls.delete_version)
+    check_compatibility = _call(Calls.check_compatibility)
+    config = _call(Calls.config)
+    set_config = _call(Calls.set_config)
+    delete_config = _call(Calls.delete_config)
+    mode = _call(Calls.mode)
+    set_mode = _call(Calls.set_mode)
+    delete_mode = _call(Calls.delete_mode)
+    ping = _call(Calls.ping)
+    schema_types = _call(Calls.schema_types)
+    contexts = _call(Calls.contexts)
+    delete_context = _call(Calls.delete_context)
+
+    def clear_cache(self) -> None:
+        """Forget everything that is remembered: ids, registrations, latest versions, unknown ids."""
+        self._calls.clear_cache()
+
+    def close(self) -> None:
+        """Close the connections; a registry that was closed opens new ones when it is asked again."""
+        self._transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,158 @@
+"""One operation, tried until it is answered: base URLs in order, retries, pauses. A script, without I/O of its own.
+
+Source of the pauses: "Exponential Backoff And Jitter" (AWS Architecture Blog), the variant with full jitter.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from importlib.metadata import version
+from random import Random
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from counterfoil.sdk.entity_json import UnexpectedShapeError
+from counterfoil.sdk.errors import RegistryUnavailable
+from counterfoil.sdk.operations import read_reply
+from counterfoil.sdk.script import Pause, Send
+from counterfoil.sdk.transport import NoReply, Reply, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from counterfoil.sdk.operations import Operation
+    from counterfoil.sdk.script import Script
+    from counterfoil.sdk.settings import RegistrySettings
+
+T = TypeVar("T")
+
+MEDIA_TYPE: Final = "application/vnd.schemaregistry.v1+json"
+_ACCEPT: Final = f"{MEDIA_TYPE}, application/vnd.schemaregistry+json; q=0.9, application/json; q=0.5"
+_RETRIED: Final = frozenset({408, 429, 500, 502, 503, 504})
+_MOST_DOUBLINGS: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """What tells the time: seconds that only grow, seconds of the calendar, and chance for the pauses."""
+
+    monotonic: Callable[[], float] = time.monotonic
+    wall: Callable[[], float] = time.time
+    random: Callable[[], float] = field(default_factory=lambda: Random().random)  # noqa: S311 - spreads load, no secret
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """What one request came to: a reply or none."""
+
+    url: str
+    outcome: Reply | NoReply
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether a registry gave an answer that will be the same next time."""
+        return isinstance(self.outcome, Reply) and self.outcome.status not in _RETRIED
+
+    @property
+    def had_no_effect(self) -> bool:
+        """Whether the registry certainly did nothing."""
+        if isinstance(self.outcome, NoReply):
+            return not self.outcome.was_sent
+        return self.outcome.status == HTTPStatus.TOO_MANY_REQUESTS
+
+
+class Exchange:
+    """Runs operations against the URLs of the settings; remembers which one answered last, and begins there."""
+
+    def __init__(self, settings: RegistrySettings, clock: Clock) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._urls = tuple(url.rstrip("/") for url in settings.urls)
+        self._headers = _headers(settings)
+        self._preferred = 0
+
+    def call(self, operation: Operation[T]) -> Script[T]:
+        """The result of the operation; raises the registry's error, or ``RegistryUnavailable``."""
+        started = self._clock.monotonic()
+        attempts = 0
+        for round_number in range(self._settings.retry.retries + 1):
+            for position in self._positions():
+                attempt = yield from self._attempt(operation, self._urls[position])
+                attempts += 1
+                if attempt.is_answered:
+                    self._preferred = position
+                if attempt.is_answered or not (operation.is_repeatable or attempt.had_no_effect):
+                    return self._read(operation, attempt, attempts)
+            left_s = self._settings.retry.total_s - (self._clock.monotonic() - started)
+            pause_s = self._pause_s(round_number, attempt.outcome)
+            if round_number == self._settings.retry.retries or pause_s >= left_s:
+                break
+            yield Pause(pause_s)
+        return self._read(operation, attempt, attempts)
+
+    def _positions(self) -> list[int]:
+        """The places of the URLs in the order to try them in: the one that answered last, then those behind it."""
+        first = self._preferred
+        return [(first + step) % len(self._urls) for step in range(len(self._urls))]
+
+    def _attempt(self, operation: Operation[T], base_url: str) -> Script[_Attempt]:
+        url = base_url + operation.target
+        headers = self._headers if operation.body is None else {**self._headers, "Content-Type": MEDIA_TYPE}
+        try:
+            reply: Reply = yield Send(Request(operation.method, url, headers, operation.body))
+        except NoReply as error:
+            return _Attempt(url, error)
+        return _Attempt(url, reply)
+
+    def _pause_s(self, round_number: int, outcome: Reply | NoReply) -> float:
+        """How long to wait after this round, in seconds."""
+        if isinstance(outcome, Reply):
+            asked_s = _retry_after_s(outcome.headers, self._clock.wall())
+            if asked_s is not None:
+                return asked_s
+        retry = self._settings.retry
+        return self._clock.random() * min(
+            retry.max_pause_s, retry.first_pause_s * 2.0 ** min(round_number, _MOST_DOUBLINGS)
+        )
+
+    def _read(self, operation: Operation[T], attempt: _Attempt, attempts: int) -> T:
+        tries = "1 attempt" if attempts == 1 else f"{attempts} attempts"
+        if isinstance(attempt.outcome, NoReply):
+            raise RegistryUnavailable(
+                f"The registry at {attempt.url} did not answer: {attempt.outcome.problem} ({tries})",
+                url=attempt.url,
+                attempts=attempts,
+            ) from attempt.outcome
+        try:
+            return read_reply(operation, attempt.outcome)
+        except UnexpectedShapeError as error:
+            raise RegistryUnavailable(
+                f"There is no schema registry at {attempt.url}, or none that talks like one: {error} ({tries})",
+                url=attempt.url,
+                attempts=attempts,
+            ) from None
+
+
+def _headers(settings: RegistrySettings) -> dict[str, str]:
+    """The headers of every request; the user's come last and win."""
+    found = {
+        "Accept": _ACCEPT,
+        "User-Agent": f"counterfoil/{version('counterfoil')}",
+        "Confluent-Accept-Unknown-Properties": "true",  # else Confluent's cloud leaves out guid and other newer facts
+    }
+    if settings.auth is not None:
+        found["Authorization"] = settings.auth.header
+    return {**found, **settings.headers}
+
+
+def _retry_after_s(headers: Mapping[str, str], now_s: float) -> float | None:
+    """The seconds that ``Retry-After`` asks for, as a number or until a date; None where it says nothing readable."""
+    text = headers.get("retry-after", "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - now_s)
+    except (ValueError, TypeError, OverflowError):
+        return None

@@ -1,0 +1,364 @@
+"""Every endpoint as a value: how the request is made, and how its reply is read. Written once, run by both clients.
+
+Each function gives an :class:`Operation` and does nothing. Path segments are percent-encoded once, whatever they hold.
+
+Source: the public REST API of Confluent Schema Registry, 8.5.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from urllib.parse import quote, urlencode
+
+from counterfoil.schema.compatibility.levels import CompatibilityLevel, parse_level
+from counterfoil.schema.errors import InvalidSubject, error_for_code
+from counterfoil.sdk import entity_json as read
+from counterfoil.sdk.entities import Config, Deletion, Visibility
+from counterfoil.sdk.entity_json import Node, UnexpectedShapeError, config_json, config_keys, schema_json
+from counterfoil.sdk.errors import InvalidSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from uuid import UUID
+
+    from counterfoil.schema.errors import RegistryError
+    from counterfoil.schema.model import Schema
+    from counterfoil.sdk.entities import (
+        Compatibility,
+        ContextId,
+        Mode,
+        RegisteredSchema,
+        SubjectVersion,
+        VersionNumber,
+    )
+    from counterfoil.sdk.transport import Reply
+
+T = TypeVar("T")
+
+_SHOWN_CHARACTERS: Final = 120
+_REFUSALS: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+
+
+class ReplyForm(Enum):
+    """What the body of a success is."""
+
+    JSON = "JSON"
+    TEXT = "text"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation(Generic[T]):
+    """One call of the REST API. ``path`` is percent-encoded and begins with a slash; ``body`` is JSON or None.
+
+    ``is_repeatable``: sending it twice does what sending it once does, so it may be tried again after a lost reply.
+    """
+
+    name: str
+    method: str
+    path: str
+    read: Callable[[Node], T]
+    query: tuple[tuple[str, str], ...] = ()
+    body: bytes | None = None
+    is_repeatable: bool = True
+    form: ReplyForm = ReplyForm.JSON
+
+    @property
+    def target(self) -> str:
+        """Path and query, as they stand in the request."""
+        return f"{self.path}?{urlencode(self.query, quote_via=quote)}" if self.query else self.path
+
+
+def read_reply(operation: Operation[T], reply: Reply) -> T:
+    """What the reply says.
+
+    Raises the registry's error where it says no, and ``UnexpectedShapeError`` where a registry does not talk like that.
+    """
+    if not HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES:
+        raise _error_of(reply)
+    if operation.form is ReplyForm.NOTHING:
+        return operation.read(Node(None))
+    text = _text_of(reply)
+    return operation.read(Node(text if operation.form is ReplyForm.TEXT else _json_of(text, reply)))
+
+
+def _error_of(reply: Reply) -> RegistryError | UnexpectedShapeError:
+    """The registry's error; a bare 401 or 403 needs no registry's body to be understood."""
+    try:
+        node = Node(_json_of(_text_of(reply), reply))
+        return error_for_code(node.member("error_code").integer(), node.member("message").text(), status=reply.status)
+    except UnexpectedShapeError:
+        if reply.status in _REFUSALS:
+            phrase = HTTPStatus(reply.status).phrase
+            return error_for_code(reply.status, f"{reply.status} {phrase}", status=reply.status)
+        return UnexpectedShapeError(f"it answered {_shown(reply)}")
+
+
+def _text_of(reply: Reply) -> str:
+    try:
+        return reply.body.decode("utf-8")
+    except UnicodeDecodeError:
+        raise UnexpectedShapeError(f"it answered {_shown(reply)}, which is not UTF-8") from None
+
+
+def _json_of(text: str, reply: Reply) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise UnexpectedShapeError(f"it answered {_shown(reply)}, which is not JSON") from None
+
+
+def _shown(reply: Reply) -> str:
+    """The reply in a few words: status, media type, where it points to, and how it begins."""
+    media_type = reply.headers.get("content-type", "no media type")
+    location = reply.headers.get("location")
+    text = reply.body[: 4 * _SHOWN_CHARACTERS].decode("utf-8", errors="replace")
+    begin = repr(text[:_SHOWN_CHARACTERS]) if text else "nothing"
+    more = "…" if len(text) > _SHOWN_CHARACTERS else ""
+    return f"{reply.status} ({media_type}) with {begin}{more}" + (f" and points to {location}" if location else "")
+
+
+# --- parts of requests ---------------------------------------------------------------------------------------------
+
+
+def _path(*segments: str | int) -> str:
+    """The path of the segments, each encoded once; one of dots alone too, which a client would take as a direction."""
+    return "".join(f"/{_segment(str(segment))}" for segment in segments)
+
+
+def _segment(text: str) -> str:
+    return text.replace(".", "%2E") if text in (".", "..") else quote(_unicode(text), safe="")
+
+
+def _unicode(text: str) -> str:
+    """The text, which must have a UTF-8 form to stand in a URL."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidSubject(f"{text!r} is no name; expected Unicode text without lone surrogates") from None
+    return text
+
+
+def _query(**values: str | bool | int | None) -> tuple[tuple[str, str], ...]:
+    """The parameters that say something: false and None are the API's defaults."""
+    return tuple(
+        (name, "true" if value is True else _unicode(str(value)))
+        for name, value in values.items()
+        if value is not None and value is not False
+    )
+
+
+def _deleted(visibility: Visibility) -> tuple[tuple[str, str], ...]:
+    return _query(deleted=visibility is Visibility.WITH_DELETED, deletedOnly=visibility is Visibility.DELETED_ONLY)
+
+
+def _json(value: object) -> bytes:
+    """The text of the value, one for equal values: caches take it as a key."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii")
+
+
+def _of_subject(root: str, subject: str | None) -> str:
+    return _path(root) if subject is None else _path(root, subject)
+
+
+# --- the registry itself -------------------------------------------------------------------------------------------
+
+
+def ping() -> Operation[None]:
+    """``GET /``: whether it is there."""
+    return Operation("ping", "GET", "/", read.read_root)
+
+
+def schema_types() -> Operation[tuple[str, ...]]:
+    """``GET /schemas/types``: the names of the schema types it takes."""
+    return Operation("schema_types", "GET", "/schemas/types", read.read_schema_types)
+
+
+def contexts() -> Operation[tuple[str, ...]]:
+    """``GET /contexts``: the default one, ``.``, first."""
+    return Operation("contexts", "GET", "/contexts", read.read_texts)
+
+
+def delete_context(context: str) -> Operation[None]:
+    """``DELETE /contexts/{context}``: forget an empty context."""
+    path = _path("contexts", context)
+    return Operation("delete_context", "DELETE", path, read.read_nothing, form=ReplyForm.NOTHING)
+
+
+# --- schemas by id and guid ----------------------------------------------------------------------------------------
+
+
+def schema_by_id(schema_id: int, *, subject: str | None) -> Operation[Schema]:
+    """``GET /schemas/ids/{id}``; ``subject`` says in which context to look first."""
+    path = _path("schemas", "ids", schema_id)
+    return Operation("schema_by_id", "GET", path, read.read_schema, _query(subject=subject))
+
+
+def schema_text_by_id(schema_id: int, *, subject: str | None) -> Operation[str]:
+    """``GET /schemas/ids/{id}/schema``: the bare text."""
+    path = _path("schemas", "ids", schema_id, "schema")
+    return Operation("schema_text_by_id", "GET", path, Node.text, _query(subject=subject), form=ReplyForm.TEXT)
+
+
+def subjects_of_id(schema_id: int, *, subject: str | None, visibility: Visibility) -> Operation[tuple[str, ...]]:
+    """``GET /schemas/ids/{id}/subjects``."""
+    path = _path("schemas", "ids", schema_id, "subjects")
+    query = _query(subject=subject) + _deleted(visibility)
+    return Operation("subjects_of_id", "GET", path, lambda node: tuple(sorted(read.read_texts(node))), query)
+
+
+def versions_of_id(
+    schema_id: int, *, subject: str | None, visibility: Visibility
+) -> Operation[tuple[SubjectVersion, ...]]:
+    """``GET /schemas/ids/{id}/versions``."""
+    path = _path("schemas", "ids", schema_id, "versions")
+    query = _query(subject=subject) + _deleted(visibility)
+    return Operation("versions_of_id", "GET", path, read.read_subject_versions, query)
+
+
+def schema_by_guid(guid: UUID | str) -> Operation[Schema]:
+    """``GET /schemas/guids/{guid}``."""
+    return Operation("schema_by_guid", "GET", _path("schemas", "guids", str(guid)), read.read_schema)
+
+
+def ids_of_guid(guid: UUID | str) -> Operation[tuple[ContextId, ...]]:
+    """``GET /schemas/guids/{guid}/ids``."""
+    return Operation("ids_of_guid", "GET", _path("schemas", "guids", str(guid), "ids"), read.read_context_ids)
+
+
+# --- subjects and versions -----------------------------------------------------------------------------------------
+
+
+def subjects(*, prefix: str | None, visibility: Visibility) -> Operation[tuple[str, ...]]:
+    """``GET /subjects``."""
+    return Operation(
+        "subjects", "GET", "/subjects", read.read_texts, _query(subjectPrefix=prefix) + _deleted(visibility)
+    )
+
+
+def lookup(subject: str, schema: Schema, *, normalize: bool, visibility: Visibility) -> Operation[RegisteredSchema]:
+    """``POST /subjects/{subject}``: the version that holds this content."""
+    query = _query(normalize=normalize) + _deleted(visibility)
+    return Operation(
+        "lookup", "POST", _path("subjects", subject), read.read_registered, query, _json(schema_json(schema))
+    )
+
+
+def register(subject: str, schema: Schema, *, normalize: bool) -> Operation[RegisteredSchema]:
+    """``POST /subjects/{subject}/versions``: repeatable, since content that is there is found again."""
+    reader = partial(read.read_registration, subject, schema)
+    path = _path("subjects", subject, "versions")
+    return Operation("register", "POST", path, reader, _query(normalize=normalize), _json(schema_json(schema)))
+
+
+def versions(subject: str, *, visibility: Visibility) -> Operation[tuple[int, ...]]:
+    """``GET /subjects/{subject}/versions``."""
+    path = _path("subjects", subject, "versions")
+    return Operation("versions", "GET", path, read.read_integers, _deleted(visibility))
+
+
+def version(subject: str, number: VersionNumber, *, visibility: Visibility) -> Operation[RegisteredSchema]:
+    """``GET /subjects/{subject}/versions/{version}``."""
+    path = _path("subjects", subject, "versions", number)
+    return Operation("version", "GET", path, read.read_registered, _deleted(visibility))
+
+
+def schema_text(subject: str, number: VersionNumber, *, visibility: Visibility) -> Operation[str]:
+    """``GET /subjects/{subject}/versions/{version}/schema``: the bare text."""
+    path = _path("subjects", subject, "versions", number, "schema")
+    return Operation("schema_text", "GET", path, Node.text, _deleted(visibility), form=ReplyForm.TEXT)
+
+
+def version_with_metadata(subject: str, properties: Mapping[str, str]) -> Operation[RegisteredSchema]:
+    """``GET /subjects/{subject}/metadata``: the highest version whose metadata has all these properties."""
+    pairs = sorted(properties.items())
+    query = tuple(("key", _unicode(key)) for key, _ in pairs) + tuple(("value", _unicode(value)) for _, value in pairs)
+    return Operation(
+        "version_with_metadata", "GET", _path("subjects", subject, "metadata"), read.read_registered, query
+    )
+
+
+def referenced_by(subject: str, number: VersionNumber, *, visibility: Visibility) -> Operation[tuple[int, ...]]:
+    """``GET /subjects/{subject}/versions/{version}/referencedby``: ids of schemas that refer to this one."""
+    path = _path("subjects", subject, "versions", number, "referencedby")
+    return Operation("referenced_by", "GET", path, read.read_integers, _deleted(visibility))
+
+
+def delete_subject(subject: str, *, deletion: Deletion) -> Operation[tuple[int, ...]]:
+    """``DELETE /subjects/{subject}``: the versions that went. Not repeatable: the second time it is not there."""
+    query = _query(permanent=deletion is Deletion.PERMANENT)
+    path = _path("subjects", subject)
+    return Operation("delete_subject", "DELETE", path, read.read_integers, query, is_repeatable=False)
+
+
+def delete_version(subject: str, number: VersionNumber, *, deletion: Deletion) -> Operation[int]:
+    """``DELETE /subjects/{subject}/versions/{version}``: the version that went."""
+    query = _query(permanent=deletion is Deletion.PERMANENT)
+    path = _path("subjects", subject, "versions", number)
+    return Operation("delete_version", "DELETE", path, read.read_integer, query, is_repeatable=False)
+
+
+# --- compatibility -------------------------------------------------------------------------------------------------
+
+
+def check_compatibility(
+    subject: str, schema: Schema, *, number: VersionNumber | None, verbose: bool, normalize: bool
+) -> Operation[Compatibility]:
+    """``POST /compatibility/subjects/{subject}/versions[/{version}]``: without a version, as a registration would."""
+    segments: Sequence[str | int] = () if number is None else (number,)
+    path = _path("compatibility", "subjects", subject, "versions", *segments)
+    query = _query(verbose=verbose, normalize=normalize)
+    return Operation("check_compatibility", "POST", path, read.read_compatibility, query, _json(schema_json(schema)))
+
+
+# --- config and mode -----------------------------------------------------------------------------------------------
+
+
+def config(subject: str | None, *, default_to_global: bool) -> Operation[Config]:
+    """``GET /config[/{subject}]``."""
+    query = _query(defaultToGlobal=default_to_global)
+    return Operation("config", "GET", _of_subject("config", subject), read.read_config, query)
+
+
+def set_config(
+    subject: str | None, change: Config | CompatibilityLevel | str, *, clear: Iterable[str]
+) -> Operation[Config]:
+    """``PUT /config[/{subject}]``: what is None is left alone, what ``clear`` names is unset."""
+    if isinstance(change, str):  # a level is one, too
+        change = Config(compatibility_level=parse_level(change))
+    body = config_json(change)
+    key_by_name = config_keys()
+    for name in clear:
+        if name not in key_by_name:
+            raise InvalidSettings(f"A config has no {name!r}; expected one of {', '.join(key_by_name)}", setting=name)
+        body[key_by_name[name]] = None
+    return Operation("set_config", "PUT", _of_subject("config", subject), read.read_config, body=_json(body))
+
+
+def delete_config(subject: str | None) -> Operation[Config]:
+    """``DELETE /config[/{subject}]``: what was set."""
+    path = _of_subject("config", subject)
+    return Operation("delete_config", "DELETE", path, read.read_config, is_repeatable=False)
+
+
+def mode(subject: str | None, *, default_to_global: bool) -> Operation[Mode | None]:
+    """``GET /mode[/{subject}]``."""
+    query = _query(defaultToGlobal=default_to_global)
+    return Operation("mode", "GET", _of_subject("mode", subject), read.read_mode, query)
+
+
+def set_mode(subject: str | None, new: Mode | str | None, *, force: bool) -> Operation[Mode | None]:
+    """``PUT /mode[/{subject}]``; None unsets it."""
+    body = _json({"mode": None if new is None else str(new)})
+    return Operation("set_mode", "PUT", _of_subject("mode", subject), read.read_mode, _query(force=force), body)
+
+
+def delete_mode(subject: str | None, *, recursive: bool) -> Operation[Mode | None]:
+    """``DELETE /mode[/{subject}]``: what was set."""
+    path = _of_subject("mode", subject)
+    return Operation("delete_mode", "DELETE", path, read.read_mode, _query(recursive=recursive), is_repeatable=False)

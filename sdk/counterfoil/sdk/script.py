@@ -1,0 +1,82 @@
+"""What a call does, written once as a generator that asks for I/O, and the runner that does it in a thread.
+
+A :data:`Script` yields steps (send this, pause so long, wait for that other call) and gets their outcomes back; it
+holds the retries and the caching, and does no I/O. The async client runs the same scripts with a runner of its own, so
+that the two clients cannot differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from inspect import Signature, signature
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+
+    from counterfoil.sdk.transport import Request, Transport
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send the request; the outcome is its :class:`~counterfoil.sdk.transport.Reply`."""
+
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Wait so long before going on; no outcome."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Wait for the call that another thread or task is making; the outcome is its result."""
+
+    flight: Future[Any]
+
+
+Step: TypeAlias = Send | Pause | Join
+Script: TypeAlias = Generator[Step, Any, T]
+
+
+def run(script: Script[T], transport: Transport, sleep: Callable[[float], None]) -> T:
+    """The result of the script, its steps done in this thread."""
+
+    def perform(step: Step) -> object:
+        match step:
+            case Send(request):
+                return transport.send(request)
+            case Pause(seconds):
+                sleep(seconds)
+                return None
+            case Join(flight):
+                return flight.result()
+
+    try:
+        step = next(script)
+        while True:
+            try:
+                outcome = perform(step)
+            except Exception as error:  # noqa: BLE001 - the script decides which failures it answers
+                step = script.throw(error)
+            else:
+                step = script.send(outcome)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    finally:
+        script.close()  # an interrupted call must not leave others waiting for it
+
+
+def result_signature(script: Callable[..., Script[Any]]) -> Signature:
+    """The signature of a method that runs the script: its parameters, and the script's result as its own."""
+    found = signature(script)
+    result = str(found.return_annotation).removeprefix("Script[").removesuffix("]")
+    return found.replace(return_annotation=result)

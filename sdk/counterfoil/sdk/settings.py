@@ -1,0 +1,211 @@
+"""How to reach a registry, as frozen values.
+
+Nothing is read from the environment, unless :mod:`counterfoil.sdk.settings_sources` is asked to.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
+
+from counterfoil.sdk.errors import InvalidSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class BasicAuth:
+    """A user and a password; the password is never shown."""
+
+    user: str
+    password: str = field(repr=False)
+
+    @property
+    def header(self) -> str:
+        """The value of ``Authorization``."""
+        return "Basic " + b64encode(f"{self.user}:{self.password}".encode()).decode("ascii")
+
+
+@dataclass(frozen=True, slots=True)
+class BearerToken:
+    """A token; never shown."""
+
+    token: str = field(repr=False)
+
+    @property
+    def header(self) -> str:
+        """The value of ``Authorization``."""
+        return f"Bearer {self.token}"
+
+
+Auth: TypeAlias = BasicAuth | BearerToken
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TlsSettings:
+    """What secures the connection: paths of PEM files.
+
+    ``ca_file`` None: the certificate authorities that come with httpx. ``verify`` false: any certificate will do.
+    """
+
+    ca_file: str | None = None
+    certificate_file: str | None = None
+    key_file: str | None = None
+    key_password: str | None = field(default=None, repr=False)
+    verify: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrySettings:
+    """How often and how long a call is tried.
+
+    After a round over all URLs that failed comes a random pause between 0 and ``first_pause_s``·2ⁿ, at most
+    ``max_pause_s``, or the time that the registry asks for; ``retries`` rounds after the first; no new round once
+    ``total_s`` seconds are over.
+    """
+
+    retries: int = 3
+    first_pause_s: float = 0.5
+    max_pause_s: float = 8.0
+    total_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheSettings:
+    """What is remembered, for how long.
+
+    ``capacity`` counts the entries of each cache. Ids and registrations do not change and are kept until there is no
+    room; ``latest_ttl_s`` is how long the latest version of a subject is, ``missing_ttl_s`` how long an unknown id.
+    """
+
+    capacity: int = 1000
+    latest_ttl_s: float = 60.0
+    missing_ttl_s: float = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistrySettings:
+    """Everything a client needs to know.
+
+    ``urls`` are tried in order, then again from the first; they hold no credentials (``RegistrySettings.of`` moves them
+    to ``auth``). ``read_timeout_s`` is the longest silence of the registry, ``retry.total_s`` bounds the whole call.
+    ``proxy`` is a URL; the environment's proxies are not used.
+    """
+
+    urls: tuple[str, ...]
+    auth: Auth | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    connect_timeout_s: float = 2.0
+    read_timeout_s: float = 10.0
+    tls: TlsSettings = TlsSettings()
+    proxy: str | None = field(default=None, repr=False)
+    retry: RetrySettings = RetrySettings()
+    cache: CacheSettings = CacheSettings()
+
+    def __post_init__(self) -> None:
+        if not self.urls:
+            raise InvalidSettings("No registry URL is given; expected one such as http://localhost:8081", setting="url")
+        for url in self.urls:
+            _check_url(url)
+        _check_at_least(0, "retries", self.retry.retries)
+        _check_at_least(1, "capacity", self.cache.capacity)
+        for name in ("connect_timeout_s", "read_timeout_s"):
+            _check_positive(name, getattr(self, name))
+        _check_positive("total_s", self.retry.total_s)
+        for owner, name in (
+            (self.retry, "first_pause_s"),
+            (self.retry, "max_pause_s"),
+            (self.cache, "latest_ttl_s"),
+            (self.cache, "missing_ttl_s"),
+        ):
+            _check_at_least(0, name, getattr(owner, name))
+
+    @classmethod
+    def of(
+        cls,
+        url: str | Sequence[str] | RegistrySettings,
+        *,
+        auth: Auth | tuple[str, str] | str | None = None,
+        timeout_s: float | None = None,
+        retries: int | None = None,
+    ) -> RegistrySettings:
+        """The settings that a few arguments stand for.
+
+        ``url`` is one URL, several joined by commas, or a list; a user and password in one become ``auth``; or it is
+        whole settings, which the other arguments change. ``auth`` is also a pair (user, password), or a bearer token.
+        ``timeout_s`` is ``read_timeout_s``, and bounds the connect time-out. Raises ``InvalidSettings``.
+        """
+        if isinstance(url, RegistrySettings):
+            settings = url if auth is None else replace(url, auth=_auth_of(auth))
+        else:
+            found, found_auth = _split_urls(url)
+            settings = cls(urls=found, auth=_auth_of(auth) or found_auth)
+        if timeout_s is not None:
+            connect_timeout_s = min(settings.connect_timeout_s, timeout_s)
+            settings = replace(settings, read_timeout_s=timeout_s, connect_timeout_s=connect_timeout_s)
+        if retries is not None:
+            settings = replace(settings, retry=replace(settings.retry, retries=retries))
+        return settings
+
+
+def _split_urls(url: str | Sequence[str]) -> tuple[tuple[str, ...], Auth | None]:
+    """The URLs without credentials, and the first credentials found in them."""
+    texts = url.split(",") if isinstance(url, str) else list(url)
+    auth: Auth | None = None
+    urls = []
+    for text in texts:
+        bare, found = _split_credentials(text.strip())
+        urls.append(bare)
+        auth = auth or found
+    return tuple(urls), auth
+
+
+def _split_credentials(url: str) -> tuple[str, BasicAuth | None]:
+    parts = _parts(url)
+    userinfo, at, host = parts.netloc.rpartition("@")
+    if not at:
+        return url, None
+    user, _, password = userinfo.partition(":")
+    return urlunsplit(parts._replace(netloc=host)), BasicAuth(unquote(user), unquote(password))
+
+
+def _parts(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
+        raise InvalidSettings(f"The registry URL is not valid: {error}", setting="url") from None
+    return parts
+
+
+def _check_url(url: str) -> None:
+    parts = _parts(url)
+    if "@" in parts.netloc:
+        raise InvalidSettings("A registry URL holds a password; give it as auth instead", setting="url")
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise InvalidSettings(
+            f"The registry URL {url!r} is not valid; expected one such as http://localhost:8081", setting="url"
+        )
+
+
+def _check_at_least(least: float, name: str, value: float) -> None:
+    if not value >= least:
+        raise InvalidSettings(f"The setting {name} is {value}; expected {least} or more", setting=name)
+
+
+def _check_positive(name: str, value: float) -> None:
+    if not value > 0:
+        raise InvalidSettings(f"The setting {name} is {value}; expected more than 0 seconds", setting=name)
+
+
+def _auth_of(auth: Auth | tuple[str, str] | str | None) -> Auth | None:
+    match auth:
+        case str():
+            return BearerToken(auth)
+        case (user, password):
+            return BasicAuth(user, password)
+        case _:
+            return auth

@@ -1,0 +1,216 @@
+"""Settings as other places spell them: environment variables, and Confluent's dotted dict."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.sdk.errors import InvalidSettings
+from counterfoil.sdk.settings import BasicAuth, BearerToken, RegistrySettings, TlsSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from counterfoil.sdk.settings import Auth
+
+PREFIX: Final = "COUNTERFOIL_REGISTRY_"
+"""What the names of the environment's variables begin with."""
+
+_CONFLUENT_KEYS: Final = (
+    "url",
+    "basic.auth.user.info",
+    "basic.auth.credentials.source",
+    "bearer.auth.credentials.source",
+    "bearer.auth.token",
+    "bearer.auth.logical.cluster",
+    "bearer.auth.identity.pool.id",
+    "ssl.ca.location",
+    "ssl.certificate.location",
+    "ssl.key.location",
+    "ssl.key.password",
+    "proxy",
+    "timeout",
+    "max.retries",
+    "retries.wait.ms",
+    "retries.max.wait.ms",
+    "cache.capacity",
+    "cache.latest.ttl.sec",
+)
+
+_MS_PER_S: Final = 1000
+
+
+class _Source:
+    """Named values of unknown type, read as what a setting needs; errors name the setting as its source spells it."""
+
+    def __init__(self, value_by_name: Mapping[str, object], prefix: str = "") -> None:
+        self._value_by_name = value_by_name
+        self._prefix = prefix
+
+    def text(self, name: str) -> str | None:
+        """The string, or None where it is not set; an empty one is not set."""
+        value = self._value_by_name.get(self._prefix + name)
+        if value is None or value == "":
+            return None
+        if not isinstance(value, str):
+            raise self.misfit(name, "a string")
+        return value
+
+    def seconds(self, name: str) -> float | None:
+        """The number, or None where it is not set."""
+        value = self._value_by_name.get(self._prefix + name)
+        if value is None or value == "":
+            return None
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise self.misfit(name, "a number")
+        try:
+            return float(value)
+        except ValueError:
+            raise self.misfit(name, "a number") from None
+
+    def count(self, name: str) -> int | None:
+        """The whole number, or None where it is not set."""
+        value = self.seconds(name)
+        if value is not None and not value.is_integer():
+            raise self.misfit(name, "a whole number")
+        return None if value is None else int(value)
+
+    def misfit(self, name: str, expected: str) -> InvalidSettings:
+        """The error that names the setting; its value is not repeated, since it may be a secret."""
+        spelt = self._prefix + name
+        return InvalidSettings(f"The setting {spelt} is not {expected}", setting=spelt)
+
+
+def settings_from_environment(environment: Mapping[str, str] | None = None) -> RegistrySettings:
+    """The settings in the ``COUNTERFOIL_REGISTRY_…`` variables of this process, or of ``environment``.
+
+    ``…_URL`` is needed; ``…_USER`` with ``…_PASSWORD``, or ``…_TOKEN``, ``…_TIMEOUT_S``, ``…_RETRIES``, ``…_CA_FILE``,
+    ``…_CERTIFICATE_FILE``, ``…_KEY_FILE``, ``…_KEY_PASSWORD``, ``…_PROXY``, ``…_LATEST_TTL_S`` are read when set. Other
+    names are left alone, since Kubernetes sets some for every service. Raises ``InvalidSettings``.
+    """
+    source = _Source(os.environ if environment is None else environment, PREFIX)
+    url = source.text("URL")
+    if url is None:
+        raise InvalidSettings(
+            f"{PREFIX}URL is not set; expected one such as http://localhost:8081", setting=f"{PREFIX}URL"
+        )
+    settings = RegistrySettings.of(
+        url,
+        auth=_environment_auth(source),
+        timeout_s=source.seconds("TIMEOUT_S"),
+        retries=source.count("RETRIES"),
+    )
+    latest_ttl_s = source.seconds("LATEST_TTL_S")
+    return replace(
+        settings,
+        tls=TlsSettings(
+            ca_file=source.text("CA_FILE"),
+            certificate_file=source.text("CERTIFICATE_FILE"),
+            key_file=source.text("KEY_FILE"),
+            key_password=source.text("KEY_PASSWORD"),
+        ),
+        proxy=source.text("PROXY"),
+        cache=settings.cache if latest_ttl_s is None else replace(settings.cache, latest_ttl_s=latest_ttl_s),
+    )
+
+
+def _environment_auth(source: _Source) -> Auth | None:
+    user, password, token = source.text("USER"), source.text("PASSWORD"), source.text("TOKEN")
+    if token is not None and user is not None:
+        raise InvalidSettings(f"{PREFIX}USER and {PREFIX}TOKEN are both set; expected one", setting=f"{PREFIX}TOKEN")
+    if token is not None:
+        return BearerToken(token)
+    return None if user is None else BasicAuth(user, password or "")
+
+
+def settings_from_confluent(conf: Mapping[str, object]) -> RegistrySettings:
+    """The settings in a dict as ``confluent_kafka.schema_registry.SchemaRegistryClient`` takes it.
+
+    A key that this client does not know raises ``InvalidSettings``, so that no setting is dropped in silence.
+    """
+    _refuse_unknown(set(conf), set(_CONFLUENT_KEYS))
+    source = _Source(conf)
+    url = source.text("url")
+    if url is None:
+        raise InvalidSettings("The setting url is missing; expected one such as http://localhost:8081", setting="url")
+    settings = RegistrySettings.of(
+        url, auth=_confluent_auth(source), timeout_s=source.seconds("timeout"), retries=source.count("max.retries")
+    )
+    return replace(
+        settings,
+        headers=_confluent_headers(source),
+        tls=_confluent_tls(source, conf.get("ssl.ca.location")),
+        proxy=source.text("proxy"),
+        retry=replace(
+            settings.retry,
+            first_pause_s=_or(_seconds_of_ms(source, "retries.wait.ms"), settings.retry.first_pause_s),
+            max_pause_s=_or(_seconds_of_ms(source, "retries.max.wait.ms"), settings.retry.max_pause_s),
+        ),
+        cache=replace(
+            settings.cache,
+            capacity=int(_or(source.count("cache.capacity"), settings.cache.capacity)),
+            latest_ttl_s=_or(source.seconds("cache.latest.ttl.sec"), settings.cache.latest_ttl_s),
+        ),
+    )
+
+
+def _refuse_unknown(given: set[str], known: set[str]) -> None:
+    unknown = sorted(given - known)
+    if unknown:
+        raise InvalidSettings(
+            f"Unknown setting {', '.join(unknown)}; known are {', '.join(sorted(known))}", setting=unknown[0]
+        )
+
+
+def _or(value: float | None, otherwise: float) -> float:
+    return otherwise if value is None else value
+
+
+def _seconds_of_ms(source: _Source, name: str) -> float | None:
+    value = source.seconds(name)
+    return None if value is None else value / _MS_PER_S
+
+
+def _confluent_auth(source: _Source) -> Auth | None:
+    user_info = source.text("basic.auth.user.info")
+    token = source.text("bearer.auth.token")
+    bearer = source.text("bearer.auth.credentials.source")
+    basic = source.text("basic.auth.credentials.source")
+    if basic not in (None, "URL", "USER_INFO"):
+        raise source.misfit("basic.auth.credentials.source", "URL or USER_INFO")
+    if bearer not in (None, "STATIC_TOKEN"):
+        raise source.misfit("bearer.auth.credentials.source", "STATIC_TOKEN, the only one this client knows")
+    if user_info is not None and token is not None:
+        raise InvalidSettings(
+            "basic.auth.user.info and bearer.auth.token are both set; expected one", setting="bearer.auth.token"
+        )
+    if bearer is not None and token is None:
+        raise InvalidSettings("bearer.auth.token is missing; STATIC_TOKEN needs it", setting="bearer.auth.token")
+    if token is not None:
+        return BearerToken(token)
+    if user_info is None:
+        return None
+    user, colon, password = user_info.partition(":")
+    if not colon:
+        raise source.misfit("basic.auth.user.info", "a user and a password with a colon between")
+    return BasicAuth(user, password)
+
+
+def _confluent_headers(source: _Source) -> dict[str, str]:
+    header_by_key = {
+        "bearer.auth.logical.cluster": "target-sr-cluster",
+        "bearer.auth.identity.pool.id": "Confluent-Identity-Pool-Id",
+    }
+    return {header: value for key, header in header_by_key.items() if (value := source.text(key)) is not None}
+
+
+def _confluent_tls(source: _Source, ca_location: object) -> TlsSettings:
+    verify = ca_location is not False  # Confluent's way to say: do not verify
+    return TlsSettings(
+        ca_file=source.text("ssl.ca.location") if verify else None,
+        certificate_file=source.text("ssl.certificate.location"),
+        key_file=source.text("ssl.key.location"),
+        key_password=source.text("ssl.key.password"),
+        verify=verify,
+    )
