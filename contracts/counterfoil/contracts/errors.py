@@ -5,11 +5,12 @@
     CounterfoilError
     └── ContractsError
         ├── UsageMistake           options or operands that contradict each other
-        ├── PreconditionFailed     something that must be on this machine is not
-        │   ├── MissingExtra       command, module, extra
-        │   ├── BaselineNotFound   a git ref, file or subject to compare with
-        │   └── GitFailed          command, status
-        └── InputNotFound          a path that is neither in the tree nor in the baseline
+        └── PreconditionFailed     something that must be on this machine is not
+            ├── MissingExtra       command, module, extra
+            ├── NoRepository       the folder is in no git repository
+            ├── BaselineNotFound   a git ref, file or subject to compare with
+            ├── GitFailed          status
+            └── InputNotFound      a path that is neither in the tree nor in the baseline
 """
 
 from __future__ import annotations
@@ -42,6 +43,10 @@ class MissingExtra(PreconditionFailed):
         self.command = command
         self.module = module
         self.extra = extra
+
+
+class NoRepository(PreconditionFailed):
+    """The folder is not in a working tree of git."""
 
 
 class BaselineNotFound(PreconditionFailed):

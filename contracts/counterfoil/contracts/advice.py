@@ -1,0 +1,90 @@
+"""The rules of the contracts room, and what to do about a finding of any rule.
+
+The rules of compatibility itself stand in the kernel (``counterfoil.schema.formats.avro.rules``); here are the rules
+about files, and the advice for the direction in which the reader is already deployed and cannot be changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.compatibility.levels import Direction
+from counterfoil.schema.formats.avro.rules import RULE_BY_ID
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class FileRule:
+    """A rule about a schema file: its ``id``, ``why`` it matters and how to ``mend`` a finding (empty: no need)."""
+
+    id: str
+    why: str
+    mend: str = ""
+
+
+FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
+    rule.id: rule
+    for rule in (
+        FileRule(
+            "schema-invalid",
+            "The file is not a valid schema, so no registry takes it. It is an error when the change made it so, and a "
+            "warning when it was invalid before.",
+            "Mend the text at the place that is named.",
+        ),
+        FileRule(
+            "schema-removed",
+            "A schema that was there is gone, under any file name. Records written with it remain.",
+            "If the topic is retired, go on; otherwise put the file back.",
+        ),
+        FileRule("schema-new", "There is no earlier version, so there is nothing that could break."),
+        FileRule(
+            "baseline-invalid",
+            "An earlier version is not a valid schema, so this file cannot be compared with it, and does not count as "
+            "checked unless another earlier version could be read.",
+            "Compare with a commit or version that is valid: --against REF.",
+        ),
+        FileRule(
+            "byte-order-mark",
+            "JSON text must not start with a byte order mark (RFC 8259, section 8.1), and some readers refuse it.",
+            "Save the file as UTF-8 without a byte order mark.",
+        ),
+        FileRule(
+            "schema-type-changed",
+            "The subject holds schemas of another language, and records of one cannot be read with the other.",
+            "Use another subject, or compare under --level NONE.",
+        ),
+        FileRule(
+            "subject-unknown",
+            "The file's name does not end in -key.avsc or -value.avsc and no --subject names its subject, so the "
+            "registry cannot be asked about it.",
+            "Give --subject FILE=SUBJECT, or name the file <subject>.avsc.",
+        ),
+    )
+}
+
+_FORWARD_MEND: Final[Mapping[str, str]] = {
+    "reader-field-missing-default": "Keep writing the field: deployed readers have no default for it. "
+    "Give it a default in one release and remove it in a later one.",
+    "type-mismatch": "Keep the type that deployed readers expect, and add a field of the new type.",
+    "missing-union-branch": "Do not write the new branch before the readers know it; add a field for it instead.",
+    "missing-enum-symbols": "Do not write the new symbols before the readers know them, or give the enum a default "
+    "in one release and add the symbols in a later one.",
+    "fixed-size-mismatch": "Keep the size, and add a field of a new fixed type beside it.",
+    "name-mismatch": "Keep the name: deployed readers have no alias for the new one.",
+    "ambiguous-alias": "Do not write both names: deployed readers take them for the same field.",
+}
+
+
+def advice_for(rule: str, direction: Direction | None = None) -> str:
+    """What to do about a finding of ``rule``: one or two sentences, or empty where nothing needs doing.
+
+    With ``Direction.FORWARD`` the failing reader is an earlier schema, which a change cannot mend.
+    """
+    if rule in FILE_RULE_BY_ID:
+        return FILE_RULE_BY_ID[rule].mend
+    if direction is Direction.FORWARD and rule in _FORWARD_MEND:
+        return _FORWARD_MEND[rule]
+    return RULE_BY_ID[rule].mend if rule in RULE_BY_ID else ""

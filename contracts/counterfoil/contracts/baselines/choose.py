@@ -1,0 +1,201 @@
+"""From the words on the command line to a head and a baseline.
+
+``--against`` names, in this order: the word ``registry``, a file, a git ref, a folder, ``SUBJECT@VERSION``. Without it
+the baseline is the merge base with the default branch.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.contracts.baseline import TreeBaseline
+from counterfoil.contracts.baselines.git import open_repository
+from counterfoil.contracts.baselines.history import default_base, missing_ref, states_at
+from counterfoil.contracts.baselines.registry import RegistryBaseline, subject_by_path
+from counterfoil.contracts.baselines.workspace import (
+    SUFFIX,
+    read_head,
+    read_schema_file,
+    schema_paths_below,
+    scope_of,
+)
+from counterfoil.contracts.errors import BaselineNotFound, InputNotFound, NoRepository, UsageMistake
+from counterfoil.contracts.tree import SchemaFile, SchemaTree
+from counterfoil.schema.formats.protocol import Validation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from counterfoil.contracts.baseline import Baseline
+    from counterfoil.contracts.baselines.git import GitRepository
+    from counterfoil.contracts.baselines.registry import RegistryReader
+    from counterfoil.contracts.baselines.workspace import Scope
+
+REGISTRY: Final = "registry"
+HEAD: Final = "HEAD"
+_SUBJECT_VERSION: Final = re.compile(r"(?P<subject>.+)@(?P<version>latest|[1-9][0-9]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to compare: ``paths`` relative to the folder ``current``, ``against`` as written or None.
+
+    ``subjects`` gives subjects to files, by path relative to ``current``; ``registry`` opens the registry that
+    ``registry_label`` names, and is None where no address is known; ``is_transitive`` asks for all of the history.
+    """
+
+    current: str
+    paths: tuple[str, ...] = ()
+    against: str | None = None
+    subjects: Mapping[str, str] | None = None
+    registry: Callable[[], RegistryReader] | None = None
+    registry_label: str = REGISTRY
+    is_transitive: bool = False
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The two sides of a request.
+
+    ``scope`` says which files of ``head``, the working tree, are checked; ``baseline`` what they are compared with.
+    Raises ``PreconditionFailed`` and its kinds where something is not there, ``UsageMistake`` where an option is
+    missing.
+    """
+
+    request: Request
+    scope: Scope
+    head: SchemaTree
+    repository: GitRepository | None
+
+    @cached_property
+    def selected(self) -> tuple[str, ...]:
+        """The paths of the files to check, sorted."""
+        return tuple(path for path in self.head.paths if self.scope.is_wanted(path))
+
+    @cached_property
+    def baseline(self) -> Baseline:
+        """What ``against`` names."""
+        against = self.request.against
+        if against is None:
+            return self._at_merge_base()
+        if against == REGISTRY:
+            return self._in_registry()
+        place = Path(self.scope.root) / self.scope.prefix / against
+        if place.is_file():
+            return self._at_file(place, label=against)
+        if self.repository is not None and (against == HEAD or self.repository.commit(against)):
+            return self._at_ref(self.repository, against)
+        if place.is_dir():
+            return self._at_folder(place, label=against)
+        if self.request.registry is not None and (named := _SUBJECT_VERSION.fullmatch(against)):
+            return self._at_subject_version(named["subject"], named["version"])
+        if self.repository is not None:
+            raise missing_ref(self.repository, against)
+        raise BaselineNotFound(
+            f"there is no file or folder {against!r}, nor a git repository here that could know it as a ref"
+        )
+
+    def _at_merge_base(self) -> Baseline:
+        repository = self.repository or open_repository(self.request.current)
+        if repository.commit(HEAD) is None:
+            return self._before_everything()
+        branch, base = default_base(repository)
+        note = ""
+        if base == repository.commit(HEAD):
+            note = f"HEAD is on {branch}: only uncommitted changes are judged; --against HEAD^ judges the last commit"
+        return self._at_commit(repository, base, ref=branch, note=note)
+
+    def _at_ref(self, repository: GitRepository, ref: str) -> Baseline:
+        commit = repository.commit(ref)
+        return self._at_commit(repository, commit, ref=ref) if commit else self._before_everything()
+
+    def _before_everything(self) -> Baseline:
+        self._insist_on_paths()
+        note = "there is no commit yet, so every file is new"
+        return TreeBaseline(self.head, (), label="the empty history", is_wanted=self.scope.is_wanted, note=note)
+
+    def _at_commit(self, repository: GitRepository, commit: str, *, ref: str, note: str = "") -> Baseline:
+        by_name = [path for path in self.scope.wanted if path in self.head.paths and not path.endswith(SUFFIX)]
+        states, cut = states_at(
+            repository,
+            commit,
+            ref=ref,
+            is_schema=self.scope.is_schema,
+            also=by_name,
+            is_transitive=self.request.is_transitive,
+        )
+        self._insist_on_paths(known=states[0].paths)
+        notes = "; ".join(one for one in (note, cut) if one)
+        return TreeBaseline(self.head, states, label=states[0].label, is_wanted=self.scope.is_wanted, note=notes)
+
+    def _at_file(self, place: Path, *, label: str) -> Baseline:
+        """The one file at ``place``, with the other schemas of its folder to refer to."""
+        self._insist_on_paths()
+        siblings = (one.name for one in place.parent.iterdir() if one.name.endswith(SUFFIX))
+        files = (read_schema_file(str(place.parent), name) for name in {place.name, *siblings})
+        tree = SchemaTree([file for file in files if file], label=label, validation=Validation.LENIENT)
+        name = _declared(tree, place.name)
+        chosen = self.selected
+        if len(chosen) > 1:
+            chosen = tuple(path for path in chosen if _declared(self.head, path) == name)
+        if self.selected and not chosen:
+            raise BaselineNotFound(
+                f"none of the files to check declares {name or 'anything'} as {label} does; name the one to compare"
+            )
+        origin = dict.fromkeys(chosen, place.name)
+        return TreeBaseline(self.head, [tree], label=label, is_wanted=lambda _: False, origin=origin)
+
+    def _at_folder(self, place: Path, *, label: str) -> Baseline:
+        """The folder at ``place``, laid over the folder that is checked."""
+        self._insist_on_paths()
+        onto = self.scope.wanted[0] if len(self.scope.wanted) == 1 else self.scope.prefix
+        prefix = f"{onto}/" if onto else ""
+        files = (read_schema_file(str(place), path) for path in schema_paths_below(str(place)))
+        laid = [SchemaFile(f"{prefix}{file.path}", file.data) for file in files if file]
+        tree = SchemaTree(laid, label=label, validation=Validation.LENIENT)
+        return TreeBaseline(self.head, [tree], label=label, is_wanted=self.scope.is_wanted)
+
+    def _in_registry(self) -> Baseline:
+        if self.request.registry is None:
+            raise UsageMistake(
+                "comparing with a registry needs its address: --registry URL or COUNTERFOIL_REGISTRY_URL"
+            )
+        self._insist_on_paths()
+        given = {self.scope.relative(path): subject for path, subject in (self.request.subjects or {}).items()}
+        for path in given:
+            if path not in self.selected:
+                raise UsageMistake(f"--subject names {path!r}, which is not among the files to check")
+        subjects = subject_by_path(self.selected, given)
+        return RegistryBaseline(self.request.registry(), subjects, label=self.request.registry_label)
+
+    def _at_subject_version(self, subject: str, version: str) -> Baseline:
+        self._insist_on_paths()
+        if len(self.selected) != 1 or self.request.registry is None:
+            raise UsageMistake(f"{subject}@{version} is one schema, so name the one file to compare with it")
+        number = None if version == "latest" else int(version)
+        label = f"{subject}@{version} in {self.request.registry_label}"
+        return RegistryBaseline(self.request.registry(), {self.selected[0]: subject}, label=label, version=number)
+
+    def _insist_on_paths(self, known: Sequence[str] = ()) -> None:
+        for path in self.scope.missing(self.head):
+            if not any(one == path or one.startswith(f"{path}/") for one in known):
+                raise InputNotFound(f"there is no file or folder {path!r}, neither here nor in the baseline")
+
+
+def open_comparison(request: Request) -> Comparison:
+    """The head that ``request`` asks for, read, and its baseline, which is looked for when it is asked for."""
+    try:
+        repository = open_repository(request.current)
+    except NoRepository:
+        repository = None
+    scope = scope_of(request.current, request.paths, repository=repository)
+    return Comparison(request, scope, read_head(scope, repository=repository), repository)
+
+
+def _declared(tree: SchemaTree, path: str) -> str | None:
+    names = tree.outline(path)
+    return names.name if names else None

@@ -1,0 +1,167 @@
+"""A git repository, read and never written: no worktree, no checkout, no fetch, no index refresh.
+
+Paths go in and come out relative to the top of the repository, with ``/``.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.contracts.errors import BaselineNotFound, GitFailed, NoRepository, PreconditionFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+_REGULAR_MODES: Final = frozenset({"100644", "100755"})
+_SHORT_HASH_LENGTH: Final = 7
+_SETTINGS: Final = ("-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false", "-c", "log.showSignature=false")
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """A regular file in a commit or in the index: its path, and the name of its content."""
+
+    path: str
+    object_id: str
+
+
+class GitRepository:
+    """The repository that contains ``folder``. Made by :func:`open_repository`."""
+
+    def __init__(self, folder: str, *, top: str) -> None:
+        self.top = top
+        self._folder = folder
+
+    def commit(self, ref: str) -> str | None:
+        """The full hash of the commit that ``ref`` names; None when there is none in this clone."""
+        told = _run(
+            self._folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", fails=(1, 128)
+        )
+        return told.decode().strip() or None
+
+    def is_shallow(self) -> bool:
+        """Whether the clone was cut off, so that commits that exist elsewhere are missing here."""
+        return self._ask("rev-parse", "--is-shallow-repository").strip() == b"true"
+
+    def merge_base(self, first: str, second: str) -> str | None:
+        """The best common ancestor of two commits; None when this clone holds none."""
+        return _run(self._folder, "merge-base", first, second, fails=(1,)).decode().strip() or None
+
+    def upstream_name(self, ref: str) -> str:
+        """The branch that a symbolic ref such as ``origin/HEAD`` stands for, in short form."""
+        return self._ask("rev-parse", "--abbrev-ref", ref).decode().strip() or ref
+
+    def commits_touching(self, commit: str, pathspecs: Sequence[str], *, limit: int) -> list[str]:
+        """The hashes of the commits on ``commit``'s first-parent line that changed ``pathspecs``, newest first."""
+        told = self._ask("rev-list", "--first-parent", f"--max-count={limit}", commit, "--", *pathspecs)
+        return told.decode().split()
+
+    def blobs(self, commit: str, is_wanted: Callable[[str], bool]) -> list[Blob]:
+        """The regular files of ``commit`` whose path is wanted; links and submodules are left out."""
+        found = []
+        for line in _records(self._ask("ls-tree", "-r", "-z", "--full-tree", commit)):
+            facts, _, path = line.partition("\t")
+            mode, _, object_id = facts.split(" ")
+            if mode in _REGULAR_MODES and is_wanted(path):
+                found.append(Blob(path, object_id))
+        return found
+
+    def contents(self, object_ids: Iterable[str]) -> Mapping[str, bytes]:
+        """The bytes of blobs, by object id."""
+        wanted = list(dict.fromkeys(object_ids))
+        if not wanted:
+            return {}
+        stream = self._ask("cat-file", "--batch", given="".join(f"{one}\n" for one in wanted).encode())
+        return _read_batch(stream, wanted)
+
+    def working_paths(self) -> list[str]:
+        """The paths of all files in the working tree that git tracks or would track, ignored ones left out."""
+        told = self._ask("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--full-name", "--", ":/")
+        return sorted(set(_records(told)))
+
+    def sparse_blobs(self) -> list[Blob]:
+        """The files that a sparse checkout leaves out of the working tree; they count as unchanged."""
+        absent = {
+            line[2:]
+            for line in _records(self._ask("ls-files", "-z", "-t", "--cached", "--full-name", "--", ":/"))
+            if line.startswith("S ")
+        }
+        if not absent:
+            return []
+        staged = _records(self._ask("ls-files", "-z", "--stage", "--full-name", "--", ":/"))
+        rows = (line.partition("\t") for line in staged)
+        return [Blob(path, facts.split(" ")[1]) for facts, _, path in rows if path in absent]
+
+    def _ask(self, *arguments: str, given: bytes | None = None) -> bytes:
+        return _run(self._folder, *arguments, given=given)
+
+
+def open_repository(folder: str) -> GitRepository:
+    """The repository that ``folder`` is in; ``NoRepository`` when it is in none."""
+    try:
+        is_inside = _run(folder, "rev-parse", "--is-inside-work-tree").strip() == b"true"
+    except GitFailed as failure:
+        if "not a git repository" not in str(failure):
+            raise
+        is_inside = False
+    if not is_inside:
+        raise NoRepository(
+            "this folder is not in the working tree of a git repository; "
+            "compare with --against FILE or --against registry instead"
+        )
+    return GitRepository(folder, top=os.fsdecode(_run(folder, "rev-parse", "--show-toplevel")).removesuffix("\n"))
+
+
+def short(commit: str) -> str:
+    """The first digits of a commit's hash, as people write it."""
+    return commit[:_SHORT_HASH_LENGTH]
+
+
+def inside(path: str, folders: Sequence[str]) -> bool:
+    """Whether ``path`` is one of ``folders`` or below one; the empty folder is the top and holds everything."""
+    return any(folder in {"", path} or path.startswith(folder + posixpath.sep) for folder in folders)
+
+
+def _run(folder: str, *arguments: str, given: bytes | None = None, fails: Sequence[int] = ()) -> bytes:
+    """What git prints. An exit status among ``fails`` is an empty answer; any other failure is :class:`GitFailed`."""
+    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    try:
+        done = subprocess.run(  # noqa: S603 (git's own arguments; a ref goes behind --end-of-options)
+            ["git", *_SETTINGS, *arguments],  # noqa: S607 (the user's git, wherever it is)
+            cwd=folder,
+            env=environment,
+            input=given,
+            capture_output=True,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise PreconditionFailed("git is not installed, or not on the PATH") from None
+    if done.returncode == 0:
+        return done.stdout
+    if done.returncode in fails:
+        return b""
+    said = done.stderr.decode("utf-8", "replace").strip() or f"exit status {done.returncode}"
+    raise GitFailed(f"git {arguments[0]} failed: {said}", status=done.returncode)
+
+
+def _records(stream: bytes) -> list[str]:
+    return [os.fsdecode(record) for record in stream.split(b"\0") if record]
+
+
+def _read_batch(stream: bytes, wanted: Sequence[str]) -> dict[str, bytes]:
+    """The contents in the output of ``git cat-file --batch``: a head line, the bytes, a line end, for each object."""
+    contents: dict[str, bytes] = {}
+    start = 0
+    for object_id in wanted:
+        end = stream.index(b"\n", start)
+        facts = stream[start:end].decode().split(" ")
+        if facts[-1] == "missing":
+            raise BaselineNotFound(f"git object {object_id} is missing in this clone")
+        size_bytes = int(facts[2])
+        contents[object_id] = stream[end + 1 : end + 1 + size_bytes]
+        start = end + size_bytes + 2
+    return contents

@@ -1,0 +1,94 @@
+"""States of a repository's schema files: at a commit, at the commits before it, and where a branch began.
+
+What is not in this clone is a ``BaselineNotFound`` that says how to get it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.contracts.baselines.git import short
+from counterfoil.contracts.baselines.workspace import SUFFIX
+from counterfoil.contracts.errors import BaselineNotFound
+from counterfoil.contracts.tree import SchemaFile, SchemaTree
+from counterfoil.schema.formats.protocol import Validation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from counterfoil.contracts.baselines.git import GitRepository
+
+HISTORY_LIMIT: Final = 100
+_REMOTE_HEAD: Final = "origin/HEAD"
+_DEFAULT_BRANCHES: Final = (_REMOTE_HEAD, "origin/main", "origin/master", "main", "master")
+_UNSHALLOW: Final = (
+    "the clone is shallow: fetch the rest with `git fetch --unshallow`, or check out with `fetch-depth: 0` "
+    "(actions/checkout) or `GIT_DEPTH: 0` (GitLab)"
+)
+
+
+def default_base(repository: GitRepository) -> tuple[str, str]:
+    """The default branch, and the commit at which HEAD left it."""
+    branch = next((name for name in _DEFAULT_BRANCHES if repository.commit(name)), None)
+    if branch is None:
+        cure = _UNSHALLOW if repository.is_shallow() else "name what to compare with: --against REF"
+        raise BaselineNotFound(f"cannot tell the default branch, since there is no origin/HEAD, main or master; {cure}")
+    base = repository.merge_base("HEAD", branch)
+    if base is None:
+        raise BaselineNotFound(f"this clone holds no common ancestor of HEAD and {branch}; {_cure(repository, branch)}")
+    return (repository.upstream_name(branch) if branch == _REMOTE_HEAD else branch), base
+
+
+def missing_ref(repository: GitRepository, ref: str) -> BaselineNotFound:
+    """The error for a ref that is not here."""
+    return BaselineNotFound(f"git knows no commit {ref!r} here, nor is it a file or folder; {_cure(repository, ref)}")
+
+
+def states_at(
+    repository: GitRepository,
+    commit: str,
+    *,
+    ref: str,
+    is_schema: Callable[[str], bool],
+    also: Sequence[str] = (),
+    is_transitive: bool = False,
+) -> tuple[list[SchemaTree], str]:
+    """The schema files at ``commit``, and at the commits before it that changed any, newest first.
+
+    Without ``is_transitive`` the first state is the only one. The commits are those of the first-parent line, so each
+    state is one that the branch itself was in, and at most ``HISTORY_LIMIT``; the second value says so when there are
+    more, and is empty otherwise. ``also`` are files without the usual suffix to look at. ``ref`` is what people call
+    the commit.
+    """
+    commits = [commit]
+    if is_transitive:
+        if repository.is_shallow():
+            raise BaselineNotFound(f"a transitive level needs the whole history of {ref}; {_UNSHALLOW}")
+        specs = [f":(top,glob)**/*{SUFFIX}", *(f":(top,literal){path}" for path in also)]
+        commits += repository.commits_touching(commit, specs, limit=HISTORY_LIMIT + 1)[1:]
+    cut = f"only the last {HISTORY_LIMIT} commits that changed schemas were looked at"
+    states = _read_states(repository, commits[:HISTORY_LIMIT], ref, is_schema)
+    return states, cut if len(commits) > HISTORY_LIMIT else ""
+
+
+def _read_states(
+    repository: GitRepository, commits: Sequence[str], ref: str, is_schema: Callable[[str], bool]
+) -> list[SchemaTree]:
+    """The trees of ``commits``; a content that stands in many of them is read once."""
+    blobs = [repository.blobs(commit, is_schema) for commit in commits]
+    contents = repository.contents(blob.object_id for at_commit in blobs for blob in at_commit)
+    newest = short(commits[0]) if commits[0].startswith(ref) else f"{ref}@{short(commits[0])}"
+    return [
+        SchemaTree(
+            [SchemaFile(blob.path, contents[blob.object_id]) for blob in at_commit],
+            label=label,
+            validation=Validation.LENIENT,
+        )
+        for label, at_commit in zip((newest, *map(short, commits[1:])), blobs, strict=True)
+    ]
+
+
+def _cure(repository: GitRepository, ref: str) -> str:
+    if repository.is_shallow():
+        return _UNSHALLOW
+    return f"fetch it (`git fetch origin {ref.removeprefix('origin/')}`) or name another with --against"

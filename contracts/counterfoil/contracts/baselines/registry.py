@@ -1,0 +1,143 @@
+"""A registry as the baseline: the active versions of the subject that each file belongs to."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING, Final, Protocol
+
+from counterfoil.contracts.baselines.workspace import SUFFIX
+from counterfoil.contracts.tree import Problem, ReadSchema
+from counterfoil.schema.errors import ConfigNotFound, InvalidSchema, SchemaParseError, SubjectNotFound
+from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.model import ResolvedReference
+from counterfoil.schema.parsing import parse_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from counterfoil.contracts.baseline import Removed
+    from counterfoil.schema.compatibility.levels import CompatibilityLevel
+    from counterfoil.schema.model import Reference, Schema
+    from counterfoil.sdk.entities import RegisteredSchema, VersionNumber
+
+_SUBJECT_ENDS: Final = ("-key", "-value")
+
+
+class ConfigReader(Protocol):
+    """What the check reads of a subject's settings."""
+
+    @property
+    def compatibility_level(self) -> CompatibilityLevel | None:
+        """The level in force; None where a registry tells none."""
+
+
+class RegistryReader(Protocol):
+    """The part of a registry client that a baseline needs; ``counterfoil.sdk.Registry`` is one."""
+
+    def versions(self, subject: str) -> Sequence[int]:
+        """The numbers of the subject's active versions; raises ``SubjectNotFound``."""
+
+    def version(self, subject: str, version: VersionNumber) -> RegisteredSchema:
+        """One version of a subject."""
+
+    def config(self, subject: str | None = None, *, default_to_global: bool = False) -> ConfigReader:
+        """The settings of a subject; with ``default_to_global``, those in force."""
+
+
+class RegistryBaseline:
+    """The versions that a registry holds of the subjects in ``subject_by_path``.
+
+    ``version`` is the one version to compare with; None stands for the latest, or all of them where the level is
+    transitive. Everything is fetched when asked for, and once. Raises what the client raises.
+    """
+
+    note = ""
+
+    def __init__(
+        self, registry: RegistryReader, subject_by_path: Mapping[str, str], *, label: str, version: int | None = None
+    ) -> None:
+        self.label = label
+        self._registry = registry
+        self._subject_by_path = subject_by_path
+        self._version = version
+        self._level_by_subject: dict[str, CompatibilityLevel | None] = {}
+
+    def subject(self, path: str) -> str | None:
+        """The subject that the file at ``path`` belongs to; None when nothing says so."""
+        return self._subject_by_path.get(path)
+
+    def level(self, path: str) -> CompatibilityLevel | None:
+        """The level in force for the file's subject."""
+        subject = self.subject(path)
+        if subject is None:
+            return None
+        if subject not in self._level_by_subject:
+            self._level_by_subject[subject] = self._fetch_level(subject)
+        return self._level_by_subject[subject]
+
+    def history(self, path: str, *, is_transitive: bool) -> Sequence[ReadSchema] | None:
+        """The versions of the file's subject, newest first."""
+        subject = self.subject(path)
+        if subject is None:
+            return None
+        if self._version is not None:
+            return [self._read(subject, self._version)]
+        try:
+            numbers = sorted(self._registry.versions(subject), reverse=True)
+        except SubjectNotFound:
+            return ()
+        return [self._read(subject, number) for number in (numbers if is_transitive else numbers[:1])]
+
+    def removed(self) -> Sequence[Removed]:
+        """Nothing: a subject that no file belongs to may belong to another repository."""
+        return ()
+
+    def _fetch_level(self, subject: str) -> CompatibilityLevel | None:
+        try:
+            return self._registry.config(subject, default_to_global=True).compatibility_level
+        except ConfigNotFound:
+            return None
+
+    def _read(self, subject: str, number: int) -> ReadSchema:
+        found = self._registry.version(subject, number).schema
+        label = f"{subject} version {number}"
+        texts: tuple[str, ...] = (found.text,)
+        try:
+            references = self._resolve(found)
+            texts = (found.text, *(one.text for one in references))
+            schema = parse_schema(found.text, found.schema_type, references=references, validation=Validation.LENIENT)
+        except SchemaParseError as error:
+            return ReadSchema(label, label, texts, problem=Problem(error.problem, error.position))
+        except InvalidSchema as error:
+            return ReadSchema(label, label, texts, problem=Problem(error.message))
+        return ReadSchema(label, label, texts, schema)
+
+    def _resolve(self, schema: Schema) -> tuple[ResolvedReference, ...]:
+        """What ``schema`` refers to, each after what it needs itself."""
+        found: dict[tuple[str, int], ResolvedReference] = {}
+        self._collect(schema.references, found)
+        return tuple(found.values())
+
+    def _collect(self, references: Iterable[Reference], found: dict[tuple[str, int], ResolvedReference]) -> None:
+        for reference in references:
+            key = (reference.subject, reference.version)
+            if key not in found:
+                target = self._registry.version(*key).schema
+                self._collect(target.references, found)
+                found[key] = ResolvedReference(reference, target.text)
+
+
+def subject_by_path(paths: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:
+    """The subject of each file: the ``given`` one, else the file's name where it ends as a topic's subject does.
+
+    >>> subject_by_path(["a/orders-value.avsc", "b/order.avsc"], {})
+    {'a/orders-value.avsc': 'orders-value'}
+    """
+    named = {}
+    for path in paths:
+        stem = posixpath.basename(path).removesuffix(SUFFIX)
+        if path in given:
+            named[path] = given[path]
+        elif stem.endswith(_SUBJECT_ENDS):
+            named[path] = stem
+    return named

@@ -1,0 +1,130 @@
+"""The files that are checked: those of a git working tree, or of a plain folder, narrowed to the paths asked for."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from counterfoil.contracts.baselines.git import inside
+from counterfoil.contracts.errors import InputNotFound
+from counterfoil.contracts.tree import SchemaFile, SchemaTree
+from counterfoil.schema.formats.protocol import Validation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterfoil.contracts.baselines.git import GitRepository
+
+SUFFIX = ".avsc"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where a check looks.
+
+    ``root`` is the folder that all paths are relative to, ``prefix`` the current folder inside it, and ``wanted`` are
+    the files and folders asked for; ``""`` is the root itself.
+    """
+
+    root: str
+    prefix: str
+    wanted: tuple[str, ...]
+
+    def is_schema(self, path: str) -> bool:
+        """Whether the file at ``path`` holds a schema: by its suffix, or because it was asked for by name."""
+        return path.endswith(SUFFIX) or path in self.wanted
+
+    def is_wanted(self, path: str) -> bool:
+        """Whether ``path`` is, or is below, one that was asked for."""
+        return inside(path, self.wanted)
+
+    def relative(self, path: str) -> str:
+        """A path that was given relative to the current folder, relative to the root; it may lead out of the root."""
+        return _relative(os.path.normpath(Path(self.root) / self.prefix / path), self.root)
+
+    def missing(self, tree: SchemaTree) -> list[str]:
+        """The wanted paths that are neither in ``tree`` nor a folder on disk."""
+        return [path for path in self.wanted if path not in tree.paths and not (Path(self.root) / path).is_dir()]
+
+
+def scope_of(current: str, paths: Sequence[str], *, repository: GitRepository | None) -> Scope:
+    """The scope of ``paths``, which are relative to the folder ``current``; without paths, that folder.
+
+    The root is the top of the ``repository``; without one, the nearest folder that holds everything. A path outside of
+    the repository is an ``InputNotFound``.
+    """
+    current = str(Path(current).resolve())
+    root = repository.top if repository else _common_root(current, paths)
+    base = Scope(root, _relative(current, root), ())
+    wanted = tuple(dict.fromkeys(base.relative(path) for path in paths or (".",)))
+    for path in wanted:
+        if inside(path, [".."]):
+            raise InputNotFound(f"{path!r} is outside of {root}, whose files are checked")
+    return Scope(root, base.prefix, wanted)
+
+
+def read_head(scope: Scope, *, repository: GitRepository | None) -> SchemaTree:
+    """All schema files of the working tree, since files refer to one another.
+
+    Files that git ignores are left out, unless they are asked for by name.
+    """
+    listed = repository.working_paths() if repository else schema_paths_below(scope.root)
+    wanted = (path for path in (*listed, *scope.wanted) if scope.is_schema(path))
+    files = {path: file for path in wanted if (file := read_schema_file(scope.root, path)) is not None}
+    if repository is not None:
+        sparse = [blob for blob in repository.sparse_blobs() if scope.is_schema(blob.path)]
+        contents = repository.contents(blob.object_id for blob in sparse)
+        for blob in sparse:
+            files.setdefault(blob.path, SchemaFile(blob.path, contents[blob.object_id]))
+    return SchemaTree(files.values(), validation=Validation.STRICT)
+
+
+def schema_paths_below(root: str) -> list[str]:
+    """The paths, relative to ``root``, of the schema files below it; hidden folders are left out."""
+    found = []
+    for folder, names, files in os.walk(root):
+        names[:] = sorted(name for name in names if not name.startswith("."))
+        below = _relative(folder, root)
+        found += [posixpath.join(below, file) for file in files if file.endswith(SUFFIX)]
+    return sorted(found)
+
+
+def read_schema_file(root: str, path: str) -> SchemaFile | None:
+    """The file at ``path`` below ``root``, or None where there is no regular file; links are not followed."""
+    place = Path(root) / path
+    try:
+        is_regular = stat.S_ISREG(place.lstat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return SchemaFile(path, place.read_bytes()) if is_regular else None
+
+
+def shown_path(path: str, prefix: str) -> str:
+    """``path`` as seen from the folder ``prefix``; both are relative to the same root.
+
+    >>> shown_path("schemas/order.avsc", "services/billing")
+    '../../schemas/order.avsc'
+    """
+    steps = prefix.split("/") if prefix else []
+    parts = path.split("/")
+    shared = 0
+    while shared < min(len(steps), len(parts) - 1) and steps[shared] == parts[shared]:
+        shared += 1
+    return "/".join([".."] * (len(steps) - shared) + parts[shared:])
+
+
+def _relative(path: str, root: str) -> str:
+    relative = Path(os.path.relpath(path, root)).as_posix()
+    return "" if relative == "." else relative
+
+
+def _common_root(current: str, paths: Sequence[str]) -> str:
+    """The nearest folder that holds the current one and all of ``paths``."""
+    places = [os.path.normpath(Path(current) / path) for path in paths]
+    return os.path.commonpath(
+        [current, *(place if Path(place).is_dir() else str(Path(place).parent) for place in places)]
+    )

@@ -1,0 +1,221 @@
+"""The check itself: schema files and their earlier versions in, findings out. Pure: it reads nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from counterfoil.contracts.advice import advice_for
+from counterfoil.contracts.elements import element_at
+from counterfoil.contracts.model import (
+    CheckReport,
+    Evidence,
+    FileOutcome,
+    Finding,
+    Severity,
+    Status,
+    fingerprint,
+)
+from counterfoil.schema.compatibility.check import check_compatibility
+from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
+from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.position import Position
+from counterfoil.schema.witness import find_witness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from counterfoil.contracts.baseline import Baseline
+    from counterfoil.contracts.tree import ReadSchema, SchemaTree
+    from counterfoil.schema.compatibility.report import Difference, Failure
+
+DEFAULT_LEVEL = CompatibilityLevel.BACKWARD
+
+
+def check_files(
+    head: SchemaTree, paths: Iterable[str], *, baseline: Baseline, level: CompatibilityLevel | None = None
+) -> CheckReport:
+    """The report on the files of ``head`` at ``paths``, compared with ``baseline``.
+
+    ``level`` overrules what the baseline asks; without both it is BACKWARD. All files and all findings are in the
+    report, in the order of paths and positions.
+    """
+    outcomes: list[FileOutcome] = []
+    findings: list[Finding] = []
+    for path in sorted(paths):
+        check = _FileCheck(head, path, baseline, level or baseline.level(path) or DEFAULT_LEVEL)
+        outcomes.append(check.run())
+        findings.extend(sorted(check.findings, key=_reading_order))
+    for gone in baseline.removed() if level is not CompatibilityLevel.NONE else ():
+        outcome = FileOutcome(
+            gone.path, gone.name or gone.path, Status.REMOVED, level or DEFAULT_LEVEL, (baseline.label,)
+        )
+        outcomes.append(outcome)
+        findings.append(_removed(outcome))
+    return CheckReport(baseline.label, tuple(outcomes), tuple(findings), baseline.note)
+
+
+def _reading_order(finding: Finding) -> tuple[Position, str, str]:
+    return finding.position or Position(0, 0), finding.rule, finding.fingerprint
+
+
+def _removed(outcome: FileOutcome) -> Finding:
+    rule = "schema-removed"
+    return Finding(
+        rule=rule,
+        severity=Severity.WARNING,
+        subject=outcome.subject,
+        path=outcome.path,
+        text="the schema was removed, so nothing keeps its readers and writers together any longer",
+        fingerprint=fingerprint(rule, outcome.subject),
+        against=outcome.compared_with,
+        advice=advice_for(rule),
+    )
+
+
+def _is_same(earlier: ReadSchema, candidate: ReadSchema) -> bool:
+    """Whether nothing changed: the same texts, or, where nothing is referred to, texts that say the same."""
+    if earlier.content == candidate.content:
+        return True
+    is_alone = len(earlier.content) == len(candidate.content) == 1
+    return (
+        is_alone
+        and earlier.schema is not None
+        and candidate.schema is not None
+        and candidate.schema.is_equivalent(earlier.schema)
+    )
+
+
+class _FileCheck:
+    """The check of one file; ``findings`` grows while it runs."""
+
+    def __init__(self, head: SchemaTree, path: str, baseline: Baseline, level: CompatibilityLevel) -> None:
+        self._candidate = head.read(path)
+        self._path = path
+        self._baseline = baseline
+        self._level = level
+        names = head.outline(path)
+        self._subject = baseline.subject(path) or (names and names.name) or path
+        self.findings: list[Finding] = []
+
+    def run(self) -> FileOutcome:
+        """What became of the file."""
+        if self._candidate.has_byte_order_mark:
+            text = "the file starts with a byte order mark, which JSON forbids and some readers refuse"
+            self._add("byte-order-mark", Severity.WARNING, text, position=Position(1, 1))
+        history = self._baseline.history(self._path, is_transitive=self._level.is_transitive)
+        if self._candidate.problem is not None:
+            return self._invalid(history or ())
+        if history is None:
+            self._add("subject-unknown", Severity.WARNING, "nothing says which subject this file holds")
+            return self._outcome(Status.SKIPPED)
+        if not history:
+            self._add("schema-new", Severity.NOTICE, f"new: there is no earlier version in {self._baseline.label}")
+            return self._outcome(Status.NEW)
+        if _is_same(history[0], self._candidate):
+            return self._outcome(Status.UNCHANGED, history[:1])
+        return self._compare(history)
+
+    def _invalid(self, history: Sequence[ReadSchema]) -> FileOutcome:
+        problem = self._candidate.problem
+        before = history[0].problem if history else None
+        if problem is None:
+            raise AssertionError(self._path)
+        if before is not None and before.text == problem.text:
+            text = f"{problem.text} (it was so before this change)"
+            self._add("schema-invalid", Severity.WARNING, text, position=problem.position)
+        else:
+            self._add("schema-invalid", Severity.ERROR, problem.text, position=problem.position)
+        return self._outcome(Status.INVALID, history[:1])
+
+    def _compare(self, history: Sequence[ReadSchema]) -> FileOutcome:
+        judged = [earlier for earlier in history if self._judge(earlier)]
+        return self._outcome(Status.COMPARED if judged else Status.SKIPPED, judged)
+
+    def _judge(self, earlier: ReadSchema) -> bool:
+        """Whether the candidate could be judged against ``earlier``."""
+        candidate = self._candidate.schema
+        if earlier.schema is None or candidate is None:
+            problem = earlier.problem
+            where = f" at {problem.position}" if problem and problem.position else ""
+            text = f"nothing can be compared with the earlier text{where}: {problem.text if problem else 'unreadable'}"
+            self._add("baseline-invalid", Severity.WARNING, text, against=(earlier.label,))
+            return False
+        try:
+            report = check_compatibility(candidate, [Earlier(earlier.schema)], self._level)
+        except InvalidSchema as error:  # nested too deep to be compared
+            self._add("schema-invalid", Severity.ERROR, error.message, against=(earlier.label,))
+            return True
+        for failure in report.failures:
+            for difference in failure.differences:
+                self._add_difference(failure, difference, earlier)
+        return True
+
+    def _add_difference(self, failure: Failure, difference: Difference, earlier: ReadSchema) -> None:
+        is_backward = failure.direction is Direction.BACKWARD
+        own_pointer = difference.reader_pointer if is_backward else difference.writer_pointer
+        element = element_at(failure.reader.text, difference.reader_pointer)
+        reader, writer = (self._path, earlier.label) if is_backward else (earlier.label, self._path)
+        witness = find_witness(failure.reader, failure.writer, difference)
+        evidence = None
+        if witness is not None:
+            evidence = Evidence(
+                datum_json=witness.datum_json,
+                writer=writer,
+                reader=reader,
+                step=witness.step,
+                confirmed_by=witness.confirmed_by,
+            )
+        self._add(
+            difference.rule,
+            Severity.ERROR,
+            difference.text,
+            position=(self._candidate.schema or failure.reader).locate(own_pointer),
+            element=element,
+            direction=failure.direction,
+            detail=difference.detail,
+            against=(earlier.label,),
+            evidence=evidence,
+        )
+
+    def _add(
+        self,
+        rule: str,
+        severity: Severity,
+        text: str,
+        *,
+        position: Position | None = None,
+        element: str = "",
+        direction: Direction | None = None,
+        detail: str = "",
+        against: tuple[str, ...] = (),
+        evidence: Evidence | None = None,
+    ) -> None:
+        """Add a finding, or add its earlier versions to the same finding made before."""
+        told = direction.name if direction else None
+        mark = fingerprint(rule, self._subject, element, told or "", detail)
+        for index, known in enumerate(self.findings):
+            if known.fingerprint == mark:
+                self.findings[index] = replace(known, against=(*known.against, *against))
+                return
+        self.findings.append(
+            Finding(
+                rule=rule,
+                severity=severity,
+                subject=self._subject,
+                path=self._path,
+                text=text,
+                fingerprint=mark,
+                position=position,
+                element=element,
+                direction=told,
+                against=against,
+                evidence=evidence,
+                advice=advice_for(rule, direction),
+            )
+        )
+
+    def _outcome(self, status: Status, compared: Sequence[ReadSchema] = ()) -> FileOutcome:
+        labels = tuple(earlier.label for earlier in compared)
+        return FileOutcome(self._path, self._subject, status, self._level, labels)

@@ -1,0 +1,159 @@
+"""``counterfoil check``: the gate of a pull request. Is this change of schemas allowed?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from counterfoil.contracts.cli.options import (
+    Output,
+    open_registry,
+    output_options,
+    parse_outputs,
+    registry_options,
+    shown_address,
+    text_style,
+    write_outputs,
+)
+from counterfoil.contracts.errors import UsageMistake
+from counterfoil.contracts.model import FailOn
+
+if TYPE_CHECKING:
+    from counterfoil.contracts.baselines.choose import Comparison, Request
+    from counterfoil.contracts.model import CheckReport
+    from counterfoil.schema.exit_codes import ExitCode
+
+_LEVELS = (
+    "NONE",
+    "BACKWARD",
+    "BACKWARD_TRANSITIVE",
+    "FORWARD",
+    "FORWARD_TRANSITIVE",
+    "FULL",
+    "FULL_TRANSITIVE",
+)
+
+
+@click.command(short_help="Judge changed schemas against a git ref, a file or a registry.")
+@click.argument("paths", nargs=-1, metavar="[PATHS]...")
+@click.option(
+    "--against",
+    metavar="BASE",
+    help="What to compare with: a git ref, a file, a folder, 'registry' or SUBJECT@VERSION. "
+    "Default: the merge base with the default branch.",
+)
+@click.option(
+    "--level",
+    type=click.Choice(_LEVELS, case_sensitive=False),
+    help="What a change must keep. Default: the registry's level, else BACKWARD.",
+)
+@click.option(
+    "--subject",
+    "subjects",
+    multiple=True,
+    metavar="FILE=SUBJECT",
+    help="The subject of a file. Default: the file's name, if it ends in -key.avsc or -value.avsc. Repeatable.",
+)
+@registry_options
+@click.option(
+    "--fail-on",
+    type=click.Choice([one.value for one in FailOn]),
+    default=FailOn.ERROR.value,
+    show_default=True,
+    help="The least severity that ends in exit code 1.",
+)
+@click.option("--allow-empty", is_flag=True, help="Exit 0, not 4, when there was nothing to check.")
+@click.option("--offline", is_flag=True, help="Refuse to ask a registry.")
+@output_options
+def check(  # noqa: PLR0917 (click passes options by name)
+    paths: tuple[str, ...],
+    against: str | None,
+    level: str | None,
+    subjects: tuple[str, ...],
+    registry_url: str | None,
+    timeout_s: float | None,
+    fail_on: str,
+    allow_empty: bool,  # noqa: FBT001 (a flag of the command line)
+    offline: bool,  # noqa: FBT001 (likewise)
+    formats: tuple[str, ...],
+    no_color: bool,  # noqa: FBT001 (likewise)
+    quiet: bool,  # noqa: FBT001 (likewise)
+    verbose: int,
+) -> ExitCode:
+    """Judge the schema files (.avsc) in PATHS against what was there before.
+
+    PATHS are files and folders; without any, the current folder. Every file and every finding is reported, with the
+    place in the file and, where there is one, a record that the failing reader cannot read. Nothing is written, and
+    without a registry nothing is fetched.
+
+    Exit codes: 0 fine, 1 broken, 2 usage, 4 nothing was checked, 11 registry unreachable, 12 registry refused,
+    14 a file or git ref is missing.
+    """
+    from counterfoil.contracts.verdict import exit_code_of
+
+    outputs = parse_outputs(formats)
+    request = _request(paths, against, level, _parse_subjects(subjects), None if offline else registry_url, timeout_s)
+    comparison, report = _judge(request, level)
+    code = exit_code_of(report, fail_on=FailOn(fail_on), is_empty_fine=allow_empty)
+
+    def as_text(output: Output) -> str:
+        from counterfoil.contracts.reports.text import text_report
+
+        prefix = comparison.scope.prefix
+        style = text_style(output, no_color=no_color, quiet=quiet, verbose=verbose, prefix=prefix)
+        return text_report(report, exit_code=code, style=style)
+
+    def as_json(_: Output) -> str:
+        from counterfoil.contracts.reports.json import json_report
+
+        return json_report(report, exit_code=code)
+
+    write_outputs(outputs, {"text": as_text, "json": as_json})
+    return code
+
+
+def _judge(request: Request, level: str | None) -> tuple[Comparison, CheckReport]:
+    from counterfoil.contracts.baselines.choose import open_comparison
+    from counterfoil.contracts.check import check_files
+    from counterfoil.schema.compatibility.levels import parse_level
+
+    comparison = open_comparison(request)
+    report = check_files(
+        comparison.head,
+        comparison.selected,
+        baseline=comparison.baseline,
+        level=parse_level(level) if level else None,
+    )
+    return comparison, report
+
+
+def _request(
+    paths: tuple[str, ...],
+    against: str | None,
+    level: str | None,
+    subjects: dict[str, str],
+    registry_url: str | None,
+    timeout_s: float | None,
+) -> Request:
+    from counterfoil.contracts.baselines.choose import Request
+
+    return Request(
+        current=".",
+        paths=paths,
+        against=against,
+        subjects=subjects,
+        registry=(lambda: open_registry(registry_url, timeout_s)) if registry_url else None,
+        registry_label=shown_address(registry_url) if registry_url else "registry",
+        is_transitive=bool(level and level.endswith("_TRANSITIVE")),
+    )
+
+
+def _parse_subjects(values: tuple[str, ...]) -> dict[str, str]:
+    subjects = {}
+    for value in values:
+        path, separator, subject = value.partition("=")
+        if not (separator and path and subject):
+            raise UsageMistake(f"--subject {value!r} is not FILE=SUBJECT")
+        subjects[path] = subject
+    return subjects

@@ -1,0 +1,126 @@
+"""Options that several commands share, and what they come to: where output goes, how it looks, which registry.
+
+Nothing beyond click and the standard library is imported here, since help pages load this module.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+import click
+
+from counterfoil.contracts.errors import UsageMistake
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from counterfoil.contracts.reports.text import TextStyle
+    from counterfoil.sdk.client import Registry
+
+FORMATS: Final = ("text", "json")
+REGISTRY_VARIABLE: Final = "COUNTERFOIL_REGISTRY_URL"
+_Command = TypeVar("_Command", bound="Callable[..., Any]")
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One report to write: its format, and the file it goes to; None is standard output."""
+
+    format: str
+    path: str | None = None
+
+
+def parse_outputs(values: Sequence[str]) -> tuple[Output, ...]:
+    """The outputs that ``NAME[=PATH]`` values ask for; text on standard output when there are none."""
+    outputs = tuple(_parse_output(value) for value in values or ("text",))
+    if sum(output.path is None for output in outputs) > 1:
+        raise UsageMistake(
+            "two formats go to standard output; give one of them a file, as in --format json=report.json"
+        )
+    return outputs
+
+
+def _parse_output(value: str) -> Output:
+    name, separator, path = value.partition("=")
+    if name not in FORMATS:
+        raise UsageMistake(f"unknown format {name!r}; expected one of {', '.join(FORMATS)}")
+    if separator and not path:
+        raise UsageMistake(f"--format {value} names no file after the equals sign")
+    return Output(name, path or None)
+
+
+def write_outputs(outputs: Sequence[Output], render: Mapping[str, Callable[[Output], str]]) -> None:
+    """Write every output, rendered by the function of its format; files first, so that they are there in any case."""
+    for output in sorted(outputs, key=lambda one: one.path is None):
+        text = render[output.format](output)
+        if output.path is None:
+            sys.stdout.write(text)
+        else:
+            Path(output.path).write_text(text, encoding="utf-8", errors="backslashreplace")
+
+
+def text_style(output: Output, *, no_color: bool, quiet: bool, verbose: int, prefix: str = "") -> TextStyle:
+    """How text looks on ``output``: coloured on a terminal alone, and never with ``NO_COLOR`` set.
+
+    Paths are shown as seen from the folder ``prefix`` of the tree.
+    """
+    from counterfoil.contracts.baselines.workspace import shown_path
+    from counterfoil.contracts.reports.text import TextStyle, Verbosity
+
+    is_terminal = output.path is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    loud = Verbosity.VERBOSE if verbose else Verbosity.NORMAL
+    return TextStyle(
+        verbosity=Verbosity.QUIET if quiet else loud,
+        is_coloured=is_terminal and not no_color,
+        shown_path=lambda path: shown_path(path, prefix),
+    )
+
+
+def open_registry(url: str, timeout_s: float | None = None) -> Registry:
+    """A client of the registry at ``url``; credentials and the like are in the ``COUNTERFOIL_REGISTRY_…`` variables."""
+    from counterfoil.sdk.client import Registry
+    from counterfoil.sdk.settings_sources import settings_from_environment
+
+    settings = settings_from_environment({**os.environ, REGISTRY_VARIABLE: url})
+    return Registry(settings, timeout_s=timeout_s)
+
+
+def shown_address(url: str) -> str:
+    """``url`` without the user and password it may hold."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+def _chain(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
+    def decorate(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+output_options: Final = _chain(
+    click.option(
+        "--format",
+        "formats",
+        multiple=True,
+        metavar="NAME[=PATH]",
+        help="Report as text (the default) or json, to a file if one is given. Repeatable.",
+    ),
+    click.option("--no-color", is_flag=True, help="Plain text also on a terminal. So does the variable NO_COLOR."),
+    click.option("-q", "--quiet", is_flag=True, help="Say nothing when all is well."),
+    click.option("-v", "--verbose", count=True, help="Name also the files that are fine."),
+)
+
+registry_options: Final = _chain(
+    click.option("--registry", "registry_url", metavar="URL", envvar=REGISTRY_VARIABLE, help="The registry to ask."),
+    click.option(
+        "--timeout", "timeout_s", type=click.FloatRange(min=0, min_open=True), help="Seconds to wait for an answer."
+    ),
+)

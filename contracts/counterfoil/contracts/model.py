@@ -1,0 +1,138 @@
+"""What a check says: findings with their place, evidence and advice, and the report that gathers them.
+
+Every value is frozen and free of I/O, so that a server can use the same words as the command line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from counterfoil.schema.compatibility.levels import CompatibilityLevel
+    from counterfoil.schema.position import Position
+
+FINGERPRINT_LENGTH = 12
+
+
+class Severity(StrEnum):
+    """How much a finding weighs. Only ``ERROR`` and ``WARNING`` can fail a check; a ``NOTICE`` is for reading."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTICE = "notice"
+
+
+class FailOn(StrEnum):
+    """The least severity that breaks the contract."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NEVER = "never"
+
+
+class Status(StrEnum):
+    """What became of one schema file."""
+
+    COMPARED = "compared"
+    UNCHANGED = "unchanged"
+    NEW = "new"
+    REMOVED = "removed"
+    INVALID = "invalid"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A record that proves a finding.
+
+    ``datum_json`` is the record in Avro's JSON encoding; ``writer`` and ``reader`` say which schemas write and read it,
+    such as ``main@8c1f2e0`` and ``schemas/order.avsc``; ``step`` is where reading fails; ``confirmed_by`` names the
+    decoder that was seen to fail.
+    """
+
+    datum_json: str
+    writer: str
+    reader: str
+    step: str
+    confirmed_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to say about one schema file.
+
+    ``rule`` is a word that never changes its meaning; ``subject`` the subject, or the record's full name where no
+    subject is known; ``path`` the file, with ``/``, from the root of the tree that was checked; ``position`` the place
+    in it; ``element`` the part of the schema, such as ``items[].sku``, empty for the whole; ``against`` the earlier
+    versions it concerns; ``direction`` who fails to read whom, where it is about compatibility.
+    """
+
+    rule: str
+    severity: Severity
+    subject: str
+    path: str
+    text: str
+    fingerprint: str
+    position: Position | None = None
+    element: str = ""
+    direction: str | None = None
+    against: tuple[str, ...] = ()
+    evidence: Evidence | None = None
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutcome:
+    """What was done with one schema file. ``subject`` is empty where neither subject nor record name is known."""
+
+    path: str
+    subject: str
+    status: Status
+    level: CompatibilityLevel
+    compared_with: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """Everything a check found, and about which files.
+
+    ``against`` says what the files were compared with, ``note`` what there is to know about that; it is usually empty.
+    """
+
+    against: str
+    files: tuple[FileOutcome, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    note: str = ""
+
+    @property
+    def checked(self) -> int:
+        """How many files an answer was found for; a file that could not be judged does not count."""
+        return sum(outcome.status is not Status.SKIPPED for outcome in self.files)
+
+    def count(self, severity: Severity) -> int:
+        """How many findings have this severity."""
+        return sum(finding.severity is severity for finding in self.findings)
+
+    def is_broken(self, fail_on: FailOn) -> bool:
+        """Whether a finding is at least as severe as ``fail_on`` asks."""
+        return any(finding.severity in _FAILING[fail_on] for finding in self.findings)
+
+
+_FAILING = {
+    FailOn.ERROR: frozenset({Severity.ERROR}),
+    FailOn.WARNING: frozenset({Severity.ERROR, Severity.WARNING}),
+    FailOn.NEVER: frozenset[Severity](),
+}
+
+
+def fingerprint(rule: str, subject: str, *facts: str) -> str:
+    """Twelve hex digits that stay the same while the finding is the same.
+
+    They come from SHA-256 over rule, subject and ``facts`` (element, direction, what is there and what was there), not
+    from positions, so that moving a field or a file changes nothing.
+    """
+    told = "\x1f".join((rule, subject, *facts))
+    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:FINGERPRINT_LENGTH]

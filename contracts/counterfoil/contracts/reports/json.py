@@ -1,0 +1,77 @@
+"""The report as JSON, stable enough to script against.
+
+``schemaVersion`` is 1; within it members are only added, never renamed, removed or given another meaning.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.contracts.model import Severity
+
+if TYPE_CHECKING:
+    from counterfoil.contracts.model import CheckReport, Evidence, FileOutcome, Finding
+    from counterfoil.schema.exit_codes import ExitCode
+
+SCHEMA_VERSION = 1
+
+
+def json_report(report: CheckReport, *, exit_code: ExitCode) -> str:
+    """The whole report as indented JSON, with a line end at its end."""
+    told = {
+        "schemaVersion": SCHEMA_VERSION,
+        "kind": "check",
+        "against": report.against,
+        "note": report.note,
+        "exitCode": int(exit_code),
+        "summary": {
+            "checked": report.checked,
+            "errors": report.count(Severity.ERROR),
+            "warnings": report.count(Severity.WARNING),
+            "notices": report.count(Severity.NOTICE),
+        },
+        "files": [_file(outcome) for outcome in report.files],
+        "findings": [_finding(finding) for finding in report.findings],
+    }
+    return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+
+
+def _file(outcome: FileOutcome) -> dict[str, Any]:
+    return {
+        "path": outcome.path,
+        "subject": outcome.subject,
+        "status": outcome.status,
+        "level": outcome.level,
+        "comparedWith": list(outcome.compared_with),
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "rule": finding.rule,
+        "severity": finding.severity,
+        "subject": finding.subject,
+        "path": finding.path,
+        "line": finding.position.line if finding.position else None,
+        "column": finding.position.column if finding.position else None,
+        "element": finding.element,
+        "direction": finding.direction,
+        "against": list(finding.against),
+        "text": finding.text,
+        "witness": _evidence(finding.evidence),
+        "advice": finding.advice,
+        "fingerprint": finding.fingerprint,
+    }
+
+
+def _evidence(evidence: Evidence | None) -> dict[str, Any] | None:
+    if evidence is None:
+        return None
+    return {
+        "datum": json.loads(evidence.datum_json),
+        "writer": evidence.writer,
+        "reader": evidence.reader,
+        "step": evidence.step,
+        "confirmedBy": evidence.confirmed_by,
+    }

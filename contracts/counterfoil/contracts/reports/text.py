@@ -1,0 +1,146 @@
+"""The report for people: one block per finding, which says what, where, who, why, and what to do."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from enum import Enum
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from counterfoil.contracts.model import Severity, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from counterfoil.contracts.model import CheckReport, Evidence, FileOutcome, Finding
+    from counterfoil.schema.exit_codes import ExitCode
+
+_WIDTH: Final = 120
+_INDENT: Final = " " * 9
+_COLOUR_BY_SEVERITY: Final[Mapping[Severity, str]] = {
+    Severity.ERROR: "red",
+    Severity.WARNING: "yellow",
+    Severity.NOTICE: "cyan",
+}
+
+
+class Verbosity(Enum):
+    """How much is told: errors and warnings that fail, everything found, or also the files that are fine."""
+
+    QUIET = "quiet"
+    NORMAL = "normal"
+    VERBOSE = "verbose"
+
+
+@dataclass(frozen=True, slots=True)
+class TextStyle:
+    """How the text looks. ``shown_path`` turns a path of the report into one for the reader of the text."""
+
+    verbosity: Verbosity = Verbosity.NORMAL
+    is_coloured: bool = False
+    shown_path: Callable[[str], str] = str
+
+
+def text_report(report: CheckReport, *, exit_code: ExitCode, style: TextStyle) -> str:
+    """The report as lines of text, the summary last; in quiet form without notices, and empty when all is well."""
+    findings = [one for one in report.findings if _is_told(one, style)]
+    lines: list[str] = []
+    if style.verbosity is Verbosity.VERBOSE:
+        lines += [_fine(outcome, style) for outcome in report.files if _is_fine(outcome, report)]
+    for (subject, path), group in groupby(findings, key=lambda one: (one.subject, one.path)):
+        lines += _group(subject, path, list(group), style)
+    if report.note and style.verbosity is not Verbosity.QUIET:
+        lines.append(printable(f"note: {report.note}"))
+    if findings or style.verbosity is not Verbosity.QUIET:
+        lines.append(_summary(report, exit_code))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _is_told(finding: Finding, style: TextStyle) -> bool:
+    return style.verbosity is not Verbosity.QUIET or finding.severity is not Severity.NOTICE
+
+
+def _is_fine(outcome: FileOutcome, report: CheckReport) -> bool:
+    return all(finding.path != outcome.path for finding in report.findings)
+
+
+def _fine(outcome: FileOutcome, style: TextStyle) -> str:
+    said = "unchanged" if outcome.status is Status.UNCHANGED else f"compatible ({outcome.level})"
+    compared = f" with {', '.join(outcome.compared_with)}" if outcome.status is Status.COMPARED else ""
+    return printable(f"{outcome.subject}  {style.shown_path(outcome.path)}  {said}{compared}")
+
+
+def _group(subject: str, path: str, findings: Iterable[Finding], style: TextStyle) -> Iterator[str]:
+    """The blocks of one file; a file with one place has it in the head line, as editors like it."""
+    where = style.shown_path(path)
+    for position, at_place in groupby(findings, key=lambda one: one.position):
+        place = f"{where}:{position}" if position else where
+        head = printable(f"{subject}  {place}" if subject != path else place)
+        yield click.style(head, bold=True) if style.is_coloured else head
+        for finding in at_place:
+            yield from _block(finding, style)
+
+
+def _block(finding: Finding, style: TextStyle) -> Iterator[str]:
+    word = f"{finding.severity:7}"
+    if style.is_coloured:
+        word = click.style(word, fg=_COLOUR_BY_SEVERITY[finding.severity], bold=True)
+    element = f"{finding.element}: " if finding.element else ""
+    yield f"  {word}{printable(f'{finding.rule}  {element}{finding.text}')}  [{finding.fingerprint}]"
+    if finding.direction:
+        yield from _wrapped(_who_fails(finding))
+    if finding.evidence:
+        yield from _witness(finding.evidence)
+    if finding.advice:
+        yield from _wrapped(f"fix: {finding.advice}")
+
+
+def _who_fails(finding: Finding) -> str:
+    earlier = ", ".join(finding.against)
+    if finding.direction == "FORWARD":
+        return f"{earlier} cannot read what this schema writes"
+    return f"this schema cannot read what {earlier} wrote"
+
+
+def _witness(evidence: Evidence) -> Iterator[str]:
+    yield f"{_INDENT}witness: {printable(evidence.datum_json)}"
+    yield from _wrapped(f"written with {evidence.writer}, read with {evidence.reader}: {evidence.step}", deeper=True)
+    yield from _wrapped(f"(seen to fail: {evidence.confirmed_by})", deeper=True)
+
+
+def _wrapped(text: str, *, deeper: bool = False) -> list[str]:
+    indent = _INDENT + " " * 9 * deeper
+    return textwrap.wrap(
+        printable(text),
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent if deeper else _INDENT + " " * 5,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _summary(report: CheckReport, exit_code: ExitCode) -> str:
+    counts = [_counted(report.count(severity), severity) for severity in (Severity.ERROR, Severity.WARNING)]
+    checked = _counted(report.checked, "schema")
+    return printable(f"{', '.join(counts)}; {checked} checked against {report.against} (exit {int(exit_code)})")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def printable(text: str) -> str:
+    """``text`` with control characters as escapes, so that a name in a schema cannot steer a terminal."""
+    return "".join(one if one.isprintable() or _is_lone_surrogate(one) else _escaped(one) for one in text)
+
+
+def _is_lone_surrogate(character: str) -> bool:
+    return "\ud800" <= character <= "\udfff"
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")

@@ -1,0 +1,19 @@
+"""From a report to an exit code: fine, broken, or nothing was checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from counterfoil.schema.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from counterfoil.contracts.model import CheckReport, FailOn
+
+
+def exit_code_of(report: CheckReport, *, fail_on: FailOn, is_empty_fine: bool) -> ExitCode:
+    """BROKEN for a finding that ``fail_on`` asks for, CANNOT_SAY when no file could be judged, OK otherwise."""
+    if report.is_broken(fail_on):
+        return ExitCode.BROKEN
+    if report.checked == 0 and not is_empty_fine:
+        return ExitCode.CANNOT_SAY
+    return ExitCode.OK
