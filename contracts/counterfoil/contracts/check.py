@@ -74,6 +74,12 @@ def _removed(outcome: FileOutcome) -> Finding:
     )
 
 
+def _call_sides(text: str, reader: str, writer: str) -> str:
+    """``text`` with the two sides called what they are in this check, and without a capital at its start."""
+    called = (text[:1].lower() + text[1:]).replace("the reader", reader).replace("the writer", writer)
+    return called.replace("this one's", "this schema's").replace("the earlier one's", "the earlier schema's")
+
+
 def _is_same(earlier: ReadSchema, candidate: ReadSchema) -> bool:
     """Whether nothing changed: the same texts, or, where nothing is referred to, texts that say the same."""
     if earlier.content == candidate.content:
@@ -158,19 +164,20 @@ class _FileCheck:
         element = element_at(failure.reader.text, difference.reader_pointer)
         reader, writer = (self._path, earlier.label) if is_backward else (earlier.label, self._path)
         witness = find_witness(failure.reader, failure.writer, difference)
+        names = ("this schema", "the earlier one") if is_backward else ("the earlier schema", "this one")
         evidence = None
         if witness is not None:
             evidence = Evidence(
                 datum_json=witness.datum_json,
                 writer=writer,
                 reader=reader,
-                step=witness.step,
+                step=_call_sides(witness.step, *names),
                 confirmed_by=witness.confirmed_by,
             )
         self._add(
             difference.rule,
             Severity.ERROR,
-            difference.text,
+            _call_sides(difference.text, *names),
             position=(self._candidate.schema or failure.reader).locate(own_pointer),
             element=element,
             direction=failure.direction,

@@ -93,7 +93,14 @@ def check(  # noqa: PLR0917 (click passes options by name)
     from counterfoil.contracts.verdict import exit_code_of
 
     outputs = parse_outputs(formats)
-    request = _request(paths, against, level, _parse_subjects(subjects), None if offline else registry_url, timeout_s)
+    request = _request(
+        paths,
+        against=against,
+        level=level,
+        subjects=_parse_subjects(subjects),
+        registry_url=None if offline else registry_url,
+        timeout_s=timeout_s,
+    )
     comparison, report = _judge(request, level)
     code = exit_code_of(report, fail_on=FailOn(fail_on), is_empty_fine=allow_empty)
 
@@ -130,6 +137,7 @@ def _judge(request: Request, level: str | None) -> tuple[Comparison, CheckReport
 
 def _request(
     paths: tuple[str, ...],
+    *,
     against: str | None,
     level: str | None,
     subjects: dict[str, str],

@@ -89,7 +89,12 @@ def _block(finding: Finding, style: TextStyle) -> Iterator[str]:
     if style.is_coloured:
         word = click.style(word, fg=_COLOUR_BY_SEVERITY[finding.severity], bold=True)
     element = f"{finding.element}: " if finding.element else ""
-    yield f"  {word}{printable(f'{finding.rule}  {element}{finding.text}')}  [{finding.fingerprint}]"
+    said = printable(f"{element}{finding.text}  [{finding.fingerprint}]")
+    if len(said) + len(finding.rule) + len(_INDENT) > _WIDTH:
+        yield f"  {word}{finding.rule}"
+        yield from _wrapped(said)
+    else:
+        yield f"  {word}{finding.rule}  {said}"
     if finding.direction:
         yield from _wrapped(_who_fails(finding))
     if finding.evidence:
@@ -107,8 +112,11 @@ def _who_fails(finding: Finding) -> str:
 
 def _witness(evidence: Evidence) -> Iterator[str]:
     yield f"{_INDENT}witness: {printable(evidence.datum_json)}"
-    yield from _wrapped(f"written with {evidence.writer}, read with {evidence.reader}: {evidence.step}", deeper=True)
-    yield from _wrapped(f"(seen to fail: {evidence.confirmed_by})", deeper=True)
+    decoder = evidence.confirmed_by.partition(": ")[0]
+    yield from _wrapped(
+        f"written with {evidence.writer}, read with {evidence.reader}: {evidence.step} (confirmed with {decoder})",
+        deeper=True,
+    )
 
 
 def _wrapped(text: str, *, deeper: bool = False) -> list[str]:
