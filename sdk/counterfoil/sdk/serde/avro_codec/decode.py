@@ -1,0 +1,49 @@
+"""Decoders: from a writer's schema, and perhaps a reader's, to a function from bytes to a value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from counterfoil.sdk.errors import DecodeError
+from counterfoil.sdk.serde.avro_codec.decode_code import decoder_source
+from counterfoil.sdk.serde.avro_codec.decode_walk import DecodeWalk
+from counterfoil.sdk.serde.avro_codec.resolve import resolve
+
+if TYPE_CHECKING:
+    from counterfoil.schema.formats.avro.schema import AvroSchema
+
+
+class Decode(Protocol):
+    """What :func:`compile_decoder` gives."""
+
+    def __call__(self, data: bytes, offset: int = 0, /) -> Any:
+        """The value that stands at ``offset`` of ``data``. Raises ``DecodeError`` with offset and path."""
+
+
+def compile_decoder(writer: AvroSchema, reader: AvroSchema | None = None, *, whole: bool = False) -> Decode:
+    """A function that reads data of ``writer`` as values of ``reader`` (of ``writer`` itself without one).
+
+    Values are None, bool, int, float, str, bytes, list and dict, and for logical types Decimal, date, time, datetime
+    and UUID (see :mod:`.logical`). Bytes behind the value are ignored, or with ``whole`` an error. A top-level
+    ``bytes`` is all of the data, since it stands on the wire without its length.
+
+    Raises ``IncompatibleReader`` when no data of the writer could be read. Compiling takes milliseconds: keep the
+    function. It may be called from many threads.
+
+    Source: Apache Avro 1.12 specification, "Binary Encoding" and "Schema Resolution".
+    """
+    plan = resolve(writer, reader)
+
+    def again(data: object, start: int) -> Any:
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise DecodeError(f"The data is a {type(data).__name__}; expected bytes")
+        walk = DecodeWalk(bytes(data), start)
+        value = walk.read(plan)
+        if whole and walk.offset != len(data):
+            walk.fail(f"{len(data) - walk.offset} bytes are left behind the value")
+        return value
+
+    source = decoder_source(plan, whole=whole)
+    source.namespace["again"] = again
+    decode: Decode = source.run(f"decoder of {writer.name or writer.root.kind.value}")["decode"]
+    return decode

@@ -1,0 +1,406 @@
+"""Decode plans as Python code.
+
+The code reads on without asking whether the data still holds what it slices: an index beyond the end raises at once,
+and a slice that came out short leaves the offset beyond the end, where the last line looks. Every doubt, from a short
+slice to a number that should have been shorter, ends in an exception, and then :mod:`.decode_walk` reads the datum
+again and either gives the value or says what is wrong.
+"""
+
+from __future__ import annotations
+
+import struct
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.sdk.serde.avro_codec.inlining import Inlining
+from counterfoil.sdk.serde.avro_codec.plan import (
+    ArrayStep,
+    BooleanStep,
+    BytesStep,
+    EnumStep,
+    FixedStep,
+    IntegerStep,
+    MapStep,
+    NullStep,
+    RawStep,
+    RealStep,
+    RecordStep,
+    TextStep,
+    UnionStep,
+    children_of,
+)
+from counterfoil.sdk.serde.avro_codec.source import MAX_LEVEL, Source
+from counterfoil.sdk.serde.avro_codec.varint import UNZIGZAG, read_count, read_int, read_long, read_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from counterfoil.sdk.serde.avro_codec.logical import Conversion
+    from counterfoil.sdk.serde.avro_codec.plan import FieldStep, Step
+
+_MAX_UNCHECKED_EMPTY_ITEMS: Final = 64
+_ONE_BYTE_SYMBOLS: Final = 64
+_FORMAT: Final = {4: "f", 8: "d"}
+_LIBRARY: Final[dict[str, object]] = {
+    "unzigzag": UNZIGZAG,
+    "booleans": (False, True),
+    "read_int": read_int,
+    "read_long": read_long,
+    "read_size": read_size,
+    "read_count": read_count,
+}
+
+
+def decoder_source(plan: Step, *, whole: bool) -> Source:
+    """The source of ``decode(b, p)`` for a plan. It calls ``again(b, start)``, which the caller must bind."""
+    return _DecoderWriter(plan).write(whole=whole)
+
+
+class _DecoderWriter:
+    """Writes one decoder. Throughout the code ``b`` is the data and ``p`` the place in it."""
+
+    def __init__(self, plan: Step) -> None:
+        self._plan = plan
+        self._out = Source(_LIBRARY)
+        self._function_by_record: dict[int, str] = {}
+        self._pending: list[tuple[str, Step]] = []
+        self._inlining = Inlining(plan, children_of=children_of, is_record=lambda step: isinstance(step, RecordStep))
+
+    def write(self, *, whole: bool) -> Source:
+        out = self._out
+        out.line("def decode(b, p=0):")
+        out.line(" s = p")
+        out.line(" try:")
+        out.level = 2
+        out.line("if b.__class__ is not bytes: b = bytes(b)")
+        self._read(self._plan, "v")
+        out.line(f"if p {'!=' if whole else '>'} len(b): raise IndexError")
+        out.line("return v")
+        out.level = 0
+        out.line(" except Exception:")
+        out.line("  return again(b, s)")
+        while self._pending:
+            self._function(*self._pending.pop())
+        return out
+
+    def _function(self, name: str, step: Step) -> None:
+        self._out.level = 0
+        self._out.line(f"def {name}(b, p):")
+        self._out.level = 1
+        self._inline(step, "v")
+        self._out.line("return v, p")
+
+    # --- choosing between a call and code in place ---------------------------------------------------------------
+
+    def _read(self, step: Step, target: str) -> None:
+        """Code that puts the value at ``p`` into ``target`` and moves ``p`` behind it."""
+        if self._is_called(step):
+            self._out.line(f"{target}, p = {self._name_of(step)}(b, p)")
+        else:
+            self._inline(step, target)
+
+    def _is_called(self, step: Step) -> bool:
+        if self._out.level > MAX_LEVEL and isinstance(step, (ArrayStep, MapStep, UnionStep, RecordStep)):
+            return True
+        return step is not self._plan and self._inlining.is_function(step)
+
+    def _name_of(self, step: Step) -> str:
+        known = self._function_by_record.get(id(step))
+        if known is None:
+            known = self._function_by_record[id(step)] = self._out.name("read")
+            self._pending.append((known, step))
+        return known
+
+    # --- one method a step ---------------------------------------------------------------------------------------
+
+    def _inline(self, step: Step, target: str) -> None:
+        match step:
+            case NullStep():
+                self._out.line(f"{target} = None")
+            case BooleanStep():
+                self._out.line(f"{target} = booleans[b[p]]; p += 1")
+            case IntegerStep():
+                self._integer(step, target)
+            case RealStep(size=size):
+                unpack = self._bind_unpack(f"<{_FORMAT[size]}")
+                self._out.line(f"{target}, = {unpack}(b, p); p += {size}")
+            case BytesStep(conversion=conversion):
+                self._size("n", conversion)
+                self._out.line(f"{target} = {self._converted('b[p:(p := p + n)]', conversion)}")
+            case TextStep(conversion=conversion):
+                self._size("n", None)
+                self._out.line(f"{target} = {self._converted('b[p:(p := p + n)].decode()', conversion)}")
+            case FixedStep(size=size, conversion=conversion):
+                self._out.line(f"{target} = {self._converted(f'b[p:(p := p + {size})]', conversion)}")
+            case EnumStep():
+                self._enum(step, target)
+            case _:
+                self._inline_container(step, target)
+
+    def _inline_container(self, step: Step, target: str) -> None:
+        match step:
+            case ArrayStep():
+                self._array(step, target)
+            case MapStep():
+                self._map(step, target)
+            case UnionStep():
+                self._union(step, target)
+            case RecordStep():
+                self._record(step, target)
+            case RawStep():
+                self._raw(step, target)
+            case _:
+                self._out.line("raise ValueError")
+
+    def _converted(self, expression: str, conversion: Conversion | None) -> str:
+        if conversion is None:
+            return expression
+        self._out.namespace.update(conversion.constants)
+        return conversion.decode_source.format(v=expression)
+
+    def _bind_unpack(self, layout: str) -> str:
+        return self._out.bind("unpack", struct.Struct(layout).unpack_from)
+
+    def _integer(self, step: IntegerStep, target: str) -> None:
+        read = "read_int" if step.bits == 32 else "read_long"  # noqa: PLR2004 - bits of an int
+        if step.conversion is not None:  # an instant or a date: never one byte
+            self._out.line(f"x, p = {read}(b, p)")
+            self._out.line(f"{target} = {self._converted('x', step.conversion)}")
+            return
+        self._out.line("x = b[p]")
+        self._out.line(f"if x < 128: {target} = unzigzag[x]; p += 1")
+        self._out.line(f"else: {target}, p = {read}(b, p)")
+
+    def _size(self, name: str, conversion: Conversion | None) -> None:
+        self._out.line(f"{name} = b[p]")
+        self._out.line(f"if {name} & 129: {name}, p = read_size(b, p)")
+        self._out.line(f"else: {name} >>= 1; p += 1")
+        if conversion is not None and conversion.size_limit_bytes is not None:
+            self._out.line(f"if {name} > {conversion.size_limit_bytes}: raise ValueError")
+
+    def _enum(self, step: EnumStep, target: str) -> None:
+        if len(step.values) <= _ONE_BYTE_SYMBOLS:
+            self._out.line(f"{target} = {self._bind_symbols(step)}[b[p]]; p += 1")
+        else:
+            symbols = {index: value for index, value in enumerate(step.values) if value is not None}
+            self._out.line(f"x, p = read_long(b, p); {target} = {self._out.bind('symbols', symbols)}[x]")
+
+    def _bind_symbols(self, step: EnumStep) -> str:
+        """A table from the one byte of a symbol's number to what the reader makes of it."""
+        by_byte = {2 * index: value for index, value in enumerate(step.values) if value is not None}
+        return self._out.bind("symbols", by_byte)
+
+    def _raw(self, step: RawStep, target: str) -> None:
+        limit = step.conversion.size_limit_bytes if step.conversion else None
+        if limit is not None:
+            self._out.line(f"if len(b) - p > {limit}: raise ValueError")
+        expression = "b[p:].decode()" if step.is_text else "b[p:]"
+        self._out.line("if p > len(b): raise IndexError")
+        self._out.line(f"{target} = {self._converted(expression, step.conversion)}")
+        self._out.line("p = len(b)")
+
+    def _blocks(self, smallest: int) -> None:
+        """The head of a loop over blocks and of a loop over the items of each; leaves the level inside both."""
+        out = self._out
+        out.line("while True:")
+        out.level += 1
+        out.line("n = b[p]")
+        out.line("if n & 129: n, p = read_count(b, p)")
+        out.line("else: n >>= 1; p += 1")
+        out.line("if not n: break")
+        self._bound("n", smallest)
+        out.line("for _ in range(n):")
+        out.level += 1
+
+    def _bound(self, count: str, smallest: int) -> None:
+        if smallest:
+            times = f" * {smallest}" if smallest > 1 else ""
+            self._out.line(f"if {count}{times} > len(b) - p: raise IndexError")
+        else:
+            self._out.line(f"if {count} > {_MAX_UNCHECKED_EMPTY_ITEMS}: raise ValueError")
+
+    def _array(self, step: ArrayStep, target: str) -> None:
+        items, item = self._out.name("items"), self._out.name("v")
+        self._out.line(f"{items} = []")
+        self._blocks(step.smallest)
+        self._read(step.items, item)
+        self._out.line(f"{items}.append({item})")
+        self._out.level -= 2
+        self._out.line(f"{target} = {items}")
+
+    def _map(self, step: MapStep, target: str) -> None:
+        entries, key, value = self._out.name("entries"), self._out.name("k"), self._out.name("v")
+        self._out.line(f"{entries} = {{}}")
+        self._blocks(1)
+        self._inline(TextStep(), key)
+        self._read(step.values, value)
+        self._out.line(f"{entries}[{key}] = {value}")
+        self._out.level -= 2
+        self._out.line(f"{target} = {entries}")
+
+    def _union(self, step: UnionStep, target: str) -> None:
+        self._branches(step, lambda branch: self._read(branch, target))
+
+    def _branches(self, step: UnionStep, emit: Callable[[Step], None]) -> None:
+        """Code that reads the number of the branch and does what ``emit`` writes for it."""
+        out = self._out
+        if len(step.branches) <= _ONE_BYTE_SYMBOLS:
+            out.line("x = b[p]; p += 1")
+            number_of_branch = [2 * index for index in range(len(step.branches))]
+        else:
+            out.line("x, p = read_long(b, p)")
+            number_of_branch = list(range(len(step.branches)))
+        word = "if"
+        for number, branch in zip(number_of_branch, step.branches, strict=True):
+            out.line(f"{word} x == {number}:")
+            out.level += 1
+            out.line("pass")
+            emit(branch)
+            out.level -= 1
+            word = "elif"
+        out.line("else: raise ValueError" if step.branches else "raise ValueError")
+
+    # --- records -------------------------------------------------------------------------------------------------
+
+    def _record(self, step: RecordStep, target: str) -> None:
+        value_by_field: dict[str, str] = {}
+        for is_packed, group in groupby(step.fields, key=_is_packable):
+            fields = list(group)
+            if is_packed and len(fields) > 1:
+                self._packed(fields, value_by_field)
+            else:
+                for one in fields:
+                    self._field(one, value_by_field)
+        for name, value in step.defaults.items():
+            value_by_field[name] = self._literal(value)
+        entries = ", ".join(f"{name!r}: {value_by_field[name]}" for name in step.targets)
+        self._out.line(f"{target} = {{{entries}}}")
+
+    def _field(self, one: FieldStep, value_by_field: dict[str, str]) -> None:
+        if one.target is None:
+            self._skip(one.step)
+            return
+        value_by_field[one.target] = self._out.name("v")
+        self._read(one.step, value_by_field[one.target])
+
+    def _packed(self, fields: Sequence[FieldStep], value_by_field: dict[str, str]) -> None:
+        """One ``unpack`` for neighbours of known size, on the bet that every int among them takes one byte."""
+        out = self._out
+        values = [out.name("v") for _ in fields]
+        layout = "<" + "".join(_layout(one.step) for one in fields)
+        numbers = [value for value, one in zip(values, fields, strict=True) if isinstance(one.step, IntegerStep)]
+        out.line(f"{', '.join(values)} = {self._bind_unpack(layout)}(b, p)")
+        if numbers:
+            out.line(f"if ({' | '.join(numbers)}) < 128:")
+            out.level += 1
+        out.line(f"p += {struct.calcsize(layout)}")
+        for value, one in zip(values, fields, strict=True):
+            self._unpacked(one.step, value)
+        if numbers:
+            out.level -= 1
+            out.line("else:")
+            out.level += 1
+            for value, one in zip(values, fields, strict=True):
+                self._inline(one.step, value)
+            out.level -= 1
+        value_by_field.update({one.target or "": value for value, one in zip(values, fields, strict=True)})
+
+    def _unpacked(self, step: Step, value: str) -> None:
+        """Code that turns what ``unpack`` gave into the value."""
+        match step:
+            case IntegerStep():
+                self._out.line(f"{value} = unzigzag[{value}]")
+            case BooleanStep():
+                self._out.line(f"{value} = booleans[{value}]")
+            case EnumStep():
+                self._out.line(f"{value} = {self._bind_symbols(step)}[{value}]")
+            case FixedStep(conversion=conversion) if conversion is not None:
+                self._out.line(f"{value} = {self._converted(value, conversion)}")
+
+    def _literal(self, value: object) -> str:
+        """An expression that makes ``value`` anew where it could be changed by whoever gets it."""
+        if isinstance(value, list):
+            return f"[{', '.join(map(self._literal, value))}]"
+        if isinstance(value, dict):
+            return f"{{{', '.join(f'{key!r}: {self._literal(item)}' for key, item in value.items())}}}"
+        if value is None or isinstance(value, (bool, str)):
+            return repr(value)
+        return self._out.bind("default", value)
+
+    # --- passing over --------------------------------------------------------------------------------------------
+
+    def _skip(self, step: Step) -> None:
+        """Code that moves ``p`` behind the value at ``p``."""
+        match step:
+            case NullStep():
+                pass
+            case BooleanStep():
+                self._out.line("p += 1")
+            case IntegerStep() | EnumStep():
+                self._out.line("while b[p] > 127: p += 1")
+                self._out.line("p += 1")
+            case RealStep(size=size) | FixedStep(size=size):
+                self._out.line(f"p += {size}")
+            case BytesStep() | TextStep():
+                self._size("n", None)
+                self._out.line("p += n")
+            case _ if self._is_called(step):
+                self._out.line(f"_, p = {self._name_of(step)}(b, p)")
+            case _:
+                self._skip_container(step)
+
+    def _skip_container(self, step: Step) -> None:
+        match step:
+            case ArrayStep(items=items, smallest=smallest):
+                self._skip_blocks([items], smallest)
+            case MapStep(values=values):
+                self._skip_blocks([TextStep(), values], 1)
+            case UnionStep():
+                self._branches(step, self._skip)
+            case RecordStep(fields=fields):
+                for one in fields:
+                    self._skip(one.step)
+            case _:
+                self._out.line("raise ValueError")
+
+    def _skip_blocks(self, steps: Sequence[Step], smallest: int) -> None:
+        out = self._out
+        out.line("while True:")
+        out.level += 1
+        out.line("n, p = read_long(b, p)")
+        out.line("if not n: break")
+        out.line("if n < 0:")
+        out.line(" n, p = read_size(b, p)")
+        out.line(" p += n")
+        out.line(" continue")
+        self._bound("n", smallest)
+        out.line("for _ in range(n):")
+        out.level += 1
+        out.line("pass")
+        for step in steps:
+            self._skip(step)
+        out.level -= 2
+
+
+def _is_packable(one: FieldStep) -> bool:
+    if one.target is None:
+        return False
+    match one.step:
+        case BooleanStep() | RealStep() | FixedStep():
+            return True
+        case IntegerStep(bits=32, conversion=None):
+            return True
+        case EnumStep(values=values):
+            return len(values) <= _ONE_BYTE_SYMBOLS
+        case _:
+            return False
+
+
+def _layout(step: Step) -> str:
+    match step:
+        case RealStep(size=size):
+            return _FORMAT[size]
+        case FixedStep(size=size):
+            return f"{size}s"
+        case _:
+            return "B"

@@ -1,0 +1,241 @@
+"""The meaning of a decode plan: every check spelt out, every step on a path.
+
+Generated code does the same faster and without saying where; whatever it cannot do, or stumbles over, is done again
+here. So this module decides what is an error, and what the error says.
+"""
+
+from __future__ import annotations
+
+import copy
+import struct
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
+
+from counterfoil.sdk.errors import DecodeError
+from counterfoil.sdk.serde.avro_codec.plan import (
+    ArrayStep,
+    BooleanStep,
+    BytesStep,
+    EnumStep,
+    FixedStep,
+    IntegerStep,
+    MapStep,
+    NullStep,
+    RawStep,
+    RealStep,
+    RecordStep,
+    TextStep,
+    UnionStep,
+    UnreadableStep,
+)
+from counterfoil.sdk.serde.avro_codec.varint import INT_MAX, INT_MIN, MAX_VARINT_BYTES, read_long
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from counterfoil.sdk.serde.avro_codec.logical import Conversion
+    from counterfoil.sdk.serde.avro_codec.plan import Step
+
+MAX_EMPTY_ITEMS: Final = 1_000_000
+"""How many array items that take no bytes one datum may have: their count is all that such a message pays for."""
+
+_REAL: Final = {4: struct.Struct("<f"), 8: struct.Struct("<d")}
+
+
+class DecodeWalk:
+    """One datum of ``data``, read step by step from ``offset``; ``path`` and ``offset`` say where the walk is."""
+
+    def __init__(self, data: bytes, offset: int) -> None:
+        self.data = data
+        self.offset = offset
+        self.path: list[str] = []
+        self._empty_items_left = MAX_EMPTY_ITEMS
+
+    def read(self, step: Step) -> Any:
+        """The value of ``step``. Raises ``DecodeError`` with offset and path."""
+        try:
+            return self._read(step)
+        except RecursionError:
+            self.fail("The value is nested too deeply")
+
+    def fail(self, problem: str, *, offset: int | None = None) -> NoReturn:
+        """Raise a ``DecodeError`` for the place where the walk is."""
+        where = self.offset if offset is None else offset
+        path = "".join(self.path).removeprefix(".")
+        inside = f" in {path}" if path else ""
+        raise DecodeError(f"{problem} (offset {where}{inside})", offset=where, path=path, data=self.data)
+
+    def _read(self, step: Step) -> Any:
+        return self._readers[type(step)](self, step)
+
+    def _under(self, part: str, step: Step) -> Any:
+        self.path.append(part)
+        value = self._read(step)
+        self.path.pop()
+        return value
+
+    def _take(self, size: int) -> bytes:
+        if size > len(self.data) - self.offset:
+            self.fail(f"The data ends early: {size} bytes are announced and {self._left} are left")
+        start = self.offset
+        self.offset += size
+        return self.data[start : self.offset]
+
+    @property
+    def _left(self) -> int:
+        return max(0, len(self.data) - self.offset)
+
+    def _long(self) -> int:
+        try:
+            value, self.offset = read_long(self.data, self.offset)
+        except IndexError:
+            self.fail(f"The data ends inside a number ({self._left} bytes are left)")
+        except ValueError:
+            self.fail(f"A number of more than {MAX_VARINT_BYTES} bytes or 64 bits")
+        return value
+
+    def _size(self) -> int:
+        start = self.offset
+        size = self._long()
+        if size < 0:
+            self.fail(f"A negative length, {size}", offset=start)
+        return size
+
+    def _converted(self, value: Any, conversion: Conversion | None, start: int) -> Any:
+        if conversion is None:
+            return value
+        try:
+            return conversion.decode(value)
+        except (ValueError, ArithmeticError):
+            shown = f"{value!r:.60}"
+            self.fail(f"{shown} cannot be read as {conversion.native.__name__}", offset=start)
+
+    def _null(self, _step: NullStep) -> None:
+        return None
+
+    def _boolean(self, _step: BooleanStep) -> bool:
+        byte = self._take(1)[0]
+        if byte > 1:
+            self.fail(f"A boolean of {byte:#04x}; expected 0x00 or 0x01", offset=self.offset - 1)
+        return byte == 1
+
+    def _integer(self, step: IntegerStep) -> Any:
+        start = self.offset
+        value = self._long()
+        if step.bits == 32 and not INT_MIN <= value <= INT_MAX:  # noqa: PLR2004 - bits of an int
+            self.fail(f"{value} is no int of 32 bits", offset=start)
+        return self._converted(value, step.conversion, start)
+
+    def _real(self, step: RealStep) -> float:
+        value: float = _REAL[step.size].unpack(self._take(step.size))[0]
+        return value
+
+    def _bytes(self, step: BytesStep) -> Any:
+        start = self.offset
+        size = self._size()
+        limit = step.conversion.size_limit_bytes if step.conversion else None
+        if limit is not None and size > limit:
+            self.fail(f"A decimal of {size} bytes; its precision needs no more than {limit}", offset=start)
+        return self._converted(self._take(size), step.conversion, start)
+
+    def _text(self, step: TextStep) -> Any:
+        start = self.offset
+        return self._converted(self._decoded(self._take(self._size())), step.conversion, start)
+
+    def _decoded(self, raw: bytes) -> str:
+        try:
+            return raw.decode()
+        except UnicodeDecodeError as error:
+            self.fail(f"Text that is not UTF-8 ({error.reason})", offset=self.offset - len(raw) + error.start)
+
+    def _fixed(self, step: FixedStep) -> Any:
+        start = self.offset
+        return self._converted(self._take(step.size), step.conversion, start)
+
+    def _enum(self, step: EnumStep) -> str:
+        start = self.offset
+        index = self._long()
+        if not 0 <= index < len(step.values):
+            self.fail(f"Symbol number {index} of an enum of {len(step.values)}", offset=start)
+        value = step.values[index]
+        if value is None:
+            problem = f"The reader's {step.name} has neither the symbol {step.symbols[index]!r} nor a default"
+            self.fail(problem, offset=start)
+        return value
+
+    def _union(self, step: UnionStep) -> Any:
+        start = self.offset
+        index = self._long()
+        if not 0 <= index < len(step.branches):
+            self.fail(f"Branch number {index} of a union of {len(step.branches)}", offset=start)
+        return self._read(step.branches[index])
+
+    def _unreadable(self, step: UnreadableStep) -> NoReturn:
+        self.fail(step.problem)
+
+    def _blocks(self, smallest: int) -> Iterator[int]:
+        """The number of items of each block; ``smallest`` is the size in bytes that every item has at least."""
+        while count := self._long():
+            if count < 0:
+                self._size()
+                count = -count
+            if count * smallest > self._left:
+                self.fail(f"A block of {count} items is announced and {self._left} bytes are left")
+            if not smallest:
+                self._empty_items_left -= count
+                if self._empty_items_left < 0:
+                    self.fail(f"More than {MAX_EMPTY_ITEMS} items that take no bytes")
+            yield count
+
+    def _array(self, step: ArrayStep) -> list[Any]:
+        items: list[Any] = []
+        for count in self._blocks(step.smallest):
+            for _ in range(count):
+                items.append(self._under(f"[{len(items)}]", step.items))
+        return items
+
+    def _map(self, step: MapStep) -> dict[str, Any]:
+        entries: dict[str, Any] = {}
+        for count in self._blocks(1):
+            for _ in range(count):
+                key = self._decoded(self._take(self._size()))
+                entries[key] = self._under(f"[{key!r}]", step.values)
+        return entries
+
+    def _record(self, step: RecordStep) -> dict[str, Any]:
+        read: dict[str, Any] = {}
+        for one in step.fields:
+            value = self._under(f".{one.name}", one.step)
+            if one.target is not None:
+                read[one.target] = value
+        return {
+            target: read[target] if target in read else copy.deepcopy(step.defaults[target]) for target in step.targets
+        }
+
+    def _raw(self, step: RawStep) -> Any:
+        start = self.offset
+        if start > len(self.data):
+            self.fail("The data ends before the body")
+        body = self._take(self._left)
+        if step.is_text:
+            return self._converted(self._decoded(body), step.conversion, start)
+        limit = step.conversion.size_limit_bytes if step.conversion else None
+        if limit is not None and len(body) > limit:
+            self.fail(f"A decimal of {len(body)} bytes; its precision needs no more than {limit}", offset=start)
+        return self._converted(body, step.conversion, start)
+
+    _readers: ClassVar[dict[type, Callable[..., Any]]] = {
+        NullStep: _null,
+        BooleanStep: _boolean,
+        IntegerStep: _integer,
+        RealStep: _real,
+        BytesStep: _bytes,
+        TextStep: _text,
+        FixedStep: _fixed,
+        EnumStep: _enum,
+        UnionStep: _union,
+        ArrayStep: _array,
+        MapStep: _map,
+        RecordStep: _record,
+        RawStep: _raw,
+        UnreadableStep: _unreadable,
+    }

@@ -1,0 +1,310 @@
+"""The meaning of encoding: which values a type takes, and which branch of a union a value belongs to.
+
+Generated code does the same faster and without saying where; whatever it cannot do, or stumbles over, is done again
+here. So this module decides what is an error, and what the error says.
+"""
+
+from __future__ import annotations
+
+import numbers
+import operator
+import struct
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
+
+from counterfoil.schema.formats.avro.types import Enum, Fixed, Kind, Record, Union
+from counterfoil.sdk.errors import EncodeError
+from counterfoil.sdk.serde.avro_codec.branches import branch_named, rank_of
+from counterfoil.sdk.serde.avro_codec.logical import conversion_of
+from counterfoil.sdk.serde.avro_codec.values import InvalidDefault, value_of_default
+from counterfoil.sdk.serde.avro_codec.varint import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, encode_long
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from counterfoil.schema.formats.avro.types import Array, AvroType, Field, Map
+    from counterfoil.sdk.serde.avro_codec.branches import Rank
+
+_END: Final = b"\x00"
+_SHOWN_CHARACTERS: Final = 60
+_FLOAT: Final = struct.Struct("<f")
+_DOUBLE: Final = struct.Struct("<d")
+
+_EXPECTED: Final = {
+    Kind.NULL: "None",
+    Kind.BOOLEAN: "a bool",
+    Kind.INT: "an int of 32 bits",
+    Kind.LONG: "an int of 64 bits",
+    Kind.FLOAT: "a number that a float of 32 bits holds",
+    Kind.DOUBLE: "a number",
+    Kind.BYTES: "bytes",
+    Kind.STRING: "a str",
+    Kind.ARRAY: "a list",
+    Kind.MAP: "a dict with str keys",
+    Kind.RECORD: "a dict",
+}
+
+
+def describe(avro_type: AvroType) -> str:
+    """What a value of the type looks like in Python, in a few words."""
+    conversion = conversion_of(avro_type)
+    if conversion is not None:
+        return conversion.expected
+    match avro_type:
+        case Enum(symbols=symbols, full_name=name):
+            return f"one of the symbols of {name}: {', '.join(symbols)}"
+        case Fixed(size=size, full_name=name):
+            return f"{size} bytes ({name})"
+        case Record(full_name=name):
+            return f"a dict ({name})"
+        case Union(branches=branches):
+            return " or ".join(describe(branch) for branch in branches)
+    return _EXPECTED[avro_type.kind]
+
+
+class EncodeWalk:
+    """One value, written type by type; ``path`` says where the walk is. ``strict`` refuses keys that are no fields."""
+
+    def __init__(self, *, strict: bool) -> None:
+        self.strict = strict
+        self.path: list[str] = []
+        self._fitting: dict[tuple[int, int], bool] = {}
+
+    def write(self, avro_type: AvroType, value: object) -> bytes:
+        """The encoding of ``value``. Raises ``EncodeError`` with path, expected and got."""
+        try:
+            return self._write(avro_type, value)
+        except RecursionError:
+            self._fail("a value that is nested less deeply", value)
+
+    def write_raw(self, avro_type: AvroType, value: object) -> bytes:
+        """The bytes of a top-level ``bytes``, which stands without its length."""
+        return self._bytes_of(avro_type, self._base(avro_type, value))
+
+    def choose(self, union: Union, value: object) -> tuple[int, Any]:
+        """The number of the branch that ``value`` belongs to, and the value without its hint.
+
+        A hint is ``("full.name", value)``, or the key ``-type`` of a dict. Without one the branch is the only one of
+        the closest that takes the value. Raises ``EncodeError`` when there is none or more than one.
+        """
+        hint = self._hinted(union, value)
+        if hint is not None:
+            return hint
+        by_rank: dict[Rank, list[int]] = {}
+        for index, branch in enumerate(union.branches):
+            rank = rank_of(branch, value, strict=self.strict)
+            if rank is not None:
+                by_rank.setdefault(rank, []).append(index)
+        return self._closest(union, [by_rank[rank] for rank in sorted(by_rank)], value), value
+
+    def _closest(self, union: Union, ranked: list[list[int]], value: object) -> int:
+        """The one branch of the first rank that has any which take the value."""
+        for indexes in ranked:
+            fitting = [index for index in indexes if self._fits(union.branches[index], value)]
+            if len(fitting) > 1:
+                self._fail_ambiguous(union, fitting, value)
+            if fitting:
+                return fitting[0]
+        if len(ranked) != 1 or len(ranked[0]) != 1:
+            self._fail(describe(union), value)
+        return ranked[0][0]  # the one branch that can be meant: writing it will say what is wrong inside
+
+    def _hinted(self, union: Union, value: object) -> tuple[int, Any] | None:
+        if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str):  # noqa: PLR2004 - name and value
+            index = branch_named(union, value[0])
+            if index is not None:
+                return index, value[1]
+            if not any(branch.kind is Kind.ARRAY for branch in union.branches):
+                self._fail(f"the name of a branch: {describe(union)}", value[0])
+        if isinstance(value, Mapping) and isinstance(value.get("-type"), str):
+            index = branch_named(union, value["-type"])
+            if index is not None:
+                return index, {key: item for key, item in value.items() if key != "-type"}
+        return None
+
+    def _fits(self, branch: AvroType, value: object) -> bool:
+        key = (id(branch), id(value))
+        if key not in self._fitting:
+            depth = len(self.path)
+            try:
+                self._write(branch, value)
+                self._fitting[key] = True
+            except EncodeError:
+                self._fitting[key] = False
+                del self.path[depth:]
+        return self._fitting[key]
+
+    def _fail(self, expected: str, value: object, *, problem: str = "") -> NoReturn:
+        path = "".join(self.path).removeprefix(".")
+        got = _shown(value)
+        sentence = f"{path or 'The value'}: expected {expected}; got {got}"
+        raise EncodeError(f"{sentence}{problem}", path=path, expected=expected, got=got)
+
+    def _fail_ambiguous(self, union: Union, fitting: list[int], value: object) -> NoReturn:
+        names = [_branch_name(union.branches[index]) for index in fitting]
+        hint = f'; say which, as in ("{names[0]}", value)'
+        self._fail(f"a value of one branch, and it fits {' and '.join(names)}", value, problem=hint)
+
+    def _write(self, avro_type: AvroType, value: object) -> bytes:
+        return self._writers[avro_type.kind](self, avro_type, self._base(avro_type, value))
+
+    def _base(self, avro_type: AvroType, value: object) -> Any:
+        conversion = conversion_of(avro_type)
+        if conversion is None:
+            return value
+        try:
+            return conversion.encode(value)
+        except (TypeError, ValueError, ArithmeticError):
+            self._fail(conversion.expected, value)
+
+    def _null(self, _avro_type: AvroType, value: object) -> bytes:
+        if value is not None:
+            self._fail("None", value)
+        return b""
+
+    def _boolean(self, _avro_type: AvroType, value: object) -> bytes:
+        if value is True:
+            return b"\x01"
+        if value is not False:
+            self._fail("a bool", value)
+        return b"\x00"
+
+    def _integer(self, avro_type: AvroType, value: object) -> bytes:
+        low, high = (INT_MIN, INT_MAX) if avro_type.kind is Kind.INT else (LONG_MIN, LONG_MAX)
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            self._fail(_EXPECTED[avro_type.kind], value)
+        number = operator.index(value)
+        if not low <= number <= high:
+            self._fail(_EXPECTED[avro_type.kind], value)
+        return encode_long(number)
+
+    def _real(self, avro_type: AvroType, value: object) -> bytes:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            self._fail(_EXPECTED[avro_type.kind], value)
+        try:
+            return (_FLOAT if avro_type.kind is Kind.FLOAT else _DOUBLE).pack(float(value))
+        except OverflowError:
+            self._fail(_EXPECTED[avro_type.kind], value)
+
+    def _bytes_of(self, _avro_type: AvroType, value: object) -> bytes:
+        if not isinstance(value, (bytes, bytearray, memoryview)):
+            self._fail("bytes", value)
+        return bytes(value)
+
+    def _bytes(self, avro_type: AvroType, value: object) -> bytes:
+        body = self._bytes_of(avro_type, value)
+        return encode_long(len(body)) + body
+
+    def _string(self, _avro_type: AvroType, value: object) -> bytes:
+        if not isinstance(value, str):
+            self._fail("a str", value)
+        try:
+            body = value.encode()
+        except UnicodeEncodeError:
+            self._fail("a str that UTF-8 can hold", value)
+        return encode_long(len(body)) + body
+
+    def _fixed(self, avro_type: Fixed, value: object) -> bytes:
+        if not isinstance(value, (bytes, bytearray, memoryview)) or len(bytes(value)) != avro_type.size:
+            self._fail(describe(avro_type), value)
+        return bytes(value)
+
+    def _enum(self, avro_type: Enum, value: object) -> bytes:
+        if not isinstance(value, str) or value not in avro_type.symbols:
+            self._fail(describe(avro_type), value)
+        return encode_long(list(avro_type.symbols).index(value))
+
+    def _array(self, avro_type: Array, value: object) -> bytes:
+        if not isinstance(value, Sequence) or isinstance(value, (str, bytes, bytearray, memoryview)):
+            self._fail("a list", value)
+        if not value:
+            return _END
+        parts = [encode_long(len(value))]
+        parts += [self._under(f"[{index}]", avro_type.items, item) for index, item in enumerate(value)]
+        return b"".join(parts) + _END
+
+    def _map(self, avro_type: Map, value: object) -> bytes:
+        if not isinstance(value, Mapping):
+            self._fail("a dict with str keys", value)
+        if not value:
+            return _END
+        parts = [encode_long(len(value))]
+        for key, item in value.items():
+            self.path.append(f"[{key!r}]")
+            parts += (self._string(avro_type, key), self._write(avro_type.values, item))
+            self.path.pop()
+        return b"".join(parts) + _END
+
+    def _under(self, part: str, avro_type: AvroType, value: object) -> bytes:
+        self.path.append(part)
+        encoded = self._write(avro_type, value)
+        self.path.pop()
+        return encoded
+
+    def _union(self, avro_type: Union, value: object) -> bytes:
+        index, inner = self.choose(avro_type, value)
+        return encode_long(index) + self._write(avro_type.branches[index], inner)
+
+    def _record(self, avro_type: Record, value: object) -> bytes:
+        if not isinstance(value, Mapping):
+            self._fail(describe(avro_type), value)
+        if self.strict:
+            extra = value.keys() - {field.name for field in avro_type.fields}
+            if extra:
+                self._fail(f"only fields of {avro_type.full_name}", min(extra, key=str))
+        return b"".join(
+            [self._under(f".{field.name}", field.type, self._of(value, field)) for field in avro_type.fields]
+        )
+
+    def _of(self, value: Mapping[Any, Any], field: Field) -> object:
+        if field.name in value:
+            return value[field.name]
+        self.path.append(f".{field.name}")
+        if not field.has_default:
+            self._fail(f"{describe(field.type)}, since the field has no default", _Nothing())
+        try:
+            default: object = value_of_default(field.type, field.default)
+        except InvalidDefault as error:
+            self._fail(f"{describe(field.type)}, since {error}", _Nothing())
+        self.path.pop()
+        return default
+
+    _writers: ClassVar[dict[Kind, Callable[..., bytes]]] = {
+        Kind.NULL: _null,
+        Kind.BOOLEAN: _boolean,
+        Kind.INT: _integer,
+        Kind.LONG: _integer,
+        Kind.FLOAT: _real,
+        Kind.DOUBLE: _real,
+        Kind.BYTES: _bytes,
+        Kind.STRING: _string,
+        Kind.FIXED: _fixed,
+        Kind.ENUM: _enum,
+        Kind.ARRAY: _array,
+        Kind.MAP: _map,
+        Kind.UNION: _union,
+        Kind.RECORD: _record,
+    }
+
+
+class _Nothing:
+    """What stands in an error for a value that is not there."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, _Nothing):
+        return "nothing"
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - a foreign object's repr may do anything, and an error is being written
+        text = "a value without repr"
+    if len(text) > _SHOWN_CHARACTERS:
+        text = f"{text[:_SHOWN_CHARACTERS]}…"
+    return f"{text} ({type(value).__name__})"
+
+
+def _branch_name(branch: AvroType) -> str:
+    return branch.full_name if isinstance(branch, (Record, Enum, Fixed)) else branch.kind.value

@@ -1,0 +1,271 @@
+"""Logical types: from the number or bytes on the wire to a Python value, and back.
+
+========================  ==========================  =========================================================
+logical type              read as                     written from
+========================  ==========================  =========================================================
+decimal                   ``Decimal``, exact          ``Decimal`` that fits precision and scale, or unscaled bytes
+uuid (string, fixed)      ``UUID``                    ``UUID``, or its text (string) or 16 bytes (fixed)
+date                      ``date``                    ``date``, ISO text, or days since 1970 as ``int``
+time-millis, -micros      ``time``                    ``time``, or the number
+timestamp-millis, -micros ``datetime`` in UTC         ``datetime`` (naive: local time), or the number
+local-timestamp-…         naive ``datetime``          ``datetime`` (its zone is dropped), or the number
+…-nanos                   ``int``                     ``int``, or ``datetime``
+duration                  ``bytes`` of 12             ``bytes`` of 12
+========================  ==========================  =========================================================
+
+Nanoseconds stay numbers, since ``datetime`` has none. The converters raise what Python raises; the callers turn that
+into typed errors.
+
+Source: Apache Avro 1.12 specification, "Logical Types".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, Inexact, InvalidOperation
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from counterfoil.schema.formats.avro.types import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from counterfoil.schema.formats.avro.types import AvroType, LogicalType
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+LOCAL_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - local timestamps have no zone
+_EPOCH_ORDINAL: Final = date(1970, 1, 1).toordinal()
+_MICROSECOND: Final = timedelta(microseconds=1)
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_DAY: Final = timedelta(days=1)
+_MIDNIGHT: Final = datetime(1, 1, 1)  # noqa: DTZ001 - only its clock is used
+_SPARE_DECIMAL_BYTES: Final = 16
+_UUID_TEXT: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
+_EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """How one logical type on one base type is read and written.
+
+    ``decode`` and ``encode`` go between base value and Python value. ``decode_source`` and ``encode_source`` say the
+    same as Python expressions over ``{v}``, for generated code, with the ``constants`` they use; without an
+    ``encode_source``, ``encode`` is called. ``native`` is the exact Python type that is read, and ``expected``
+    describes what may be written.
+    """
+
+    native: type
+    expected: str
+    decode: Callable[[Any], Any]
+    encode: Callable[[Any], Any]
+    decode_source: str
+    encode_source: str | None = None
+    constants: Mapping[str, object] = field(default_factory=dict)
+    size_limit_bytes: int | None = None
+
+
+def conversion_of(avro_type: AvroType) -> Conversion | None:
+    """The conversion that a type's logical type asks for; None when Python's value is the base value."""
+    logical = avro_type.logical_type
+    if logical is None:
+        return None
+    if logical.name == "decimal":
+        return _decimal(logical, getattr(avro_type, "size", None))
+    if logical.name == "uuid":
+        return _FIXED_UUID if avro_type.kind is Kind.FIXED else _TEXT_UUID
+    return _BY_NAME.get(logical.name)
+
+
+def family_of(logical: LogicalType | None) -> str | None:
+    """What two logical types must share for a value to pass from one to the other: ``timestamp``, ``decimal``, ….
+
+    Within a family the writer's type says what the number means, so that milliseconds read as microseconds stay the
+    same instant.
+    """
+    return logical.name.removesuffix("-millis").removesuffix("-micros") if logical else None
+
+
+def _as_number(value: object) -> int:
+    if value.__class__ is not int:
+        raise TypeError
+    return value
+
+
+# --- dates and times ---------------------------------------------------------------------------------------------
+
+
+def _encode_date(value: object) -> int:
+    if isinstance(value, date):
+        return value.toordinal() - _EPOCH_ORDINAL
+    if isinstance(value, str):
+        return date.fromisoformat(value).toordinal() - _EPOCH_ORDINAL
+    return _as_number(value)
+
+
+def _decode_date(days: int) -> date:
+    return date.fromordinal(days + _EPOCH_ORDINAL)
+
+
+def _time_conversion(unit: timedelta, name: str) -> Conversion:
+    def decode(count: int) -> time:
+        if not 0 <= count < _DAY // unit:
+            raise ValueError
+        return (_MIDNIGHT + count * unit).time()
+
+    def encode(value: object) -> int:
+        if isinstance(value, time):
+            of_day = timedelta(0, value.second, value.microsecond, 0, value.minute, value.hour)
+            return of_day // unit
+        return _as_number(value)
+
+    return Conversion(
+        time, "a datetime.time", decode, encode, f"read_{name}({{v}})", constants={f"read_{name}": decode}
+    )
+
+
+def _timestamp_conversion(unit: timedelta, name: str) -> Conversion:
+    def decode(count: int) -> datetime:
+        return EPOCH + count * unit
+
+    def encode(value: object) -> int:
+        if isinstance(value, datetime):
+            return ((value if value.tzinfo else value.astimezone(UTC)) - EPOCH) // unit
+        return _as_number(value)
+
+    return Conversion(
+        datetime,
+        "a datetime.datetime with a time zone",
+        decode,
+        encode,
+        f"epoch + {{v}} * {name}",
+        f"({{v}} - epoch) // {name} if {{v}}.__class__ is datetime and {{v}}.tzinfo else encode_{name}({{v}})",
+        {"epoch": EPOCH, name: unit, "datetime": datetime, f"encode_{name}": encode},
+    )
+
+
+def _local_timestamp_conversion(unit: timedelta, name: str) -> Conversion:
+    def decode(count: int) -> datetime:
+        return LOCAL_EPOCH + count * unit
+
+    def encode(value: object) -> int:
+        if isinstance(value, datetime):
+            return (value.replace(tzinfo=None) - LOCAL_EPOCH) // unit
+        return _as_number(value)
+
+    constants = {"local_epoch": LOCAL_EPOCH, name: unit}
+    return Conversion(
+        datetime, "a datetime.datetime", decode, encode, f"local_epoch + {{v}} * {name}", constants=constants
+    )
+
+
+def _encode_nanos(value: object) -> int:
+    if isinstance(value, datetime):
+        return ((value if value.tzinfo else value.astimezone(UTC)) - EPOCH) // _MICROSECOND * 1000
+    return _as_number(value)
+
+
+def _encode_local_nanos(value: object) -> int:
+    if isinstance(value, datetime):
+        return (value.replace(tzinfo=None) - LOCAL_EPOCH) // _MICROSECOND * 1000
+    return _as_number(value)
+
+
+# --- uuid --------------------------------------------------------------------------------------------------------
+
+
+def _encode_uuid_text(value: object) -> str:
+    if value.__class__ is UUID:
+        return str(value)
+    if not isinstance(value, str):
+        raise TypeError
+    return value if _UUID_TEXT.fullmatch(value) else str(UUID(value))
+
+
+def _encode_uuid_bytes(value: object) -> bytes:
+    if isinstance(value, UUID):
+        return value.bytes
+    if not isinstance(value, (bytes, bytearray)):
+        raise TypeError
+    return bytes(value)
+
+
+def _decode_uuid_bytes(raw: bytes) -> UUID:
+    return UUID(bytes=raw)
+
+
+# --- decimal -----------------------------------------------------------------------------------------------------
+
+
+def _decimal(logical: LogicalType, size_bytes: int | None) -> Conversion | None:
+    if logical.precision is None:
+        return None
+    return _decimal_conversion(logical.precision, logical.scale, size_bytes)
+
+
+@lru_cache(maxsize=256)
+def _decimal_conversion(precision: int, scale: int, size_bytes: int | None) -> Conversion:
+    needed_bytes = precision * 10 // 24 + 1  # ten digits need less than 34 bits
+    step = Decimal(1).scaleb(-scale, _EXACT)
+    checked = Context(prec=precision, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact, InvalidOperation])
+    quantize, scaleb = checked.quantize, _EXACT.scaleb
+
+    def decode(raw: bytes) -> Decimal:
+        return scaleb(int.from_bytes(raw, signed=True), -scale)
+
+    def encode(value: object) -> bytes:
+        if not isinstance(value, Decimal):
+            if isinstance(value, (bytes, bytearray)):
+                return bytes(value)
+            raise TypeError
+        unscaled = int(scaleb(quantize(value, step), scale))
+        return unscaled.to_bytes(size_bytes or (unscaled.bit_length() + 8) // 8, signed=True)
+
+    return Conversion(
+        Decimal,
+        f"a decimal.Decimal of at most {precision} digits, {scale} of them after the point",
+        decode,
+        encode,
+        f"scaleb(from_bytes({{v}}, signed=True), {-scale})",
+        constants={"scaleb": scaleb, "from_bytes": int.from_bytes},
+        size_limit_bytes=None if size_bytes else needed_bytes + _SPARE_DECIMAL_BYTES,
+    )
+
+
+_TEXT_UUID: Final = Conversion(
+    UUID, "a uuid.UUID or its text", UUID, _encode_uuid_text, "UUID({v})", constants={"UUID": UUID}
+)
+_FIXED_UUID: Final = Conversion(
+    UUID, "a uuid.UUID", _decode_uuid_bytes, _encode_uuid_bytes, "UUID(None, {v})", constants={"UUID": UUID}
+)
+
+
+def _identity(value: int) -> int:
+    return value
+
+
+_BY_NAME: Final[dict[str, Conversion]] = {
+    "date": Conversion(
+        date,
+        "a datetime.date",
+        _decode_date,
+        _encode_date,
+        f"from_ordinal({{v}} + {_EPOCH_ORDINAL})",
+        f"{{v}}.toordinal() - {_EPOCH_ORDINAL} if {{v}}.__class__ is date else encode_date({{v}})",
+        {"from_ordinal": date.fromordinal, "date": date, "encode_date": _encode_date},
+    ),
+    "time-millis": _time_conversion(_MILLISECOND, "time_millis"),
+    "time-micros": _time_conversion(_MICROSECOND, "time_micros"),
+    "timestamp-millis": _timestamp_conversion(_MILLISECOND, "millisecond"),
+    "timestamp-micros": _timestamp_conversion(_MICROSECOND, "microsecond"),
+    "timestamp-nanos": Conversion(int, "nanoseconds since 1970 as an int", _identity, _encode_nanos, "{v}"),
+    "local-timestamp-millis": _local_timestamp_conversion(_MILLISECOND, "millisecond"),
+    "local-timestamp-micros": _local_timestamp_conversion(_MICROSECOND, "microsecond"),
+    "local-timestamp-nanos": Conversion(int, "nanoseconds as an int", _identity, _encode_local_nanos, "{v}"),
+}
+
+PROMOTE_TO_FLOAT: Final = Conversion(float, "a number", float, float, "float({v})")
+"""What a reader's float or double makes of a writer's int or long."""

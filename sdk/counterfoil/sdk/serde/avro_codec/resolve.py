@@ -1,0 +1,269 @@
+"""Schema resolution: from a writer's and a reader's schema to one decode plan.
+
+Source: Apache Avro 1.12 specification, "Schema Resolution". Beyond it, where a writer's type fits several branches of
+the reader's union, a branch of the very same kind (and full name) goes before one that needs a promotion, as in the
+Java implementation.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union
+from counterfoil.sdk.errors import IncompatibleReader
+from counterfoil.sdk.serde.avro_codec.logical import PROMOTE_TO_FLOAT, conversion_of, family_of
+from counterfoil.sdk.serde.avro_codec.plan import (
+    ArrayStep,
+    BooleanStep,
+    BytesStep,
+    EnumStep,
+    FieldStep,
+    FixedStep,
+    IntegerStep,
+    MapStep,
+    NullStep,
+    RawStep,
+    RealStep,
+    RecordStep,
+    TextStep,
+    UnionStep,
+    UnreadableStep,
+    measure,
+)
+from counterfoil.sdk.serde.avro_codec.values import InvalidDefault, value_of_default
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.formats.avro.types import AvroType, Field, NamedType
+    from counterfoil.sdk.serde.avro_codec.logical import Conversion
+    from counterfoil.sdk.serde.avro_codec.plan import Step
+
+_READABLE_AS: Final = {
+    Kind.INT: {Kind.INT, Kind.LONG, Kind.FLOAT, Kind.DOUBLE},
+    Kind.LONG: {Kind.LONG, Kind.FLOAT, Kind.DOUBLE},
+    Kind.FLOAT: {Kind.FLOAT, Kind.DOUBLE},
+    Kind.STRING: {Kind.STRING, Kind.BYTES},
+    Kind.BYTES: {Kind.BYTES, Kind.STRING},
+}
+"""The primitive kinds that a reader may have for a writer's; every other kind is read as itself only."""
+
+
+def resolve(writer: AvroSchema, reader: AvroSchema | None = None) -> Step:
+    """How data of ``writer`` becomes values of ``reader``; of ``writer`` itself when there is no reader.
+
+    Raises ``IncompatibleReader``, naming the path, when no value of the writer could be read. Where only some values
+    cannot (a branch of a union, a symbol of an enum), the plan says so and those values fail when they are met.
+    """
+    root = writer.root if reader is None else reader.root
+    try:
+        step = _Resolver().resolve(writer.root, root, ())
+    except RecursionError:
+        raise IncompatibleReader("The schemas are nested too deeply to be read") from None
+    measure(step)
+    if writer.root.kind is Kind.BYTES and isinstance(step, (BytesStep, TextStep)):
+        return RawStep(isinstance(step, TextStep), step.conversion)
+    return step
+
+
+class _Resolver:
+    """One walk over a pair of trees. Pairs of records are met once: a pair that is open already is a recursion.
+
+    A failure of a pair is final, since it was found while every open pair was taken to succeed. A success is kept only
+    as long as the pairs that it was found under succeed.
+    """
+
+    def __init__(self) -> None:
+        self._records: dict[tuple[int, int, bool], RecordStep] = {}
+        self._failures: dict[tuple[int, int, bool], IncompatibleReader] = {}
+        self._is_skipping = False
+
+    def resolve(self, writer: AvroType, reader: AvroType, path: tuple[str, ...]) -> Step:
+        if isinstance(writer, Union):
+            return self._writer_union(writer, reader, path)
+        if isinstance(reader, Union):
+            return self._reader_union(writer, reader, path)
+        if isinstance(writer, Record) and isinstance(reader, Record):
+            return self._record(writer, reader, path)
+        if isinstance(writer, Array) and isinstance(reader, Array):
+            return ArrayStep(self.resolve(writer.items, reader.items, (*path, "[]")))
+        if isinstance(writer, Map) and isinstance(reader, Map):
+            return MapStep(self.resolve(writer.values, reader.values, (*path, "{}")))
+        if isinstance(writer, Enum) and isinstance(reader, Enum):
+            return _enum(writer, reader, path)
+        if isinstance(writer, Fixed) and isinstance(reader, Fixed):
+            return _fixed(writer, reader, path, self._conversion(writer, reader))
+        return _primitive(writer, reader, path, self._conversion(writer, reader))
+
+    def _writer_union(self, writer: Union, reader: AvroType, path: tuple[str, ...]) -> Step:
+        if writer is reader:
+            return UnionStep([self.resolve(branch, branch, path) for branch in writer.branches])
+        branches: list[Step] = []
+        for branch in writer.branches:
+            try:
+                branches.append(self._guarded(branch, reader, path))
+            except IncompatibleReader as error:
+                branches.append(UnreadableStep(error.problem))
+        if branches and all(isinstance(branch, UnreadableStep) for branch in branches):
+            raise _mismatch(writer, reader, path)
+        return UnionStep(branches)
+
+    def _reader_union(self, writer: AvroType, reader: Union, path: tuple[str, ...]) -> Step:
+        by_closeness = sorted(reader.branches, key=lambda branch: _distance(writer, branch))
+        for branch in by_closeness:
+            try:
+                return self._guarded(writer, branch, path)
+            except IncompatibleReader:
+                continue
+        raise _mismatch(writer, reader, path)
+
+    def _guarded(self, writer: AvroType, reader: AvroType, path: tuple[str, ...]) -> Step:
+        """The pair's step; when the pair fails, what was found under it is forgotten."""
+        known = len(self._records)
+        try:
+            return self.resolve(writer, reader, path)
+        except IncompatibleReader:
+            for pair in list(self._records)[known:]:
+                del self._records[pair]
+            raise
+
+    def _record(self, writer: Record, reader: Record, path: tuple[str, ...]) -> Step:
+        pair = (id(writer), id(reader), self._is_skipping)
+        if pair in self._records:
+            return self._records[pair]
+        if pair in self._failures:
+            raise self._failures[pair]
+        try:
+            _require_name(writer, reader, path)
+            step = self._records[pair] = RecordStep(reader.full_name)
+            self._fill(step, writer, reader, path)
+        except IncompatibleReader as error:
+            self._failures[pair] = error
+            raise
+        return step
+
+    def _fill(self, step: RecordStep, writer: Record, reader: Record, path: tuple[str, ...]) -> None:
+        target_by_name = _match_fields(writer, reader)
+        for field in writer.fields:
+            target = target_by_name.get(field.name)
+            inner = (*path, field.name)
+            if target is None:
+                step.fields.append(FieldStep(field.name, None, self._skip(field.type, inner)))
+            else:
+                step.fields.append(FieldStep(field.name, target.name, self.resolve(field.type, target.type, inner)))
+        filled = {target.name for target in target_by_name.values()}
+        for field in reader.fields:
+            step.targets.append(field.name)
+            if field.name not in filled:
+                step.defaults[field.name] = _default(field, reader, path)
+
+    def _conversion(self, writer: AvroType, reader: AvroType) -> Conversion | None:
+        if self._is_skipping:
+            return None
+        is_same_family = family_of(writer.logical_type) == family_of(reader.logical_type)
+        return conversion_of(writer if is_same_family else reader)
+
+    def _skip(self, writer: AvroType, path: tuple[str, ...]) -> Step:
+        """How to pass over a value: as it is written, without making Python values of logical types."""
+        outside, self._is_skipping = self._is_skipping, True
+        try:
+            return self.resolve(writer, writer, path)
+        finally:
+            self._is_skipping = outside
+
+
+def _match_fields(writer: Record, reader: Record) -> dict[str, Field]:
+    """The reader's field for each of the writer's names: by name first, then by alias."""
+    written = {field.name for field in writer.fields}
+    target_by_name = {field.name: field for field in reader.fields if field.name in written}
+    for field in reader.fields:
+        if field.name not in written:
+            source = next((alias for alias in field.aliases if alias in written and alias not in target_by_name), None)
+            if source is not None:
+                target_by_name[source] = field
+    return target_by_name
+
+
+def _default(field: Field, reader: Record, path: tuple[str, ...]) -> object:
+    if not field.has_default:
+        problem = f"The writer has no field {field.name!r} and the reader's {reader.full_name} gives it no default"
+        raise _incompatible(problem, (*path, field.name))
+    try:
+        return value_of_default(field.type, field.default)
+    except InvalidDefault as error:
+        problem = f"The writer has no field {field.name!r} and {error} in the reader's {reader.full_name}"
+        raise _incompatible(problem, (*path, field.name)) from None
+
+
+def _enum(writer: Enum, reader: Enum, path: tuple[str, ...]) -> Step:
+    _require_name(writer, reader, path)
+    known = set(reader.symbols)
+    default = reader.default if reader.default in known else None
+    values = [symbol if symbol in known else default for symbol in writer.symbols]
+    if values and not any(values):
+        raise _incompatible(f"The reader's {reader.full_name} has none of the writer's symbols and no default", path)
+    return EnumStep(reader.full_name, tuple(writer.symbols), tuple(values))
+
+
+def _fixed(writer: Fixed, reader: Fixed, path: tuple[str, ...], conversion: Conversion | None) -> Step:
+    _require_name(writer, reader, path)
+    if writer.size != reader.size:
+        problem = f"The writer's {writer.full_name} has {writer.size} bytes, the reader's {reader.size}"
+        raise _incompatible(problem, path)
+    return FixedStep(writer.size, conversion)
+
+
+def _primitive(writer: AvroType, reader: AvroType, path: tuple[str, ...], conversion: Conversion | None) -> Step:
+    kind = writer.kind
+    if reader.kind not in _READABLE_AS.get(kind, {kind}):
+        raise _mismatch(writer, reader, path)
+    match kind:
+        case Kind.NULL:
+            return NullStep()
+        case Kind.BOOLEAN:
+            return BooleanStep()
+        case Kind.INT | Kind.LONG:
+            promoted = PROMOTE_TO_FLOAT if reader.kind in (Kind.FLOAT, Kind.DOUBLE) else conversion
+            return IntegerStep(32 if kind is Kind.INT else 64, promoted)
+        case Kind.FLOAT | Kind.DOUBLE:
+            return RealStep(4 if kind is Kind.FLOAT else 8)
+    if reader.kind is Kind.STRING:
+        return TextStep(conversion)
+    if reader.kind is Kind.BYTES:
+        return BytesStep(conversion)
+    raise _mismatch(writer, reader, path)
+
+
+def _distance(writer: AvroType, branch: AvroType) -> int:
+    """0 for the same type, 1 for the same kind, 2 for what needs a promotion; a stable sort keeps the written order."""
+    if writer.kind is not branch.kind:
+        return 2
+    return int(_full_name(writer) != _full_name(branch))
+
+
+def _full_name(avro_type: AvroType) -> str | None:
+    return avro_type.full_name if isinstance(avro_type, (Record, Enum, Fixed)) else None
+
+
+def _require_name(writer: NamedType, reader: NamedType, path: tuple[str, ...]) -> None:
+    names = {reader.name, *(alias.rpartition(".")[2] for alias in reader.aliases)}
+    if writer.name not in names:
+        raise _mismatch(writer, reader, path)
+
+
+def _mismatch(writer: AvroType, reader: AvroType, path: tuple[str, ...]) -> IncompatibleReader:
+    problem = f"The writer's {_describe(writer)} cannot be read as the reader's {_describe(reader)}"
+    return _incompatible(problem, path)
+
+
+def _incompatible(problem: str, path: Sequence[str]) -> IncompatibleReader:
+    where = ".".join(path).replace(".[]", "[]").replace(".{}", "{}")
+    return IncompatibleReader(problem, path=where)
+
+
+def _describe(avro_type: AvroType) -> str:
+    if isinstance(avro_type, Union):
+        return f"union of {', '.join(_describe(branch) for branch in avro_type.branches)}"
+    name = _full_name(avro_type)
+    return f"{avro_type.kind.value} {name}" if name else avro_type.kind.value
