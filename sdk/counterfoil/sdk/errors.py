@@ -153,7 +153,7 @@ class DecodeError(SerdeError):
 
 
 class IncompatibleReader(DecodeError):
-    """A reader's schema that can never read data of the writer's. ``path`` leads to the first type that does not fit."""
+    """A reader's schema that can never read the writer's data; ``path`` leads to the first type that does not fit."""
 
 
 class UnknownSchemaId(SerdeError, SchemaNotFound):
