@@ -1,0 +1,62 @@
+"""A change between two schemas, as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class ChangeKind(StrEnum):
+    """What sort of change it is."""
+
+    FIELD_ADDED = "field-added"
+    FIELD_REMOVED = "field-removed"
+    FIELD_RENAMED = "field-renamed"
+    FIELDS_REORDERED = "fields-reordered"
+    TYPE_CHANGED = "type-changed"
+    TYPE_RENAMED = "type-renamed"
+    NAMESPACE_CHANGED = "namespace-changed"
+    LOGICAL_TYPE_CHANGED = "logical-type-changed"
+    SIZE_CHANGED = "size-changed"
+    BRANCH_ADDED = "branch-added"
+    BRANCH_REMOVED = "branch-removed"
+    BRANCHES_REORDERED = "branches-reordered"
+    SYMBOL_ADDED = "symbol-added"
+    SYMBOL_REMOVED = "symbol-removed"
+    SYMBOLS_REORDERED = "symbols-reordered"
+    DEFAULT_ADDED = "default-added"
+    DEFAULT_REMOVED = "default-removed"
+    DEFAULT_CHANGED = "default-changed"
+    ALIASES_CHANGED = "aliases-changed"
+    DOC_CHANGED = "doc-changed"
+    SORT_ORDER_CHANGED = "sort-order-changed"
+    PROPERTY_CHANGED = "property-changed"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing that differs.
+
+    ``element`` is where, in the later schema's names: ``items[].sku``, ``attrs{}``, ``payment<Card>.last4``; empty for
+    the schema itself. ``earlier`` and ``later`` are what was and what is, as people write it: a type, a JSON value, a
+    name; None on the side that has nothing. The pointers are JSON pointers into the texts of the two schemas, to the
+    thing or to the nearest one around it; they are empty for what came in by a reference.
+    """
+
+    kind: ChangeKind
+    element: str
+    earlier: str | None
+    later: str | None
+    earlier_pointer: str = ""
+    later_pointer: str = ""
+
+    @property
+    def text(self) -> str:
+        """The change in words, such as ``type changed: long → int`` or ``symbol added: PAID``."""
+        if self.kind.endswith("-added"):
+            told = self.later
+        elif self.kind.endswith("-removed"):
+            told = self.earlier
+        else:
+            told = f"{self.earlier or 'none'} → {self.later or 'none'}"
+        return f"{self.kind.replace('-', ' ')}: {told}"
