@@ -1,0 +1,55 @@
+"""Answers: documents to bytes, errors to bodies. The one place where an error becomes a status."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+from starlette.responses import Response
+
+from counterfoil.registry.api.media_types import V1
+
+if TYPE_CHECKING:
+    from counterfoil.schema.errors import RegistryError
+
+NO_CONTENT: Final = 204
+OK: Final = 200
+
+
+class JsonBytes(bytes):
+    """A body that is JSON already."""
+
+    __slots__ = ()
+
+
+class RawText(str):
+    """A body that is a schema's own text, not a JSON value of it."""
+
+    __slots__ = ()
+
+
+NOTHING: Final = object()
+"""The answer of an operation that has none: status 204."""
+
+
+def answer(value: Any, media_type: str) -> Response:
+    """The response for what an operation gives: JSON, or the text itself for a :class:`RawText`."""
+    if type(value) is JsonBytes:
+        return Response(value, headers={"content-type": media_type})
+    if value is NOTHING:
+        return Response(status_code=NO_CONTENT)
+    if isinstance(value, RawText):
+        return Response(value.encode(), headers={"content-type": media_type})
+    return Response(orjson.dumps(value), headers={"content-type": media_type})
+
+
+def error_document(error: RegistryError) -> dict[str, object]:
+    """The body of an error."""
+    return {"error_code": int(error.code), "message": error.message}
+
+
+def error_answer(error: RegistryError, media_type: str = V1) -> Response:
+    """The response for an error."""
+    return Response(
+        orjson.dumps(error_document(error)), status_code=int(error.status), headers={"content-type": media_type}
+    )

@@ -1,0 +1,122 @@
+"""One request, as the operations see it: path, query and body, read the way this API reads them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+from counterfoil.registry.api.json_body import parse_json, read_body
+from counterfoil.registry.api.paths import decode_segment
+from counterfoil.schema.contexts import QualifiedSubject, parse_subject
+from counterfoil.schema.errors import NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TypeVar
+
+    from starlette.types import Receive, Scope
+
+    from counterfoil.registry.api.replies import Replies
+    from counterfoil.registry.service.use_cases import UseCases
+
+    _T = TypeVar("_T")
+
+_MAX_INT = 2**31 - 1
+_MAX_DIGITS = 10
+
+
+def parse_integer(text: str, what: str) -> int:
+    """The integer of 32 bits that ``text`` spells; ``NotFound`` otherwise, as this API has it for paths and queries."""
+    digits = text[1:] if text[:1] in {"+", "-"} else text
+    if digits.isascii() and digits.isdigit() and len(digits.lstrip("0")) <= _MAX_DIGITS:
+        number = int(text)
+        if -_MAX_INT - 1 <= number <= _MAX_INT:
+            return number
+    raise NotFound(f"{what} is {text[:80]!r}; expected an integer of 32 bits")
+
+
+class Call:
+    """A request in the hands of an operation: ``cases`` it may ask, ``replies`` kept from earlier."""
+
+    __slots__ = ("_max_body_bytes", "_query", "_receive", "_scope", "cases", "replies")
+
+    def __init__(
+        self, scope: Scope, receive: Receive, *, cases: UseCases, replies: Replies, max_body_bytes: int
+    ) -> None:
+        self._scope = scope
+        self._receive = receive
+        self._query: dict[str, list[str]] | None = None
+        self._max_body_bytes = max_body_bytes
+        self.cases = cases
+        self.replies = replies
+
+    # --- path
+
+    def segment(self, name: str) -> str:
+        """A path parameter, decoded; empty when the path has none of this name."""
+        return decode_segment(self._scope["path_params"].get(name, ""))
+
+    def integer_segment(self, name: str) -> int:
+        """A path parameter that is a number."""
+        return parse_integer(self.segment(name), name)
+
+    def scope_subject(self) -> QualifiedSubject:
+        """The subject, or context, in the path, by its own name."""
+        return parse_subject(self.segment("subject"))
+
+    async def subject(self) -> QualifiedSubject:
+        """The subject in the path, or the one that it is an alias of."""
+        return await self.cases.scopes.aliased(self.scope_subject())
+
+    async def subject_parameter(self) -> str:
+        """The query's ``subject``, or what it is an alias of; empty when there is none."""
+        text = self.text("subject")
+        return str(await self.cases.scopes.aliased(parse_subject(text))) if text else ""
+
+    # --- query
+
+    @property
+    def has_query(self) -> bool:
+        """Whether the request has a query at all."""
+        return bool(self._scope["query_string"])
+
+    def texts(self, name: str) -> Sequence[str]:
+        """All values of a query parameter."""
+        if self._query is None:
+            query = self._scope["query_string"].decode("latin-1")
+            self._query = parse_qs(query, keep_blank_values=True, errors="replace") if query else {}
+        return self._query.get(name, ())
+
+    def text(self, name: str, default: str = "") -> str:
+        """The first value of a query parameter."""
+        return next(iter(self.texts(name)), default)
+
+    def flag(self, name: str) -> bool:
+        """Whether a query parameter is ``true`` in any letter case; anything else is false."""
+        return self.text(name).lower() == "true"
+
+    def integer(self, name: str, default: int) -> int:
+        """A query parameter that is a number; an empty one counts as absent."""
+        text = self.text(name)
+        return parse_integer(text, name) if text else default
+
+    def page(self, items: Sequence[_T], *, default_limit: int = _MAX_INT) -> Sequence[_T]:
+        """The part of ``items`` that ``offset`` and ``limit`` ask for."""
+        first, last = self.bounds(default_limit=default_limit)
+        return items[first:last]
+
+    def bounds(self, *, default_limit: int = _MAX_INT) -> tuple[int, int]:
+        """First and last index that ``offset`` and ``limit`` ask for; a limit out of range is no limit but the default."""
+        offset = max(self.integer("offset", 0), 0)
+        limit = self.integer("limit", -1)
+        return offset, offset + (limit if 0 < limit <= default_limit else default_limit)
+
+    # --- body
+
+    async def json(self) -> Any:
+        """The body's JSON value."""
+        return parse_json(await self.raw_body())
+
+    async def raw_body(self) -> bytes:
+        """The body's bytes."""
+        return await read_body(self._receive, max_bytes=self._max_body_bytes)

@@ -1,0 +1,106 @@
+"""Operations on config, mode and compatibility."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.registry.api.documents import read_schema_request, stored_config_document
+from counterfoil.registry.domain.documents import config_document, read_config_changes
+from counterfoil.registry.domain.json_fields import object_of, text_of
+from counterfoil.registry.domain.modes import Mode, parse_mode
+from counterfoil.registry.domain.subjects import check_name
+from counterfoil.registry.domain.versions import parse_version
+from counterfoil.schema.errors import BadRequest, InvalidMode
+
+if TYPE_CHECKING:
+    from counterfoil.registry.api.call import Call
+    from counterfoil.registry.service.compatibility import CompatibilityResult
+
+
+# --- config
+
+
+async def get_config(call: Call) -> Any:
+    """The config of a subject, a context or the top level."""
+    config = await call.cases.settings.config(call.scope_subject(), effective=call.flag("defaultToGlobal"))
+    return stored_config_document(config)
+
+
+async def put_config(call: Call) -> Any:
+    """The config as it is stored after the changes in the body."""
+    fields = dict(object_of(await call.json(), "The request body"))
+    if fields.get("compatibilityPolicy") == "LOGICAL":
+        raise BadRequest("compatibilityPolicy LOGICAL is not supported by this registry; expected STRICT or LENIENT")
+    return config_document(await call.cases.settings.put_config(call.scope_subject(), read_config_changes(fields)))
+
+
+async def delete_config(call: Call) -> Any:
+    """The config that was stored, and now is not."""
+    return stored_config_document(await call.cases.settings.delete_config(call.scope_subject()))
+
+
+# --- mode
+
+
+async def get_mode(call: Call) -> Any:
+    """The mode of a subject, a context or the top level."""
+    mode = await call.cases.settings.mode(call.scope_subject(), effective=call.flag("defaultToGlobal"))
+    return {"mode": mode.value}
+
+
+async def put_mode(call: Call) -> Any:
+    """The mode in the body, which is set now; null clears."""
+    scope = call.scope_subject()
+    text = _mode_text(await call.json())
+    check_name(scope)
+    mode: Mode | None = None if text is None else parse_mode(text, scope)
+    await call.cases.settings.put_mode(scope, mode, force=call.flag("force"))
+    return {"mode": text}
+
+
+def _mode_text(body: object) -> str | None:
+    if isinstance(body, str):
+        return body
+    fields = object_of(body, "The request body")
+    if "mode" not in fields:
+        raise InvalidMode(f"The request names no mode; expected one of {', '.join(Mode)}, or null")
+    return None if fields["mode"] is None else text_of(fields["mode"], "mode")
+
+
+async def delete_mode(call: Call) -> Any:
+    """The mode that was set, and now is not."""
+    mode = await call.cases.settings.delete_mode(call.scope_subject(), recursive=call.flag("recursive"))
+    return {} if mode is None else {"mode": mode.value}
+
+
+# --- compatibility
+
+
+async def test_against_all(call: Call) -> Any:
+    """Whether the schema in the body may follow the versions of a subject."""
+    subject = await call.subject()
+    request = read_schema_request(await call.json())
+    verbose = call.flag("verbose")
+    result = await call.cases.compatibility.against_all(
+        subject, request, normalize=call.flag("normalize"), verbose=verbose
+    )
+    return _result_document(result, verbose=verbose)
+
+
+async def test_against_version(call: Call) -> Any:
+    """Whether the schema in the body may follow one version of a subject."""
+    subject = await call.subject()
+    request = read_schema_request(await call.json())
+    version = parse_version(call.segment("version"))
+    verbose = call.flag("verbose")
+    result = await call.cases.compatibility.against_version(
+        subject, version, request, normalize=call.flag("normalize"), verbose=verbose
+    )
+    return _result_document(result, verbose=verbose)
+
+
+def _result_document(result: CompatibilityResult, *, verbose: bool) -> dict[str, Any]:
+    document: dict[str, Any] = {"is_compatible": result.is_compatible}
+    if verbose:
+        document["messages"] = list(result.messages)
+    return document

@@ -1,0 +1,64 @@
+"""Which media type an answer has, and which ones a body may have."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from counterfoil.schema.errors import NotAcceptable, UnsupportedMediaType
+
+V1: Final = "application/vnd.schemaregistry.v1+json"
+
+_PRODUCED: Final = ((V1, 1.0), ("application/vnd.schemaregistry+json", 0.9), ("application/json", 0.5))
+_CONSUMED: Final = frozenset({*(name for name, _ in _PRODUCED), "application/octet-stream"})
+
+
+@lru_cache(maxsize=256)
+def negotiate(accept: str) -> str:
+    """The media type to answer with for this ``Accept`` header; ``NotAcceptable`` names what there is.
+
+    The caller's preference counts first, then ours: the versioned type before the plain ones.
+    """
+    if not accept.strip():
+        return V1
+    ranges = [_media_range(part) for part in accept.split(",") if part.strip()]
+    ranked = [(_quality(name, ranges), weight, name) for name, weight in _PRODUCED]
+    quality, _, name = max(ranked)
+    if quality <= 0:
+        raise NotAcceptable(
+            f"None of the accepted types {accept[:200]!r} can be produced; expected one of "
+            f"{', '.join(name for name, _ in _PRODUCED)}"
+        )
+    return name
+
+
+def _media_range(part: str) -> tuple[str, float]:
+    name, *parameters = (piece.strip() for piece in part.split(";"))
+    quality = 1.0
+    for parameter in parameters:
+        key, _, value = parameter.partition("=")
+        if key.strip().lower() == "q":
+            try:
+                quality = float(value)
+            except ValueError:
+                quality = 0.0
+    return name.lower(), quality
+
+
+def _quality(name: str, ranges: list[tuple[str, float]]) -> float:
+    """How much the caller wants ``name``; the most specific range that covers it decides."""
+    for wanted in (name, name.split("/")[0] + "/*", "*/*"):
+        found = [quality for media_range, quality in ranges if media_range == wanted]
+        if found:
+            return max(found)
+    return 0.0
+
+
+@lru_cache(maxsize=256)
+def check_consumed(content_type: str) -> None:
+    """Return when a body of this type is read; else ``UnsupportedMediaType``. No type at all is fine."""
+    name = content_type.split(";")[0].strip().lower()
+    if name and name not in _CONSUMED:
+        raise UnsupportedMediaType(
+            f"The media type {name[:100]!r} is not read; expected one of {', '.join(sorted(_CONSUMED))}"
+        )

@@ -1,0 +1,65 @@
+"""What operators ask: is it alive, is it ready, what does it measure. No part of the registry's own API."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+
+from counterfoil.schema.errors import RegistryError
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from counterfoil.registry.service.storage import Storage
+    from counterfoil.registry.telemetry import Telemetry
+
+_JSON = {"content-type": "application/json"}
+_UNAVAILABLE = 503
+
+
+class Lifecycle:
+    """Whether the server takes requests now: ``stopping`` is set when it begins to end."""
+
+    def __init__(self) -> None:
+        self.stopping = False
+
+
+def add_operations(app: FastAPI, storage: Storage, telemetry: Telemetry, lifecycle: Lifecycle) -> None:
+    """Serve ``/health/live``, ``/health/ready`` and ``/metrics`` from ``app``."""
+
+    async def live(_: Request) -> Response:
+        return Response(b'{"status":"live"}', headers=_JSON)
+
+    async def ready(_: Request) -> Response:
+        steps = [await _store_step(storage), _server_step(lifecycle)]
+        is_ready = all(step["state"] == "ready" for step in steps)
+        body = {"status": "ready" if is_ready else "not ready", "steps": steps}
+        return Response(orjson.dumps(body), status_code=200 if is_ready else _UNAVAILABLE, headers=_JSON)
+
+    async def metrics(_: Request) -> Response:
+        return Response(telemetry.exposition(), headers={"content-type": "text/plain; version=0.0.4; charset=utf-8"})
+
+    summaries = {
+        "/health/live": (live, "The process answers."),
+        "/health/ready": (ready, "Whether requests are served, and which step waits on what."),
+        "/metrics": (metrics, "Measures in Prometheus' format."),
+    }
+    for path, (operation, summary) in summaries.items():
+        app.add_api_route(path, operation, methods=["GET"], tags=["operations"], summary=summary, response_model=None)
+
+
+async def _store_step(storage: Storage) -> dict[str, str]:
+    try:
+        await storage.check()
+    except RegistryError as error:
+        return {"step": "store", "state": "waiting", "on": error.message}
+    return {"step": "store", "state": "ready"}
+
+
+def _server_step(lifecycle: Lifecycle) -> dict[str, str]:
+    if lifecycle.stopping:
+        return {"step": "server", "state": "waiting", "on": "the requests under way, before it stops"}
+    return {"step": "server", "state": "ready"}

@@ -1,0 +1,149 @@
+"""Operations under ``/schemas``, and the contexts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from counterfoil.registry.api.answers import NOTHING, RawText
+from counterfoil.registry.api.documents import by_guid_document, by_id_document, version_document
+from counterfoil.registry.api.subjects import formatted
+from counterfoil.registry.api.tags import found_tags
+from counterfoil.registry.service.requests import supported_types
+from counterfoil.schema.contexts import parse_prefix, parse_subject
+from counterfoil.schema.errors import NotFound, SchemaNotFound
+
+if TYPE_CHECKING:
+    from counterfoil.registry.api.call import Call
+
+_PAGE = 1000
+_GUID_DIGITS = 32
+_LIFECYCLES = frozenset({"STRONG", "WEAK", "NONE"})
+_RULE_LISTS = ("migrationRules", "domainRules", "encodingRules")
+
+
+async def list_schemas(call: Call) -> Any:
+    """All versions of all subjects of the default context, or of those that a prefix names."""
+    first, last = call.bounds(default_limit=_PAGE)
+    _refuse_associations(call)
+    listing = call.cases.catalog.schemas(
+        parse_prefix(call.text("subjectPrefix")),
+        deleted=call.flag("deleted"),
+        latest_only=call.flag("latestOnly"),
+        aliases=call.flag("aliases"),
+    )
+    rule_type = call.text("ruleType")
+    found: list[dict[str, Any]] = []
+    async for listed in listing:
+        document = version_document(listed.stored, text=listed.stored.content.text)
+        if listed.aliases:
+            document["aliases"] = list(listed.aliases)
+        if not rule_type or _has_rule(document, rule_type):
+            found.append(document)
+        if len(found) == last:
+            break
+    return found[first:]
+
+
+def _has_rule(document: dict[str, Any], rule_type: str) -> bool:
+    rules = document.get("ruleSet") or {}
+    return any(rule.get("type") == rule_type for name in _RULE_LISTS for rule in rules.get(name, ()))
+
+
+def _refuse_associations(call: Call) -> None:
+    """Associations are not kept here, so a listing by them can only be refused; a wrong word is no such page."""
+    for lifecycle in call.texts("lifecycle"):
+        if lifecycle not in _LIFECYCLES:
+            raise NotFound(f"lifecycle is {lifecycle[:80]!r}; expected STRONG, WEAK or NONE")
+    for name in ("lifecycle", "resourceType", "associationType"):
+        if call.text(name):
+            raise NotFound(f"This registry keeps no associations, so that it cannot list schemas by {name}")
+
+
+async def get_by_id(call: Call) -> Any:
+    """What an id stands for."""
+    schema_id = call.integer_segment("id")
+    if not call.has_query:
+        return await call.replies.by_id(schema_id)
+    found = await call.cases.catalog.by_id(schema_id, await call.subject_parameter())
+    document = by_id_document(
+        found,
+        text=await formatted(call, found.context, found.content),
+        qualified=call.text("referenceFormat").lower() == "qualified",
+    )
+    tags = found_tags(found.content, call.texts("findTags"))
+    if tags:
+        document["schemaTags"] = tags
+    if call.flag("fetchMaxId"):
+        document["maxId"] = await call.cases.catalog.max_id(found.context)
+    return document
+
+
+async def get_text_by_id(call: Call) -> Any:
+    """The text of what an id stands for, by itself."""
+    schema_id = call.integer_segment("id")
+    found = await call.cases.catalog.by_id(schema_id, await call.subject_parameter())
+    return RawText(await formatted(call, found.context, found.content))
+
+
+async def list_subjects_of_id(call: Call) -> Any:
+    """The subjects that hold an id."""
+    first, last = call.bounds()
+    uses = await call.cases.catalog.uses(
+        call.integer_segment("id"), await call.subject_parameter(), deleted=call.flag("deleted")
+    )
+    return sorted({str(use.subject) for use in uses})[first:last]
+
+
+async def list_versions_of_id(call: Call) -> Any:
+    """The subjects and versions that hold an id."""
+    first, last = call.bounds()
+    uses = await call.cases.catalog.uses(
+        call.integer_segment("id"), await call.subject_parameter(), deleted=call.flag("deleted")
+    )
+    return [{"subject": str(use.subject), "version": use.version} for use in uses][first:last]
+
+
+async def get_by_guid(call: Call) -> Any:
+    """What a fingerprint stands for."""
+    text = call.segment("guid")
+    guid = _guid(text)
+    if guid is None:
+        raise SchemaNotFound(f"Schema {text[:80]!r} not found: this is no guid")
+    found = await call.cases.catalog.by_guid(guid)
+    return by_guid_document(found, text=await formatted(call, found.context, found.content))
+
+
+async def list_ids_of_guid(call: Call) -> Any:
+    """The contexts and ids of a fingerprint."""
+    guid = _guid(call.segment("guid"))
+    ids = [] if guid is None else await call.cases.catalog.ids_of_guid(guid)
+    return [{"context": context, "id": schema_id} for context, schema_id in ids]
+
+
+def _guid(text: str) -> UUID | None:
+    digits = text.replace("-", "")
+    if len(digits) != _GUID_DIGITS or not digits.isascii() or not digits.isalnum():
+        return None
+    try:
+        return UUID(digits)
+    except ValueError:
+        return None
+
+
+async def list_types(_: Call) -> Any:
+    """The schema types that this registry reads."""
+    return [schema_type.value for schema_type in supported_types()]
+
+
+async def list_contexts(call: Call) -> Any:
+    """The contexts in which something was registered, the default one first."""
+    first, last = call.bounds()
+    prefix = call.text("contextPrefix")
+    return [name for name in await call.cases.catalog.contexts() if name.startswith(prefix)][first:last]
+
+
+async def delete_context(call: Call) -> Any:
+    """Forget a context that holds no schema."""
+    await call.cases.deletion.drop_context(parse_subject(call.segment("context")).context)
+    return NOTHING

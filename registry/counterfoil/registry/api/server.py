@@ -1,0 +1,40 @@
+"""Operations on the server itself."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.registry.api.json_body import parse_json
+from counterfoil.registry.domain.json_fields import object_of
+
+if TYPE_CHECKING:
+    from counterfoil.registry.api.call import Call
+
+
+async def get_root(_: Call) -> Any:
+    """An empty object: the server answers."""
+    return {}
+
+
+async def post_root(call: Call) -> Any:
+    """An empty object, whatever map of texts was sent."""
+    body = await call.raw_body()
+    if body.strip():
+        object_of(parse_json(body), "The request body")
+    return {}
+
+
+async def get_cluster_id(_: Call) -> Any:
+    """The scope that this server is in: it is part of no Kafka cluster."""
+    return {"scope": {"path": [], "clusters": {"schema-registry-cluster": "counterfoil"}}}
+
+
+async def get_server_version(_: Call) -> Any:
+    """The version of the server."""
+    return {"version": metadata.version("counterfoil"), "commitId": "unknown"}
+
+
+async def get_deployment(_: Call) -> Any:
+    """The attributes of the deployment: none."""
+    return {"attributes": []}

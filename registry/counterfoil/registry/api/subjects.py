@@ -1,0 +1,131 @@
+"""Operations under ``/subjects``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.registry.api.answers import RawText
+from counterfoil.registry.api.documents import (
+    read_schema_request,
+    refuse_tag_edits,
+    registered_document,
+    version_document,
+)
+from counterfoil.registry.api.tags import found_tags
+from counterfoil.registry.domain.versions import parse_version
+from counterfoil.registry.service.storage import Visibility
+from counterfoil.schema.contexts import parse_prefix
+
+if TYPE_CHECKING:
+    from counterfoil.registry.api.call import Call
+    from counterfoil.registry.domain.content import Content
+
+_ALL_CONTEXTS = ":*:"
+
+
+def visibility_of(call: Call) -> Visibility:
+    """What the flags ``deleted`` and ``deletedOnly`` ask for; the second beats the first."""
+    if call.flag("deletedOnly"):
+        return Visibility.DELETED
+    return Visibility.ALL if call.flag("deleted") else Visibility.ACTIVE
+
+
+async def formatted(call: Call, context: str, content: Content) -> str:
+    """The schema's text in the ``format`` that the query asks for; an unknown format is the stored text."""
+    if call.text("format").lower() == "resolved":
+        return await call.cases.catalog.resolved_text(context, content)
+    return content.text
+
+
+async def list_subjects(call: Call) -> Any:
+    """Subject names, sorted; of all contexts unless a prefix says otherwise."""
+    first, last = call.bounds()
+    prefix = parse_prefix(next(iter(call.texts("subjectPrefix")), _ALL_CONTEXTS))
+    return (await call.cases.catalog.subjects(prefix, visibility_of(call)))[first:last]
+
+
+async def delete_subject(call: Call) -> Any:
+    """The version numbers that were deleted: softly, or with ``permanent=true`` for good."""
+    subject = await call.subject()
+    if call.flag("permanent"):
+        return list(await call.cases.deletion.hard_delete_subject(subject))
+    return list(await call.cases.deletion.soft_delete_subject(subject))
+
+
+async def look_up(call: Call) -> Any:
+    """The version under which a subject holds the schema in the body."""
+    subject = await call.subject()
+    request = read_schema_request(await call.json())
+    found = await call.cases.lookup.by_content(
+        subject, request, normalize=call.flag("normalize"), deleted=call.flag("deleted")
+    )
+    return version_document(found, text=await formatted(call, found.subject.context, found.content))
+
+
+async def find_by_metadata(call: Call) -> Any:
+    """The highest version with the metadata properties given as pairs of ``key`` and ``value``."""
+    subject = await call.subject()
+    wanted = dict(zip(call.texts("key"), call.texts("value"), strict=False))
+    found = await call.cases.lookup.by_metadata(subject, wanted, deleted=call.flag("deleted"))
+    return version_document(found, text=await formatted(call, found.subject.context, found.content))
+
+
+async def list_versions(call: Call) -> Any:
+    """The version numbers of a subject, ascending."""
+    first, last = call.bounds()
+    subject = await call.subject()
+    numbers = await call.cases.catalog.versions(
+        subject, visibility=visibility_of(call), deleted_as_negative=call.flag("deletedAsNegative")
+    )
+    return numbers[first:last]
+
+
+async def register(call: Call) -> Any:
+    """The id and version of the schema in the body, which is stored if it was not."""
+    subject = await call.subject()
+    body = await call.json()
+    request = read_schema_request(body)
+    refuse_tag_edits(body)
+    registered = await call.cases.registration.register(
+        subject, request, normalize=call.flag("normalize"), force=call.flag("force")
+    )
+    return registered_document(registered, text=await formatted(call, subject.context, registered.content))
+
+
+async def get_version(call: Call) -> Any:
+    """One version of a subject."""
+    subject = await call.subject()
+    version = parse_version(call.segment("version"))
+    stored = await call.cases.catalog.version(subject, version, deleted=call.flag("deleted"))
+    document = version_document(
+        stored,
+        text=await formatted(call, stored.subject.context, stored.content),
+        qualified=call.text("referenceFormat").lower() == "qualified",
+    )
+    tags = found_tags(stored.content, call.texts("findTags"))
+    return {**document, "schemaTags": tags} if tags else document
+
+
+async def get_version_text(call: Call) -> Any:
+    """The text of one version, by itself."""
+    subject = await call.subject()
+    version = parse_version(call.segment("version"))
+    stored = await call.cases.catalog.version(subject, version, deleted=call.flag("deleted"))
+    return RawText(await formatted(call, stored.subject.context, stored.content))
+
+
+async def list_referrers(call: Call) -> Any:
+    """The ids of the schemas that refer to a version."""
+    first, last = call.bounds(default_limit=1000)
+    subject = await call.subject()
+    version = parse_version(call.segment("version"))
+    return (await call.cases.catalog.referenced_by(subject, version, deleted=call.flag("deleted")))[first:last]
+
+
+async def delete_version(call: Call) -> Any:
+    """The number of the version that was deleted: softly, or with ``permanent=true`` for good."""
+    subject = await call.subject()
+    version = parse_version(call.segment("version"))
+    if call.flag("permanent"):
+        return await call.cases.deletion.hard_delete_version(subject, version)
+    return await call.cases.deletion.soft_delete_version(subject, version)

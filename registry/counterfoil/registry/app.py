@@ -1,0 +1,91 @@
+"""The composition root: the one place that knows storage, use cases, routes and middleware together."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from counterfoil.registry.api.answers import error_answer
+from counterfoil.registry.api.endpoints import add_routes
+from counterfoil.registry.api.middleware import Envelope, Paths
+from counterfoil.registry.api.operations import Lifecycle, add_operations
+from counterfoil.registry.api.replies import Replies
+from counterfoil.registry.service.use_cases import use_cases
+from counterfoil.registry.store.opening import open_store
+from counterfoil.registry.telemetry import Telemetry
+from counterfoil.schema.errors import MethodNotAllowed, NotFound, RegistryError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from counterfoil.registry.service.storage import Storage
+    from counterfoil.registry.settings import ServerSettings
+
+_REPLY_MEMORY_BYTES = 64 * 1024 * 1024
+_QUIET = {"tracing": False, "metrics": False, "logs": False}
+
+
+def create_app(settings: ServerSettings) -> FastAPI:
+    """The registry as an ASGI application over the store that ``settings`` name.
+
+    The store is opened here and closed when the application's lifespan ends. ``StoreNotUsable`` when it cannot be
+    opened. ``app.state.storage`` and ``app.state.lifecycle`` are there for whoever runs it.
+    """
+    return assemble(open_store(settings.store), settings)
+
+
+def assemble(storage: Storage, settings: ServerSettings) -> FastAPI:
+    """The registry as an ASGI application over ``storage``."""
+    lifecycle, telemetry = Lifecycle(), Telemetry()
+    cases = use_cases(storage)
+    replies = Replies(cases, memory_bytes=_REPLY_MEMORY_BYTES)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        lifecycle.stopping = True
+        await storage.close()
+
+    app = FastAPI(
+        title="counterfoil registry",
+        version=metadata.version("counterfoil"),
+        description="A schema registry for event streams, compatible with Confluent's REST API.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        **_without_framework_telemetry(),
+    )
+    app.state.storage, app.state.lifecycle = storage, lifecycle
+    add_routes(app, cases, replies, max_body_bytes=settings.max_body_bytes)
+    add_operations(app, storage, telemetry, lifecycle)
+    app.add_exception_handler(HTTPException, _framework_error)
+    # The last one added is the outermost.
+    app.add_middleware(Paths, max_body_bytes=settings.max_body_bytes)
+    app.add_middleware(Envelope, telemetry=telemetry, log_requests=settings.log_requests)
+    return app
+
+
+def _without_framework_telemetry() -> dict[str, Any]:
+    """FastAPI measures by itself from 0.165 on, at a price; older ones know no such argument."""
+    import inspect  # noqa: PLC0415 - asked once, at the start
+
+    return {"telemetry": _QUIET} if "telemetry" in inspect.signature(FastAPI.__init__).parameters else {}
+
+
+async def _framework_error(request: Request, error: Exception) -> Response:
+    """The API's error body for what the framework's router refuses."""
+    status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.INTERNAL_SERVER_ERROR
+    path = request.scope["path"][:200]
+    if status == HTTPStatus.NOT_FOUND:
+        return error_answer(NotFound(f"There is nothing at {path!r}"))
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        return error_answer(MethodNotAllowed(f"{request.method} is not possible at {path!r}"))
+    return error_answer(RegistryError(str(error)[:200], status=status, code=status))

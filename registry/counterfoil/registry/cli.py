@@ -1,0 +1,62 @@
+"""``counterfoil serve``: run the registry. Light to import; the server is loaded when the command runs."""
+
+from __future__ import annotations
+
+import click
+
+from counterfoil.registry.settings import (
+    DEFAULT_HOST,
+    DEFAULT_MAX_BODY_BYTES,
+    DEFAULT_PORT,
+    DEFAULT_STORE,
+    ServerSettings,
+)
+
+
+@click.command(context_settings={"auto_envvar_prefix": "COUNTERFOIL"})
+@click.option(
+    "--host", default=DEFAULT_HOST, show_default=True, envvar="COUNTERFOIL_HOST", help="Address to listen on."
+)
+@click.option(
+    "--port",
+    default=DEFAULT_PORT,
+    show_default=True,
+    envvar="COUNTERFOIL_PORT",
+    type=click.IntRange(0, 65535),
+    help="Port to listen on; 0 lets the system choose.",
+)
+@click.option(
+    "--store",
+    default=DEFAULT_STORE,
+    show_default=True,
+    envvar="COUNTERFOIL_STORE",
+    help="sqlite:///relative.db, sqlite:////absolute.db, or sqlite:// for memory.",
+)
+@click.option(
+    "--max-body-bytes",
+    default=DEFAULT_MAX_BODY_BYTES,
+    show_default=True,
+    envvar="COUNTERFOIL_MAX_BODY_BYTES",
+    type=click.IntRange(min=1),
+    help="The largest request body that is taken.",
+)
+@click.option(
+    "--log-requests",
+    is_flag=True,
+    envvar="COUNTERFOIL_LOG_REQUESTS",
+    help="Write one log line a request.",
+)
+def serve(*, host: str, port: int, store: str, max_body_bytes: int, log_requests: bool) -> int:
+    """Run the schema registry until SIGTERM or SIGINT.
+
+    Prints one line with the address once requests are taken.
+    """
+    try:
+        from counterfoil.registry.server import run  # noqa: PLC0415 - the web framework, only when it is needed
+    except ModuleNotFoundError as missing:
+        raise click.ClickException(
+            f"the registry needs the package {missing.name}; install it with: pip install 'counterfoil[registry]'"
+        ) from None
+    return run(
+        ServerSettings(host=host, port=port, store=store, max_body_bytes=max_body_bytes, log_requests=log_requests)
+    )

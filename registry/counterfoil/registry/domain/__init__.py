@@ -1,0 +1,1 @@
+"""What a registry is, without any I/O: versions, config, modes, content, merging, equivalence."""

@@ -1,0 +1,38 @@
+"""What an id stands for: text, type, references, metadata and rules, under one fingerprint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from counterfoil.schema.fingerprint import content_guid
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from counterfoil.schema.model import Metadata, Reference, RuleSet, SchemaType
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """An immutable stored schema. ``text`` is canonical; ``guid`` is the fingerprint of all the rest but the type."""
+
+    guid: UUID
+    schema_type: SchemaType
+    text: str
+    references: tuple[Reference, ...] = ()
+    metadata: Metadata | None = None
+    rule_set: RuleSet | None = None
+
+
+def make_content(
+    text: str,
+    schema_type: SchemaType,
+    *,
+    references: tuple[Reference, ...] = (),
+    metadata: Metadata | None = None,
+    rule_set: RuleSet | None = None,
+) -> Content:
+    """The content with its fingerprint worked out."""
+    guid = content_guid(text, references, metadata, rule_set)
+    return Content(guid, schema_type, text, references, metadata, rule_set)

@@ -1,0 +1,70 @@
+"""Modes: who may write what. And which of several levels' modes is in force.
+
+Source: Confluent Schema Registry's documentation of modes; the narrowest level wins.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from counterfoil.schema.contexts import GLOBAL_LEVEL, QualifiedSubject
+from counterfoil.schema.errors import InvalidMode, OperationNotPermitted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Mode(StrEnum):
+    """What a scope lets its callers write."""
+
+    READWRITE = "READWRITE"
+    READONLY = "READONLY"
+    READONLY_OVERRIDE = "READONLY_OVERRIDE"
+    IMPORT = "IMPORT"
+    FORWARD = "FORWARD"
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether nothing but modes can be written."""
+        return self in {Mode.READONLY, Mode.READONLY_OVERRIDE}
+
+    @property
+    def takes_ids(self) -> bool:
+        """Whether registrations bring their ids along, unchecked and unmerged."""
+        return self in {Mode.IMPORT, Mode.FORWARD}
+
+
+def parse_mode(text: str, scope: QualifiedSubject) -> Mode:
+    """The mode that ``text`` names, in any letter case; FORWARD is for the global level alone."""
+    try:
+        mode = Mode(text.upper())
+    except ValueError:
+        raise InvalidMode(f"Unknown mode {text[:80]!r}; expected one of {', '.join(Mode)}") from None
+    if mode is Mode.FORWARD and scope != GLOBAL_LEVEL:
+        raise InvalidMode(f"Mode FORWARD is not possible for {str(scope)!r}; it is for {str(GLOBAL_LEVEL)!r} alone")
+    return mode
+
+
+def effective_mode(narrowest_first: Iterable[Mode | None]) -> Mode:
+    """The mode in force: the first that is set, else READWRITE."""
+    return next((mode for mode in narrowest_first if mode is not None), Mode.READWRITE)
+
+
+def check_writable(mode: Mode, scope: QualifiedSubject) -> None:
+    """Return unless ``mode`` is a read-only one; else ``OperationNotPermitted``."""
+    if mode.is_read_only:
+        raise OperationNotPermitted(f"{_named(scope)} is in {mode} mode: it takes no writes")
+
+
+def check_registration(mode: Mode, scope: QualifiedSubject, *, with_id: bool) -> None:
+    """Return when a new schema may be registered, with an id of its own or without; else ``OperationNotPermitted``."""
+    check_writable(mode, scope)
+    if with_id and not mode.takes_ids:
+        raise OperationNotPermitted(f"{_named(scope)} is in {mode} mode: an id can be given in IMPORT mode only")
+    if not with_id and mode.takes_ids:
+        raise OperationNotPermitted(f"{_named(scope)} is in {mode} mode: a new schema must bring its id along")
+
+
+def _named(scope: QualifiedSubject) -> str:
+    return f"Subject {str(scope)!r}"

@@ -1,0 +1,113 @@
+"""Version numbers in paths, and the history of a subject."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.errors import InvalidVersion, ReferenceExists, SubjectNotFound, VersionNotFound
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from counterfoil.schema.contexts import QualifiedSubject
+
+MAX_VERSION: Final = 2**31 - 1
+_LATEST_NUMBER = -1
+_MAX_DIGITS = 10
+
+
+def parse_version(text: str) -> int | None:
+    """The version number that a path names, or None for the latest one (``latest`` in any case, or ``-1``).
+
+    Raises ``InvalidVersion`` for anything that is neither nor a number from 1 to 2147483647.
+    """
+    word = text.strip()
+    if word.lower() == "latest":
+        return None
+    digits = word.removeprefix("+") if word[:1] == "+" else word.removeprefix("-")
+    if digits.isascii() and digits.isdigit() and len(digits.lstrip("0")) <= _MAX_DIGITS:
+        number = -int(digits) if word.startswith("-") else int(digits)
+        if number == _LATEST_NUMBER:
+            return None
+        if 1 <= number <= MAX_VERSION:
+            return number
+    raise InvalidVersion(
+        f"The version {text[:80]!r} is not valid; expected a number from 1 to {MAX_VERSION}, 'latest' or -1"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class VersionEntry:
+    """One row of a subject's history: its number, the id and content it holds, when it was stored (epoch ms)."""
+
+    version: int
+    schema_id: int
+    guid: UUID
+    deleted: bool
+    ts: int
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """All versions of a subject in ascending order, soft-deleted ones too.
+
+    ``revision`` changes with every write to the subject; 0 means that it has no rows.
+    """
+
+    revision: int = 0
+    entries: tuple[VersionEntry, ...] = ()
+
+    @property
+    def active(self) -> tuple[VersionEntry, ...]:
+        """The versions that are not deleted, ascending."""
+        return tuple(entry for entry in self.entries if not entry.deleted)
+
+    @property
+    def latest(self) -> VersionEntry | None:
+        """The highest active version."""
+        return next((entry for entry in reversed(self.entries) if not entry.deleted), None)
+
+    @property
+    def next_version(self) -> int:
+        """The number that the next version takes: one above the highest, soft-deleted ones included."""
+        return self.entries[-1].version + 1 if self.entries else 1
+
+    def visible(self, *, deleted: bool) -> tuple[VersionEntry, ...]:
+        """The versions that a caller sees: the active ones, and with ``deleted`` the soft-deleted ones too."""
+        return self.entries if deleted else self.active
+
+    def find(self, version: int | None, *, deleted: bool) -> VersionEntry | None:
+        """The entry with this number, or the latest active one for None."""
+        if version is None:
+            return self.latest
+        return next((entry for entry in self.visible(deleted=deleted) if entry.version == version), None)
+
+    def pick(self, subject: QualifiedSubject, version: int | None, *, deleted: bool) -> VersionEntry:
+        """The entry with this number; ``SubjectNotFound`` when nothing is visible, else ``VersionNotFound``."""
+        found = self.find(version, deleted=deleted)
+        if found is not None:
+            return found
+        if not self.visible(deleted=deleted):
+            raise subject_not_found(subject)
+        raise version_not_found(subject, version)
+
+
+def subject_not_found(subject: QualifiedSubject) -> SubjectNotFound:
+    """The error for a subject without a visible version."""
+    return SubjectNotFound(f"Subject {str(subject)!r} not found: it has no version that this request can see")
+
+
+def version_not_found(subject: QualifiedSubject, version: int | None) -> VersionNotFound:
+    """The error for a version that the subject does not have."""
+    return VersionNotFound(f"Version {-1 if version is None else version} of subject {str(subject)!r} not found")
+
+
+def reference_exists(
+    subject: QualifiedSubject, version: int, *, by: QualifiedSubject, by_version: int
+) -> ReferenceExists:
+    """The error for deleting a version that another one refers to."""
+    return ReferenceExists(
+        f"Version {version} of subject {str(subject)!r} is referred to by version {by_version} "
+        f"of subject {str(by)!r}; delete that one first"
+    )

@@ -1,0 +1,195 @@
+"""Reading what is stored: subjects, versions, ids, contexts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from counterfoil.registry.domain.versions import VersionEntry, subject_not_found
+from counterfoil.registry.service.lookup import Stored
+from counterfoil.registry.service.reading import in_context
+from counterfoil.registry.service.storage import Visibility
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, SubjectPrefix, parse_subject
+from counterfoil.schema.errors import RegistryError, SchemaNotFound
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+    from uuid import UUID
+
+    from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.service.reading import SchemaReader
+    from counterfoil.registry.service.storage import Storage, Use
+
+
+@dataclass(frozen=True, slots=True)
+class ById:
+    """What an id stands for, and one version that holds it."""
+
+    context: str
+    schema_id: int
+    content: Content
+    use: Use
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One line of the listing of all schemas."""
+
+    stored: Stored
+    aliases: tuple[str, ...] = ()
+
+
+class Catalog:
+    """The use cases of reading."""
+
+    def __init__(self, storage: Storage, *, reader: SchemaReader) -> None:
+        self._storage = storage
+        self._reader = reader
+
+    async def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> list[str]:
+        """The names that begin so, sorted by code point."""
+        return sorted(str(subject) for subject in await self._storage.subjects(prefix, visibility))
+
+    async def contexts(self) -> list[str]:
+        """The default context, then those in which something was registered."""
+        known = await self._storage.contexts()
+        return [DEFAULT_CONTEXT, *(name for name in known if name != DEFAULT_CONTEXT)]
+
+    async def versions(
+        self, subject: QualifiedSubject, *, visibility: Visibility, deleted_as_negative: bool = False
+    ) -> list[int]:
+        """The version numbers of a subject, ascending; ``SubjectNotFound`` when none is visible.
+
+        ``deleted_as_negative`` lists all, the soft-deleted ones negated; what counts as visible stays as it is.
+        """
+        history = await self._storage.history(subject)
+        if not history.visible(deleted=visibility is not Visibility.ACTIVE):
+            raise subject_not_found(subject)
+        if deleted_as_negative:
+            return [-entry.version if entry.deleted else entry.version for entry in history.entries]
+        entries: Sequence[VersionEntry] = history.visible(deleted=visibility is not Visibility.ACTIVE)
+        if visibility is Visibility.DELETED:
+            entries = [entry for entry in entries if entry.deleted]
+        return [entry.version for entry in entries]
+
+    async def version(self, subject: QualifiedSubject, version: int | None, *, deleted: bool) -> Stored:
+        """One version, or the latest for None; a plain name is then sought in the other contexts."""
+        try:
+            return await self._version(subject, version, deleted=deleted)
+        except RegistryError as missing:
+            for context in await self._storage.contexts() if subject.is_default else ():
+                other = in_context(subject, context)
+                history = await self._storage.history(other)
+                if history.find(version, deleted=deleted) is not None:
+                    return await self._version(other, version, deleted=deleted)
+            raise missing from None
+
+    async def _version(self, subject: QualifiedSubject, version: int | None, *, deleted: bool) -> Stored:
+        entry = (await self._storage.history(subject)).pick(subject, version, deleted=deleted)
+        return Stored(subject, entry, await self._reader.content(entry.guid))
+
+    async def resolved_text(self, context: str, content: Content) -> str:
+        """The schema's text with all that its references supply declared in it, where the language can do that."""
+        parsed = await self._reader.parsed(context, content)
+        resolve = getattr(parsed, "resolved", None)
+        return content.text if resolve is None else str(resolve())
+
+    # --- ids
+
+    async def by_id(self, schema_id: int, subject: str) -> ById:
+        """What an id stands for; ``subject`` says in which context, see :meth:`context_of_id`."""
+        context = await self.context_of_id(schema_id, subject)
+        uses = await self._storage.uses(context, schema_id)
+        asked = parse_subject(subject)
+        use = next((use for use in uses if use.subject.name == asked.name), uses[0])
+        guid = await self._storage.guid_of_id(context, schema_id)
+        if guid is None:
+            raise schema_not_found(schema_id)
+        return ById(context, schema_id, await self._reader.content(guid), use)
+
+    async def context_of_id(self, schema_id: int, subject: str) -> str:
+        """The context whose id is meant.
+
+        ``:.ctx:`` is that context; ``:.ctx:foo`` too, if ``foo`` holds the id there; ``foo`` is the default context,
+        else the first in which ``foo`` holds the id, else the default context all the same. ``SchemaNotFound`` when the
+        id stands for nothing there.
+        """
+        wanted = parse_subject(subject)
+        if not wanted.is_context and not wanted.is_default:
+            if await self._holds(wanted, schema_id):
+                return wanted.context
+            raise schema_not_found(schema_id)
+        if wanted.is_default and not wanted.is_context and not await self._holds(wanted, schema_id):
+            for context in await self._storage.contexts():
+                if await self._holds(in_context(wanted, context), schema_id):
+                    return context
+        if not await self._storage.uses(wanted.context, schema_id):
+            raise schema_not_found(schema_id)
+        return wanted.context
+
+    async def _holds(self, subject: QualifiedSubject, schema_id: int) -> bool:
+        return any(use.subject == subject for use in await self._storage.uses(subject.context, schema_id))
+
+    async def uses(self, schema_id: int, subject: str, *, deleted: bool) -> list[Use]:
+        """The versions that hold an id; ``subject`` only picks the context."""
+        context = await self.context_of_id(schema_id, subject)
+        uses = await self._storage.uses(context, schema_id)
+        return [use for use in uses if deleted or not use.deleted]
+
+    async def max_id(self, context: str) -> int:
+        """The highest id that the context has seen."""
+        return await self._storage.max_id(context)
+
+    async def by_guid(self, guid: UUID) -> ById:
+        """A content by its fingerprint; the default context first, the others by name."""
+        ids = await self.ids_of_guid(guid)
+        for context, schema_id in sorted(ids, key=lambda pair: (pair[0] != DEFAULT_CONTEXT, pair)):
+            uses = await self._storage.uses(context, schema_id)
+            if uses:
+                return ById(context, schema_id, await self._reader.content(guid), uses[0])
+        raise SchemaNotFound(f"No schema with guid {guid} is stored")
+
+    async def ids_of_guid(self, guid: UUID) -> list[tuple[str, int]]:
+        """All contexts and ids of a content, sorted."""
+        return list(await self._storage.ids_of_guid(guid))
+
+    async def referenced_by(self, subject: QualifiedSubject, version: int | None, *, deleted: bool) -> list[int]:
+        """The ids of the schemas that refer to a version, ascending; ``deleted`` counts soft-deleted ones too."""
+        history = await self._storage.history(subject)
+        entry = history.pick(subject, version, deleted=True)
+        uses = await self._storage.referrers(subject, entry.version)
+        return sorted({use.schema_id for use in uses if deleted or not use.deleted})
+
+    # --- all schemas
+
+    async def schemas(
+        self, prefix: SubjectPrefix, *, deleted: bool, latest_only: bool, aliases: bool
+    ) -> AsyncIterator[Listed]:
+        """All versions of the subjects whose names begin so, by name and version.
+
+        ``aliases`` adds the subjects that an alias beginning so stands for.
+        """
+        names_by_subject: dict[QualifiedSubject, list[str]] = {}
+        subjects = set(await self._storage.subjects(prefix, Visibility.ALL if deleted else Visibility.ACTIVE))
+        if aliases:
+            names_by_subject = await self._aliases(prefix)
+            subjects |= names_by_subject.keys()
+        for subject in sorted(subjects, key=str):
+            entries = (await self._storage.history(subject)).visible(deleted=deleted)
+            for entry in entries[-1:] if latest_only else entries:
+                stored = Stored(subject, entry, await self._reader.content(entry.guid))
+                yield Listed(stored, tuple(names_by_subject.get(subject, ())))
+
+    async def _aliases(self, prefix: SubjectPrefix) -> dict[QualifiedSubject, list[str]]:
+        found: dict[QualifiedSubject, list[str]] = {}
+        for scope, settings in await self._storage.scopes():
+            matches = prefix.context in {None, scope.context} and scope.name.startswith(prefix.name)
+            if matches and not scope.is_context and settings.config is not None and settings.config.alias:
+                target = parse_subject(settings.config.alias, context=scope.context)
+                found.setdefault(target, []).append(str(scope))
+        return found
+
+
+def schema_not_found(schema_id: int) -> SchemaNotFound:
+    """The error for an id that stands for nothing."""
+    return SchemaNotFound(f"Schema {schema_id} not found")

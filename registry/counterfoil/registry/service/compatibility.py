@@ -1,0 +1,150 @@
+"""Whether a schema may follow the versions that a subject has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.compatibility.check import check_compatibility
+from counterfoil.schema.compatibility.messages import confluent_messages
+from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.errors import InvalidSchema, VersionNotFound
+from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.witness import find_witness
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterfoil.registry.domain.config import Config
+    from counterfoil.registry.domain.equivalence import Candidate
+    from counterfoil.registry.domain.versions import VersionEntry
+    from counterfoil.registry.service.reading import SchemaReader
+    from counterfoil.registry.service.requests import SchemaRequest
+    from counterfoil.registry.service.scopes import Scopes
+    from counterfoil.registry.service.storage import Storage
+    from counterfoil.schema.compatibility.report import CompatibilityReport, Difference
+    from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.model import Metadata
+    from counterfoil.schema.witness.model import Witness
+
+_MAX_WITNESSES: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class CompatibilityResult:
+    """A verdict, and why: the message list of this API, empty when compatible."""
+
+    is_compatible: bool
+    messages: tuple[str, ...] = ()
+
+
+_COMPATIBLE: Final = CompatibilityResult(is_compatible=True)
+
+
+class CompatibilityCheck:
+    """Judges a schema against stored versions."""
+
+    def __init__(self, reader: SchemaReader) -> None:
+        self._reader = reader
+
+    async def report(
+        self, subject: QualifiedSubject, candidate: Candidate, versions: Sequence[VersionEntry], config: Config
+    ) -> CompatibilityReport:
+        """The verdict on ``candidate`` against ``versions``, which are ascending, under ``config``."""
+        earlier: list[Earlier] = []
+        if config.level.directions:
+            earlier = await self._earlier(subject, candidate, versions, config)
+        return check_compatibility(candidate.parsed, earlier, config.level)
+
+    async def _earlier(
+        self, subject: QualifiedSubject, candidate: Candidate, versions: Sequence[VersionEntry], config: Config
+    ) -> list[Earlier]:
+        """The versions that the level asks about, newest first."""
+        group = _group(config, candidate.content.metadata)
+        earlier = []
+        for entry in reversed(versions):
+            content = await self._reader.content(entry.guid)
+            if _group(config, content.metadata) != group:
+                continue
+            earlier.append(Earlier(await self._reader.parsed(subject.context, content), entry.version))
+            if not config.level.is_transitive:
+                break
+        return earlier
+
+    def explain(self, report: CompatibilityReport, config: Config) -> tuple[str, ...]:
+        """The message list for an incompatible ``report``: differences with a witness each, versions, the level."""
+        validates = "true" if config.validate_fields else "false"
+        settings = f"{{validateFields: '{validates}', compatibility: '{config.level}'}}"
+        return (*confluent_messages(report, witnesses=_witnesses(report)), settings)
+
+
+def _group(config: Config, metadata: Metadata | None) -> str | None:
+    if not config.compatibility_group or metadata is None:
+        return None
+    return metadata.properties.get(config.compatibility_group)
+
+
+def _witnesses(report: CompatibilityReport) -> dict[Difference, Witness]:
+    found: dict[Difference, Witness] = {}
+    pairs = [(failure, difference) for failure in report.failures for difference in failure.differences]
+    for failure, difference in pairs[:_MAX_WITNESSES]:
+        witness = find_witness(failure.reader, failure.writer, difference)
+        if witness is not None:
+            found[difference] = witness
+    return found
+
+
+class CompatibilityTest:
+    """The use case behind the compatibility endpoints: judge a schema that nobody registers."""
+
+    def __init__(self, storage: Storage, *, scopes: Scopes, reader: SchemaReader, check: CompatibilityCheck) -> None:
+        self._storage = storage
+        self._scopes = scopes
+        self._reader = reader
+        self._check = check
+
+    async def against_all(
+        self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, verbose: bool
+    ) -> CompatibilityResult:
+        """The verdict that registering ``request`` now would get."""
+        history = await self._storage.history(subject)
+        return await self._test(subject, request, history.active, normalize=normalize, verbose=verbose)
+
+    async def against_version(
+        self, subject: QualifiedSubject, version: int | None, request: SchemaRequest, *, normalize: bool, verbose: bool
+    ) -> CompatibilityResult:
+        """The verdict against one version, or the latest for None; a subject without a latest takes anything."""
+        entry = (await self._storage.history(subject)).find(version, deleted=False)
+        if entry is None and version is not None:
+            raise VersionNotFound(f"Version {version} of subject {str(subject)!r} not found")
+        versions = () if entry is None else (entry,)
+        return await self._test(subject, request, versions, normalize=normalize, verbose=verbose)
+
+    async def _test(
+        self,
+        subject: QualifiedSubject,
+        request: SchemaRequest,
+        versions: Sequence[VersionEntry],
+        *,
+        normalize: bool,
+        verbose: bool,
+    ) -> CompatibilityResult:
+        if request.is_blank:
+            raise InvalidSchema("The schema is empty; expected a schema text")
+        config = await self._scopes.config(subject)
+        try:
+            reading = await self._reader.read(
+                subject.context,
+                request,
+                validation=Validation.LENIENT if config.validate_new_schemas is False else Validation.STRICT,
+                normalize=normalize or bool(config.normalize),
+                deleted=False,
+            )
+        except InvalidSchema as error:
+            if not verbose:
+                raise
+            return CompatibilityResult(is_compatible=False, messages=(error.message,))
+        report = await self._check.report(subject, reading.candidate, versions, config)
+        if report.is_compatible:
+            return _COMPATIBLE
+        return CompatibilityResult(is_compatible=False, messages=self._check.explain(report, config) if verbose else ())

@@ -1,0 +1,119 @@
+"""Deleting versions and subjects: softly, then for good; never under a reference."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from counterfoil.registry.domain.modes import check_writable
+from counterfoil.registry.domain.versions import reference_exists, subject_not_found
+from counterfoil.registry.service.retrying import until_current
+from counterfoil.registry.service.storage import DropContext, HardDelete, SoftDelete
+from counterfoil.schema.errors import (
+    SubjectNotSoftDeleted,
+    SubjectSoftDeleted,
+    VersionNotSoftDeleted,
+    VersionSoftDeleted,
+)
+
+if TYPE_CHECKING:
+    from counterfoil.registry.service.scopes import Scopes
+    from counterfoil.registry.service.storage import Storage
+    from counterfoil.schema.contexts import QualifiedSubject
+
+
+class Deletion:
+    """The use cases of deleting."""
+
+    def __init__(self, storage: Storage, *, scopes: Scopes) -> None:
+        self._storage = storage
+        self._scopes = scopes
+
+    async def soft_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
+        """The versions that were active and are now deleted."""
+        return await until_current(partial(self._soft_delete_subject, subject))
+
+    async def _soft_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
+        terms = await self._scopes.terms(subject)
+        history = await self._storage.history(subject)
+        if not history.entries:
+            raise subject_not_found(subject)
+        versions = tuple(entry.version for entry in history.active)
+        if not versions:
+            raise SubjectSoftDeleted(
+                f"Subject {str(subject)!r} is soft-deleted already; delete it with permanent=true to remove it"
+            )
+        check_writable(terms.mode, subject)
+        await self._storage.commit(
+            SoftDelete(subject, versions, history.revision, terms.settings_revision, ignore_own_references=True)
+        )
+        return versions
+
+    async def hard_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
+        """All versions of the subject, which are gone now."""
+        return await until_current(partial(self._hard_delete_subject, subject))
+
+    async def _hard_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
+        terms = await self._scopes.terms(subject)
+        history = await self._storage.history(subject)
+        if not history.entries:
+            raise subject_not_found(subject)
+        check_writable(terms.mode, subject)
+        versions = tuple(entry.version for entry in history.entries)
+        if history.active:
+            await self._check_unreferenced(subject, versions, own_count=False)
+            raise SubjectNotSoftDeleted(
+                f"Subject {str(subject)!r} is not soft-deleted; delete it without permanent=true first"
+            )
+        await self._storage.commit(
+            HardDelete(subject, versions, history.revision, terms.settings_revision, ignore_own_references=True)
+        )
+        return versions
+
+    async def soft_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
+        """The number of the version that is deleted now; None means the latest."""
+        return await until_current(partial(self._soft_delete_version, subject, version))
+
+    async def _soft_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
+        terms = await self._scopes.terms(subject)
+        history = await self._storage.history(subject)
+        held = None if version is None else history.find(version, deleted=True)
+        if held is not None and held.deleted:
+            raise VersionSoftDeleted(
+                f"Version {held.version} of subject {str(subject)!r} is soft-deleted already; "
+                "delete it with permanent=true to remove it"
+            )
+        entry = history.pick(subject, version, deleted=False)
+        check_writable(terms.mode, subject)
+        await self._storage.commit(SoftDelete(subject, (entry.version,), history.revision, terms.settings_revision))
+        return entry.version
+
+    async def hard_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
+        """The number of the version that is gone now; None means the latest."""
+        return await until_current(partial(self._hard_delete_version, subject, version))
+
+    async def _hard_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
+        terms = await self._scopes.terms(subject)
+        history = await self._storage.history(subject)
+        entry = history.pick(subject, version, deleted=True)
+        check_writable(terms.mode, subject)
+        if not entry.deleted:
+            await self._check_unreferenced(subject, (entry.version,), own_count=True)
+            raise VersionNotSoftDeleted(
+                f"Version {entry.version} of subject {str(subject)!r} is not soft-deleted; "
+                "delete it without permanent=true first"
+            )
+        await self._storage.commit(HardDelete(subject, (entry.version,), history.revision, terms.settings_revision))
+        return entry.version
+
+    async def _check_unreferenced(
+        self, subject: QualifiedSubject, versions: tuple[int, ...], *, own_count: bool
+    ) -> None:
+        for version in versions:
+            for use in await self._storage.referrers(subject, version):
+                if own_count or use.subject != subject:
+                    raise reference_exists(subject, version, by=use.subject, by_version=use.version)
+
+    async def drop_context(self, context: str) -> None:
+        """Forget a context; ``ContextNotEmpty`` while it holds schemas."""
+        await self._storage.commit(DropContext(context))

@@ -1,0 +1,120 @@
+"""Looking a schema up by its content, or by its metadata."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from counterfoil.registry.domain.versions import subject_not_found
+from counterfoil.registry.service.matching import completed
+from counterfoil.registry.service.reading import in_context
+from counterfoil.registry.service.requests import parse_schema_type
+from counterfoil.schema.errors import InvalidSchema, SchemaNotFound
+from counterfoil.schema.formats.protocol import Validation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.domain.versions import VersionEntry
+    from counterfoil.registry.service.matching import Matcher
+    from counterfoil.registry.service.reading import SchemaReader
+    from counterfoil.registry.service.requests import SchemaRequest
+    from counterfoil.registry.service.scopes import Scopes
+    from counterfoil.registry.service.storage import Storage
+    from counterfoil.schema.contexts import QualifiedSubject
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A stored version. ``exact``: found by its very content, so that its times are of no interest."""
+
+    subject: QualifiedSubject
+    entry: VersionEntry
+    content: Content
+    exact: bool = False
+
+
+class Lookup:
+    """The use cases of looking up."""
+
+    def __init__(self, storage: Storage, *, scopes: Scopes, reader: SchemaReader, matcher: Matcher) -> None:
+        self._storage = storage
+        self._scopes = scopes
+        self._reader = reader
+        self._matcher = matcher
+
+    async def by_content(
+        self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, deleted: bool
+    ) -> Stored:
+        """The version of ``subject`` that holds the schema; a plain name is then sought in the other contexts.
+
+        Raises ``InvalidSchema``, ``SubjectNotFound`` when no version is visible, else ``SchemaNotFound``.
+        """
+        found = await self._in_subject(subject, request, normalize=normalize, deleted=deleted)
+        if found is None and subject.is_default:
+            found = await self._elsewhere(subject, request, normalize=normalize, deleted=deleted)
+        if found is not None:
+            return found
+        history = await self._storage.history(subject)
+        if not history.visible(deleted=deleted):
+            raise subject_not_found(subject)
+        raise SchemaNotFound(f"Subject {str(subject)!r} does not hold this schema")
+
+    async def _elsewhere(
+        self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, deleted: bool
+    ) -> Stored | None:
+        for context in await self._storage.contexts():
+            other = in_context(subject, context)
+            if other == subject or not (await self._storage.history(other)).entries:
+                continue
+            try:
+                found = await self._in_subject(other, request, normalize=normalize, deleted=deleted)
+            except InvalidSchema:
+                continue
+            if found is not None:
+                return found
+        return None
+
+    async def _in_subject(
+        self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, deleted: bool
+    ) -> Stored | None:
+        if request.is_blank:
+            parse_schema_type(request.schema_type)
+            return None
+        config = await self._scopes.config(subject)
+        normalize = normalize or bool(config.normalize)
+        found = await self._match(subject, request, normalize=normalize, deleted=deleted)
+        if found is not None:
+            return found
+        history = await self._storage.history(subject)
+        fuller = await completed(request, config, history, self._reader)
+        if fuller == request:
+            return None
+        return await self._match(subject, fuller, normalize=normalize, deleted=deleted)
+
+    async def _match(
+        self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, deleted: bool
+    ) -> Stored | None:
+        reading = await self._reader.read(
+            subject.context, request, validation=Validation.LENIENT, normalize=normalize, deleted=True
+        )
+        entries = (await self._storage.history(subject)).visible(deleted=deleted)
+        match = await self._matcher.find(subject.context, reading.candidate, entries)
+        return None if match is None else Stored(subject, match.entry, match.content, match.exact)
+
+    async def by_metadata(self, subject: QualifiedSubject, wanted: Mapping[str, str], *, deleted: bool) -> Stored:
+        """The highest version whose metadata has all properties of ``wanted``, or any metadata when that is empty."""
+        entries = (await self._storage.history(subject)).visible(deleted=deleted)
+        if not entries:
+            raise subject_not_found(subject)
+        for entry in reversed(entries):
+            content = await self._reader.content(entry.guid)
+            if content.metadata is not None and wanted.items() <= dict(content.metadata.properties).items():
+                return Stored(subject, entry, content)
+        raise SchemaNotFound(f"No version of subject {str(subject)!r} has this metadata")
+
+
+def without_identity(request: SchemaRequest) -> SchemaRequest:
+    """``request`` without the id and version that only a registration heeds."""
+    return replace(request, schema_id=None, version=None)

@@ -1,0 +1,203 @@
+"""Reading schemas: references resolved, texts parsed once, contents remembered."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from counterfoil.registry.domain.content import Content, make_content
+from counterfoil.registry.domain.equivalence import Candidate
+from counterfoil.registry.service.requests import parse_schema_type
+from counterfoil.registry.service.storage import Target
+from counterfoil.schema.contexts import QualifiedSubject, parse_subject
+from counterfoil.schema.errors import InvalidSchema, StoreUnavailable
+from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
+from counterfoil.schema.parsing import parse_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from counterfoil.registry.service.requests import SchemaRequest
+    from counterfoil.registry.service.storage import Storage
+    from counterfoil.schema.formats.protocol import ParsedSchema
+
+_MAX_REFERENCE_DEPTH: Final = 100
+_LATEST: Final = -1
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+
+class RecentValues(Generic[_K, _V]):
+    """The values used last, up to a total weight; the one unused for longest goes first."""
+
+    def __init__(self, max_weight: int) -> None:
+        self._max_weight = max_weight
+        self._weight = 0
+        self._entries: OrderedDict[_K, tuple[_V, int]] = OrderedDict()
+
+    def get(self, key: _K) -> _V | None:
+        """The value of ``key``, which is then the last used; None when it is not remembered."""
+        found = self._entries.get(key)
+        if found is None:
+            return None
+        self._entries.move_to_end(key)
+        return found[0]
+
+    def put(self, key: _K, value: _V, *, weight: int) -> None:
+        """Remember ``value``."""
+        self.drop(key)
+        self._entries[key] = (value, weight)
+        self._weight += weight
+        while self._weight > self._max_weight:
+            _, (_, gone) = self._entries.popitem(last=False)
+            self._weight -= gone
+
+    def drop(self, key: _K) -> None:
+        """Forget ``key``."""
+        found = self._entries.pop(key, None)
+        if found is not None:
+            self._weight -= found[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """A request's references: as they are stored, the versions they mean, and the texts behind them."""
+
+    references: tuple[Reference, ...] = ()
+    targets: tuple[Target, ...] = ()
+    resolved: tuple[ResolvedReference, ...] = ()
+
+
+_NO_REFERENCES: Final = Resolution()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A request that was read: the schema, and the versions it refers to."""
+
+    candidate: Candidate
+    targets: tuple[Target, ...]
+
+
+class SchemaReader:
+    """Parses what is sent and what is stored.
+
+    ``memory_chars`` bounds the parsed schemas and the contents that are remembered, counted in characters of text.
+    """
+
+    def __init__(self, storage: Storage, *, memory_chars: int) -> None:
+        self._storage = storage
+        self._contents: RecentValues[UUID, Content] = RecentValues(memory_chars)
+        self._parsed: RecentValues[tuple[object, ...], ParsedSchema] = RecentValues(memory_chars)
+
+    async def content(self, guid: UUID) -> Content:
+        """The content that a stored version holds."""
+        found = self._contents.get(guid)
+        if found is None:
+            found = await self._storage.content(guid)
+            if found is None:
+                raise StoreUnavailable(f"The store has no content {guid}, though a version holds it")
+            self._contents.put(guid, found, weight=len(found.text) + 200)
+        return found
+
+    async def parsed(self, context: str, content: Content) -> ParsedSchema:
+        """The parsed form of a content stored in ``context``."""
+        resolution = await self.resolve(context, content.references, deleted=True)
+        return self._parse(content.text, content.schema_type, resolution, Validation.LENIENT)
+
+    async def read(
+        self, context: str, request: SchemaRequest, *, validation: Validation, normalize: bool, deleted: bool
+    ) -> Reading:
+        """The schema that ``request`` describes, as it would be stored in ``context``.
+
+        ``deleted``: its references may be soft-deleted versions. Raises ``InvalidSchema``.
+        """
+        if request.is_blank:
+            raise InvalidSchema("The schema is empty; expected a schema text")
+        schema_type = parse_schema_type(request.schema_type)
+        references = _sorted_references(request.references) if normalize else request.references
+        resolution = await self.resolve(context, references, deleted=deleted)
+        parsed = self._parse(request.text or "", schema_type, resolution, validation)
+        text = parsed.canonical()
+        if normalize:
+            text = parsed.normalized()
+            parsed = self._parse(text, schema_type, resolution, Validation.LENIENT)
+        content = make_content(
+            text,
+            schema_type,
+            references=resolution.references,
+            metadata=request.metadata,
+            rule_set=request.rule_set,
+        )
+        return Reading(Candidate(content, parsed), resolution.targets)
+
+    def _parse(
+        self, text: str, schema_type: SchemaType, resolution: Resolution, validation: Validation
+    ) -> ParsedSchema:
+        key = (text, schema_type, validation, resolution.resolved)
+        found = self._parsed.get(key)
+        if found is None:
+            try:
+                found = parse_schema(text, schema_type, references=resolution.resolved, validation=validation)
+            except RecursionError:
+                raise InvalidSchema("The schema is nested too deeply to be read") from None
+            self._parsed.put(key, found, weight=len(text) + 200)
+        return found
+
+    async def resolve(self, context: str, references: Sequence[Reference], *, deleted: bool) -> Resolution:
+        """What ``references``, made in ``context``, mean; ``InvalidSchema`` names the first that means nothing."""
+        if not references:
+            return _NO_REFERENCES
+        found: dict[str, ResolvedReference] = {}
+        direct: list[Reference] = []
+        targets: list[Target] = []
+        for reference in references:
+            target, content = await self._target(context, reference, deleted=deleted)
+            numbered = Reference(reference.name, reference.subject, target.version)
+            direct.append(numbered)
+            targets.append(target)
+            await self._collect(target.subject.context, numbered, content, found, _MAX_REFERENCE_DEPTH)
+        return Resolution(tuple(direct), tuple(targets), tuple(found.values()))
+
+    async def _collect(
+        self,
+        context: str,
+        reference: Reference,
+        content: Content,
+        found: dict[str, ResolvedReference],
+        depth: int,
+    ) -> None:
+        """Add ``reference`` to ``found``, after all that its content refers to."""
+        if reference.name in found:
+            return
+        if depth == 0:
+            raise InvalidSchema(f"References are nested more than {_MAX_REFERENCE_DEPTH} deep at {reference.name!r}")
+        for inner in content.references:
+            target, inner_content = await self._target(context, inner, deleted=True)
+            await self._collect(target.subject.context, inner, inner_content, found, depth - 1)
+        found.setdefault(reference.name, ResolvedReference(reference, content.text))
+
+    async def _target(self, context: str, reference: Reference, *, deleted: bool) -> tuple[Target, Content]:
+        subject = parse_subject(reference.subject, context=context)
+        wanted = None if reference.version == _LATEST else reference.version
+        entry = (await self._storage.history(subject)).find(wanted, deleted=deleted)
+        if entry is None or not reference.name:
+            raise InvalidSchema(
+                f"Reference {reference.name!r} to version {reference.version} of subject {str(subject)!r} "
+                "cannot be resolved: there is no such version"
+            )
+        return Target(subject, entry.version, must_be_active=not deleted), await self.content(entry.guid)
+
+
+def _sorted_references(references: Sequence[Reference]) -> tuple[Reference, ...]:
+    ordered = sorted(references, key=lambda reference: (reference.subject, reference.version))
+    return tuple(dict.fromkeys(ordered))
+
+
+def in_context(subject: QualifiedSubject, context: str) -> QualifiedSubject:
+    """The subject of the same name in another context."""
+    return QualifiedSubject(context, subject.name)

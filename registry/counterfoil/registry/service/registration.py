@@ -1,0 +1,211 @@
+"""Registering a schema: the checks in the order that callers observe.
+
+Already there → mode → inherit and merge → read strictly → same content → equivalent → compatible → number → write.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from counterfoil.registry.domain.merging import stamp_of, stamped
+from counterfoil.registry.domain.modes import check_registration
+from counterfoil.registry.domain.rules import check_rule_set
+from counterfoil.registry.domain.subjects import check_subject
+from counterfoil.registry.service.matching import completed
+from counterfoil.registry.service.requests import NEXT_VERSION
+from counterfoil.registry.service.retrying import until_current
+from counterfoil.registry.service.storage import Append, Appended
+from counterfoil.schema.errors import IncompatibleSchema, InvalidSchema, OperationNotPermitted
+from counterfoil.schema.formats.protocol import Validation
+
+if TYPE_CHECKING:
+    from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.domain.equivalence import Candidate
+    from counterfoil.registry.domain.versions import History, VersionEntry
+    from counterfoil.registry.service.compatibility import CompatibilityCheck
+    from counterfoil.registry.service.matching import Match, Matcher
+    from counterfoil.registry.service.reading import Reading, SchemaReader
+    from counterfoil.registry.service.requests import SchemaRequest
+    from counterfoil.registry.service.scopes import Scopes, Terms
+    from counterfoil.registry.service.storage import Storage
+    from counterfoil.schema.contexts import QualifiedSubject
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """What a registration answers: id, number, content; ``entry`` when an equivalent version stood for it."""
+
+    schema_id: int
+    version: int
+    content: Content
+    entry: VersionEntry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Situation:
+    """What one attempt is decided on."""
+
+    subject: QualifiedSubject
+    terms: Terms
+    history: History
+    normalize: bool
+    force: bool
+
+
+class Registration:
+    """The use case of registering."""
+
+    def __init__(
+        self, storage: Storage, *, scopes: Scopes, reader: SchemaReader, matcher: Matcher, check: CompatibilityCheck
+    ) -> None:
+        self._storage = storage
+        self._scopes = scopes
+        self._reader = reader
+        self._matcher = matcher
+        self._check = check
+
+    async def register(
+        self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool = False, force: bool = False
+    ) -> Registered:
+        """The id and version of the schema that ``request`` describes, stored under ``subject`` if it was not.
+
+        Raises, in this order: ``InvalidRuleSet``, ``InvalidSubject``, ``InvalidSchema``, ``OperationNotPermitted``,
+        ``IncompatibleSchema``. ``force`` leaves out the compatibility check.
+        """
+        check_rule_set(request.rule_set)
+        check_subject(subject)
+        return await until_current(partial(self._attempt, subject, request, normalize=normalize, force=force))
+
+    async def _attempt(
+        self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, force: bool
+    ) -> Registered:
+        terms = await self._scopes.terms(subject)
+        history = await self._storage.history(subject)
+        normalize = (normalize or bool(terms.config.normalize)) and not terms.mode.takes_ids
+        now = _Situation(subject, terms, history, normalize, force)
+        there = await self._already_there(now, request)
+        if there is not None:
+            return there
+        check_registration(terms.mode, subject, with_id=request.schema_id is not None)
+        if not terms.mode.takes_ids:
+            request = await self._inherit(now, request)
+        reading = await self._read(now, request)
+        there = await self._same_content(now, request, reading.candidate)
+        if there is not None:
+            return there
+        await self._check_compatible(now, reading.candidate)
+        return await self._append(now, request, reading)
+
+    async def _already_there(self, now: _Situation, request: SchemaRequest) -> Registered | None:
+        """The active version that holds the schema as it was sent; asked before modes and levels come into play."""
+        if request.is_blank or now.terms.config.merges:
+            return None
+        reading = await self._reader.read(
+            now.subject.context, request, validation=Validation.LENIENT, normalize=now.normalize, deleted=True
+        )
+        entries = now.history.active
+        if request.version == NEXT_VERSION:
+            entries = entries[-1:]
+        match = await self._matcher.find(now.subject.context, reading.candidate, entries)
+        if match is None or not _answers(match.entry, request):
+            return None
+        return _registered(match)
+
+    async def _inherit(self, now: _Situation, request: SchemaRequest) -> SchemaRequest:
+        """``request`` with what it leaves out filled in, and its version number stamped where that is asked for."""
+        latest = now.history.latest
+        if request.is_blank:
+            if latest is None:
+                raise InvalidSchema(
+                    f"The schema is empty, and subject {str(now.subject)!r} has no version to take it from"
+                )
+            content = await self._reader.content(latest.guid)
+            request = replace(
+                request, text=content.text, schema_type=content.schema_type.value, references=content.references
+            )
+        request = await completed(request, now.terms.config, now.history, self._reader)
+        if request.version is not None or stamp_of(request.metadata) is not None:
+            number = _number(now, request)
+            request = replace(request, metadata=stamped(request.metadata, number))
+        return request
+
+    async def _read(self, now: _Situation, request: SchemaRequest) -> Reading:
+        with_id = request.schema_id is not None
+        lenient = with_id or now.terms.config.validate_new_schemas is False
+        return await self._reader.read(
+            now.subject.context,
+            request,
+            validation=Validation.LENIENT if lenient else Validation.STRICT,
+            normalize=now.normalize,
+            deleted=with_id,
+        )
+
+    async def _same_content(self, now: _Situation, request: SchemaRequest, candidate: Candidate) -> Registered | None:
+        """The version that holds the schema as it would be stored."""
+        if request.version is not None:
+            return None
+        match = await self._matcher.find(now.subject.context, candidate, now.history.active)
+        if match is None or not _answers(match.entry, request):
+            return None
+        return _registered(match)
+
+    async def _check_compatible(self, now: _Situation, candidate: Candidate) -> None:
+        if now.force or now.terms.mode.takes_ids:
+            return
+        report = await self._check.report(now.subject, candidate, now.history.active, now.terms.config)
+        if report.is_compatible:
+            return
+        reasons = self._check.explain(report, now.terms.config)
+        raise IncompatibleSchema(
+            f"The schema is incompatible with an earlier version of subject {str(now.subject)!r}: "
+            f"[{', '.join(reasons)}]",
+            reasons=reasons,
+        )
+
+    async def _append(self, now: _Situation, request: SchemaRequest, reading: Reading) -> Registered:
+        content = reading.candidate.content
+        version = _number(now, request)
+        if now.terms.mode.takes_ids:
+            held = next((entry for entry in now.history.entries if entry.version == version), None)
+            if held is not None and (held.guid, held.schema_id) != (content.guid, request.schema_id):
+                raise OperationNotPermitted(
+                    f"Version {version} of subject {str(now.subject)!r} holds another schema; versions are immutable"
+                )
+        elif version != now.history.next_version:
+            raise InvalidSchema(
+                f"Version {version} is not the next one of subject {str(now.subject)!r}; "
+                f"expected {now.history.next_version}"
+            )
+        plan = Append(
+            now.subject,
+            content,
+            reading.targets,
+            revision=now.history.revision,
+            settings_revision=now.terms.settings_revision,
+            schema_id=request.schema_id,
+            version=version,
+        )
+        outcome = await self._storage.commit(plan)
+        if not isinstance(outcome, Appended):
+            raise TypeError(f"a storage answered {outcome!r} to an append")
+        return Registered(outcome.schema_id, outcome.version, content)
+
+
+def _number(now: _Situation, request: SchemaRequest) -> int:
+    if request.version is None or request.version == NEXT_VERSION:
+        return now.history.next_version
+    return request.version
+
+
+def _answers(entry: VersionEntry, request: SchemaRequest) -> bool:
+    """Whether an entry that holds the content is what the request's id and version ask for."""
+    if request.version in {None, NEXT_VERSION}:
+        return request.schema_id in {None, entry.schema_id}
+    return (request.schema_id, request.version) == (entry.schema_id, entry.version)
+
+
+def _registered(match: Match) -> Registered:
+    entry = None if match.exact else match.entry
+    return Registered(match.entry.schema_id, match.entry.version, match.content, entry)

@@ -1,0 +1,58 @@
+"""What a caller sends to register, look up or test a schema."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.formats.table import format_for
+from counterfoil.schema.model import SchemaType
+
+if TYPE_CHECKING:
+    from counterfoil.schema.model import Metadata, Reference, RuleSet
+
+NEXT_VERSION = -1
+"""As a requested version: the next one, but nothing new when the latest is the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaRequest:
+    """The body of a registration, a look-up or a test.
+
+    ``text`` is None or blank where the latest version's is meant. ``schema_id`` and ``version`` are None where the
+    registry chooses; ``version`` is -1 (:data:`NEXT_VERSION`) or a number from 1.
+    """
+
+    text: str | None = None
+    schema_type: str = SchemaType.AVRO.value
+    references: tuple[Reference, ...] = ()
+    metadata: Metadata | None = None
+    rule_set: RuleSet | None = None
+    schema_id: int | None = None
+    version: int | None = None
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether the request brings no schema text of its own."""
+        return not (self.text or "").strip()
+
+
+def supported_types() -> list[SchemaType]:
+    """The schema types that this build reads."""
+    found = []
+    for schema_type in SchemaType:
+        try:
+            format_for(schema_type)
+        except InvalidSchema:
+            continue
+        found.append(schema_type)
+    return found
+
+
+def parse_schema_type(text: str) -> SchemaType:
+    """The schema type that ``text`` names, letter by letter; ``InvalidSchema`` names the ones that are supported."""
+    supported = supported_types()
+    if text not in supported:
+        raise InvalidSchema(f"Schema type {text[:80]!r} is not supported; this registry reads {', '.join(supported)}")
+    return SchemaType(text)

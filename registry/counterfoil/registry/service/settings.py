@@ -1,0 +1,145 @@
+"""Config and mode: reading them, setting them, deleting them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from counterfoil.registry.domain.config import Config
+from counterfoil.registry.domain.modes import Mode, check_writable
+from counterfoil.registry.domain.rules import check_rule_set
+from counterfoil.registry.domain.subjects import check_name
+from counterfoil.registry.service.retrying import until_current
+from counterfoil.registry.service.storage import PutSettings, ScopeSettings
+from counterfoil.schema.contexts import GLOBAL_LEVEL, TOP_LEVEL, SubjectPrefix
+from counterfoil.schema.errors import ConfigNotFound, ModeNotFound, SubjectNotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from counterfoil.registry.service.scopes import Scopes
+    from counterfoil.registry.service.storage import Storage
+    from counterfoil.schema.contexts import QualifiedSubject
+
+
+class Settings:
+    """The use cases around config and mode."""
+
+    def __init__(self, storage: Storage, *, scopes: Scopes) -> None:
+        self._storage = storage
+        self._scopes = scopes
+
+    # --- config
+
+    async def config(self, scope: QualifiedSubject, *, effective: bool) -> Config:
+        """The config stored for ``scope``, or with ``effective`` the one in force.
+
+        ``ConfigNotFound`` where nothing is stored, except for the top and the global level.
+        """
+        if effective:
+            return await self._scopes.config(scope)
+        found = (await self._storage.settings(scope)).config
+        if found is not None:
+            return found
+        if scope in {TOP_LEVEL, GLOBAL_LEVEL}:
+            return Config()
+        raise ConfigNotFound(f"Subject {str(scope)!r} has no config of its own; ask with defaultToGlobal=true")
+
+    async def put_config(self, scope: QualifiedSubject, changes: Mapping[str, object]) -> Config:
+        """The config of ``scope`` with ``changes`` made to it, as it is stored now."""
+        changed = Config().updated(changes)
+        check_rule_set(changed.default_rule_set)
+        check_rule_set(changed.override_rule_set)
+        check_name(scope)
+        return await until_current(partial(self._put_config, scope, changes))
+
+    async def _put_config(self, scope: QualifiedSubject, changes: Mapping[str, object]) -> Config:
+        terms = await self._scopes.terms(scope)
+        check_writable(terms.mode, scope)
+        stored = await self._storage.settings(scope)
+        config = (stored.config or Config()).updated(changes)
+        await self._put({scope: replace(stored, config=config)}, terms.settings_revision)
+        return config
+
+    async def delete_config(self, scope: QualifiedSubject) -> Config:
+        """The config that ``scope`` had; ``SubjectNotFound`` when it had none, except for the top level."""
+        return await until_current(partial(self._delete_config, scope))
+
+    async def _delete_config(self, scope: QualifiedSubject) -> Config:
+        terms = await self._scopes.terms(scope)
+        stored = await self._storage.settings(scope)
+        if stored.config is None and scope != TOP_LEVEL:
+            raise SubjectNotFound(f"Subject {str(scope)!r} has no config to delete")
+        check_writable(terms.mode, scope)
+        if stored.config is not None:
+            await self._put({scope: replace(stored, config=None)}, terms.settings_revision)
+        return stored.config or Config()
+
+    # --- mode
+
+    async def mode(self, scope: QualifiedSubject, *, effective: bool) -> Mode:
+        """The mode stored for ``scope``, or with ``effective`` the one in force.
+
+        ``ModeNotFound`` where nothing is stored, except for the top and the global level.
+        """
+        if effective:
+            return await self._scopes.mode(scope)
+        found = (await self._storage.settings(scope)).mode
+        if found is not None:
+            return found
+        if scope in {TOP_LEVEL, GLOBAL_LEVEL}:
+            return Mode.READWRITE
+        raise ModeNotFound(f"Subject {str(scope)!r} has no mode of its own; ask with defaultToGlobal=true")
+
+    async def put_mode(self, scope: QualifiedSubject, mode: Mode | None, *, force: bool = False) -> None:
+        """Set the mode of ``scope``; None clears it.
+
+        IMPORT needs a scope without active versions and removes the soft-deleted ones, unless ``force``.
+        """
+        await until_current(partial(self._put_mode, scope, mode, force=force))
+
+    async def _put_mode(self, scope: QualifiedSubject, mode: Mode | None, *, force: bool) -> None:
+        terms = await self._scopes.terms(scope)
+        stored = await self._storage.settings(scope)
+        purges = mode is Mode.IMPORT and terms.mode is not Mode.IMPORT and not force
+        await self._put(
+            {scope: replace(stored, mode=mode)}, terms.settings_revision, purge=_extent(scope) if purges else None
+        )
+
+    async def delete_mode(self, scope: QualifiedSubject, *, recursive: bool = False) -> Mode | None:
+        """The mode that ``scope`` had; with ``recursive`` the subjects of a context lose theirs too.
+
+        ``SubjectNotFound`` when nothing was set and not ``recursive``, except for the top level.
+        """
+        return await until_current(partial(self._delete_mode, scope, recursive=recursive))
+
+    async def _delete_mode(self, scope: QualifiedSubject, *, recursive: bool) -> Mode | None:
+        revision = await self._storage.settings_revision()
+        stored = await self._storage.settings(scope)
+        if stored.mode is None and scope != TOP_LEVEL and not recursive:
+            raise SubjectNotFound(f"Subject {str(scope)!r} has no mode to delete")
+        changed = {scope: replace(stored, mode=None)} if stored.mode is not None else {}
+        if recursive and scope.is_context:
+            for other, settings in await self._storage.scopes():
+                if other.context == scope.context and settings.mode is not None:
+                    changed[other] = replace(settings, mode=None)
+        if changed:
+            await self._put(changed, revision)
+        return Mode.READWRITE if stored.mode is None and scope == TOP_LEVEL else stored.mode
+
+    async def _put(
+        self,
+        changed: Mapping[QualifiedSubject, ScopeSettings],
+        revision: int,
+        *,
+        purge: SubjectPrefix | QualifiedSubject | None = None,
+    ) -> None:
+        await self._storage.commit(PutSettings(tuple(changed.items()), revision, purge))
+
+
+def _extent(scope: QualifiedSubject) -> SubjectPrefix | QualifiedSubject:
+    """The subjects whose versions stand in the way of IMPORT for ``scope``."""
+    if scope in {TOP_LEVEL, GLOBAL_LEVEL}:
+        return SubjectPrefix(None, "")
+    return SubjectPrefix(scope.context, "") if scope.is_context else scope

@@ -1,0 +1,1 @@
+"""The storages: memory and SQLite, one behaviour."""

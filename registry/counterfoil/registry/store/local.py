@@ -1,0 +1,90 @@
+"""What the storages in this process share: reads are answered at once, from tables at hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.domain.versions import History
+    from counterfoil.registry.service.storage import (
+        Appended,
+        Observer,
+        Plan,
+        ScopeSettings,
+        Use,
+        Visibility,
+    )
+    from counterfoil.registry.store.tables import Reads
+    from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
+
+
+class LocalStorage:
+    """The reads of a :class:`~counterfoil.registry.service.storage.Storage` over ``reads``."""
+
+    def __init__(self, reads: Reads) -> None:
+        self._reads = reads
+        self._observers: list[Observer] = []
+
+    def observe(self, observer: Observer) -> None:
+        """Tell ``observer`` of every write that was carried out, before its caller is answered."""
+        self._observers.append(observer)
+
+    def _announce(self, plan: Plan, outcome: Appended | None) -> None:
+        for observer in self._observers:
+            observer(plan, outcome)
+
+    async def history(self, subject: QualifiedSubject) -> History:
+        """All versions of a subject."""
+        return self._reads.history(subject)
+
+    async def content(self, guid: UUID) -> Content | None:
+        """The content with this fingerprint."""
+        return self._reads.content(guid)
+
+    async def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
+        """What an id stands for."""
+        return self._reads.guid_of_id(context, schema_id)
+
+    async def id_of_guid(self, context: str, guid: UUID) -> int | None:
+        """The id of a content in a context."""
+        return self._reads.id_of_guid(context, guid)
+
+    async def ids_of_guid(self, guid: UUID) -> Sequence[tuple[str, int]]:
+        """All ids of a content."""
+        return self._reads.ids_of_guid(guid)
+
+    async def max_id(self, context: str) -> int:
+        """The highest id seen in a context."""
+        return self._reads.max_id(context)
+
+    async def uses(self, context: str, schema_id: int) -> Sequence[Use]:
+        """The versions that hold an id."""
+        return self._reads.uses(context, schema_id)
+
+    async def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
+        """The versions that refer to a version."""
+        return self._reads.referrers(subject, version)
+
+    async def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
+        """The subjects whose names begin so."""
+        return self._reads.subjects(prefix, visibility)
+
+    async def contexts(self) -> Sequence[str]:
+        """The known contexts."""
+        return self._reads.contexts()
+
+    async def settings(self, scope: QualifiedSubject) -> ScopeSettings:
+        """What is stored for a scope."""
+        return self._reads.settings(scope)
+
+    async def settings_revision(self) -> int:
+        """The stamp of the last change of settings."""
+        return self._reads.settings_revision()
+
+    async def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
+        """All scopes with settings."""
+        return self._reads.scopes()

@@ -1,0 +1,110 @@
+"""Opening a SQLite file: the lock, the pragmas, the tables, and a clear word when it cannot be used."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from contextlib import suppress
+from importlib import resources
+from pathlib import Path
+from typing import IO, Final
+
+from counterfoil.registry.domain.errors import StoreNotUsable
+
+APPLICATION_ID: Final = 0x43464C31
+"""Marks a file as ours (SQLite's ``application_id``)."""
+
+FORMAT: Final = 1
+"""The version of the tables (SQLite's ``user_version``)."""
+
+_CACHED_STATEMENTS: Final = 256
+
+
+class FileLock:
+    """One registry process a file: an exclusive lock beside it, which the system lets go of when the process ends."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.with_name(path.name + ".lock")
+        self._file: IO[str] | None = None
+
+    def take(self) -> None:
+        """Take the lock; ``StoreNotUsable`` naming the holder when another process has it."""
+        file = self._path.open("a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.seek(0)
+            holder = file.read().strip()
+            file.close()
+            named = f" (process {holder})" if holder else ""
+            raise StoreNotUsable(
+                f"{self._path.with_suffix('')} is in use by another registry{named}; a SQLite store takes one process"
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        self._file = file
+
+    def release(self) -> None:
+        """Let go of the lock."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def prepare(path: Path) -> None:
+    """Create the tables in a new file; ``StoreNotUsable`` when the file cannot be a store."""
+    connection = connect(path)
+    try:
+        _prepare(connection, path)
+    except sqlite3.DatabaseError as error:
+        raise StoreNotUsable(f"{path} cannot be used as a store: {error}") from None
+    finally:
+        connection.close()
+
+
+def check_folder(path: Path) -> None:
+    """Return when ``path`` can be created or is a file; else ``StoreNotUsable``."""
+    if path.is_dir():
+        raise StoreNotUsable(f"{path} is a folder; expected the path of a SQLite file")
+    if not path.parent.is_dir():
+        raise StoreNotUsable(f"The folder {path.parent} does not exist; create it, or name another store")
+    target = path if path.exists() else path.parent
+    if not os.access(target, os.W_OK):
+        raise StoreNotUsable(f"{target} cannot be written; the registry needs a file of its own")
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if application == APPLICATION_ID and version > FORMAT:
+        raise StoreNotUsable(
+            f"{path} was written by a newer counterfoil (store format {version}, this one knows {FORMAT}); upgrade"
+        )
+    if application != APPLICATION_ID and tables:
+        raise StoreNotUsable(f"{path} is a SQLite database of another program; name another store")
+    if application == APPLICATION_ID:
+        return
+    script = resources.files("counterfoil.registry.store").joinpath("schema.sql").read_text()
+    with suppress(sqlite3.OperationalError):  # a file system without WAL keeps its own journal, as safe
+        connection.execute("PRAGMA journal_mode = WAL")
+    connection.executescript(
+        f"BEGIN IMMEDIATE;\n{script}\nPRAGMA application_id = {APPLICATION_ID};\nPRAGMA user_version = {FORMAT};\nCOMMIT;"
+    )
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection in autocommit mode whose commits are on the disk when they return."""
+    try:
+        connection = sqlite3.connect(
+            path, isolation_level=None, check_same_thread=False, cached_statements=_CACHED_STATEMENTS
+        )
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA busy_timeout = 5000")
+        connection.execute("PRAGMA mmap_size = 268435456")
+    except sqlite3.Error as error:
+        raise StoreNotUsable(f"{path} cannot be opened: {error}") from None
+    return connection

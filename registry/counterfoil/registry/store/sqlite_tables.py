@@ -1,0 +1,299 @@
+"""The primitives over a SQLite connection."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from counterfoil.registry.domain.content import Content
+from counterfoil.registry.domain.documents import (
+    Document,
+    config_document,
+    metadata_document,
+    read_config,
+    read_metadata,
+    read_reference,
+    read_rule_set,
+    reference_document,
+    rule_set_document,
+)
+from counterfoil.registry.domain.modes import Mode
+from counterfoil.registry.domain.versions import History, VersionEntry
+from counterfoil.registry.service.storage import ScopeSettings, Use, Visibility
+from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.schema.model import SchemaType
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+
+    from counterfoil.registry.service.storage import Target
+    from counterfoil.schema.contexts import SubjectPrefix
+
+_HISTORY = """
+SELECT s.revision, v.version, v.schema_id, i.guid, v.deleted, v.ts
+FROM contexts c JOIN subjects s ON s.context_id = c.id JOIN versions v ON v.subject_id = s.id
+JOIN schema_ids i ON i.context_id = v.context_id AND i.id = v.schema_id
+WHERE c.name = ? AND s.name = ? ORDER BY v.version"""
+_USES = """
+SELECT c.name, s.name, v.version, v.schema_id, v.deleted, v.ts
+FROM versions v JOIN subjects s ON s.id = v.subject_id JOIN contexts c ON c.id = s.context_id
+WHERE v.context_id = (SELECT id FROM contexts WHERE name = ?) AND v.schema_id = ? ORDER BY s.name, v.version"""
+_REFERRERS = """
+SELECT c.name, s.name, v.version, v.schema_id, v.deleted, v.ts
+FROM (SELECT DISTINCT context_id, schema_id FROM schema_refs
+      WHERE target_context_id = (SELECT id FROM contexts WHERE name = ?) AND target_subject = ? AND target_version = ?) r
+JOIN versions v ON v.context_id = r.context_id AND v.schema_id = r.schema_id
+JOIN subjects s ON s.id = v.subject_id JOIN contexts c ON c.id = s.context_id
+ORDER BY c.name, s.name, v.version"""
+_SUBJECTS = """
+SELECT c.name, s.name FROM subjects s JOIN contexts c ON c.id = s.context_id
+WHERE (:context IS NULL OR c.name = :context) AND s.name >= :low AND substr(s.name, 1, length(:low)) = :low
+  AND (:visibility = 'all' OR (s.active_versions > 0) = (:visibility = 'active'))
+ORDER BY c.name, s.name"""
+_SUBJECT_ID = "(SELECT id FROM subjects WHERE context_id = (SELECT id FROM contexts WHERE name = ?) AND name = ?)"
+
+
+class SqliteTables:
+    """Reads and writes over ``connection``, which is in autocommit mode: transactions are the caller's."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def _all(self, statement: str, parameters: Sequence[object] | dict[str, object] = ()) -> list[Any]:
+        return self._connection.execute(statement, parameters).fetchall()
+
+    def _one(self, statement: str, parameters: Sequence[object] = ()) -> Any:
+        row = self._connection.execute(statement, parameters).fetchone()
+        return None if row is None else row[0]
+
+    def _run(self, statement: str, parameters: Sequence[object] = ()) -> None:
+        self._connection.execute(statement, parameters)
+
+    # --- reads
+
+    def history(self, subject: QualifiedSubject) -> History:
+        """All versions of a subject."""
+        rows = self._all(_HISTORY, (subject.context, subject.name))
+        if not rows:
+            return History()
+        entries = tuple(
+            VersionEntry(version, schema_id, UUID(bytes=guid), bool(deleted), ts)
+            for _, version, schema_id, guid, deleted, ts in rows
+        )
+        return History(rows[0][0], entries)
+
+    def content(self, guid: UUID) -> Content | None:
+        """The content with this fingerprint."""
+        rows = self._all(
+            "SELECT schema_type, schema_text, refs, metadata, rule_set FROM contents WHERE guid = ?", (guid.bytes,)
+        )
+        if not rows:
+            return None
+        schema_type, text, references, metadata, rule_set = rows[0]
+        return Content(
+            guid,
+            SchemaType(schema_type),
+            text,
+            tuple(read_reference(item, "reference") for item in json.loads(references or "[]")),
+            None if metadata is None else read_metadata(json.loads(metadata), "metadata"),
+            None if rule_set is None else read_rule_set(json.loads(rule_set), "ruleSet"),
+        )
+
+    def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
+        """What an id stands for."""
+        guid = self._one(
+            "SELECT guid FROM schema_ids WHERE context_id = (SELECT id FROM contexts WHERE name = ?) AND id = ?",
+            (context, schema_id),
+        )
+        return None if guid is None else UUID(bytes=guid)
+
+    def id_of_guid(self, context: str, guid: UUID) -> int | None:
+        """The id of a content in a context."""
+        found: int | None = self._one(
+            "SELECT id FROM schema_ids WHERE context_id = (SELECT id FROM contexts WHERE name = ?)"
+            " AND guid = ? AND is_primary = 1",
+            (context, guid.bytes),
+        )
+        return found
+
+    def ids_of_guid(self, guid: UUID) -> Sequence[tuple[str, int]]:
+        """All ids of a content."""
+        return self._all(
+            "SELECT c.name, i.id FROM schema_ids i JOIN contexts c ON c.id = i.context_id WHERE i.guid = ?"
+            " ORDER BY c.name, i.id",
+            (guid.bytes,),
+        )
+
+    def max_id(self, context: str) -> int:
+        """The highest id seen in a context."""
+        return int(self._one("SELECT next_schema_id - 1 FROM contexts WHERE name = ?", (context,)) or 0)
+
+    def uses(self, context: str, schema_id: int) -> Sequence[Use]:
+        """The versions that hold an id."""
+        return [_use(row) for row in self._all(_USES, (context, schema_id))]
+
+    def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
+        """The versions that refer to a version."""
+        return [_use(row) for row in self._all(_REFERRERS, (subject.context, subject.name, version))]
+
+    def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
+        """The subjects whose names begin so."""
+        wanted = {"context": prefix.context, "low": prefix.name, "visibility": visibility.value}
+        return [QualifiedSubject(*row) for row in self._all(_SUBJECTS, wanted)]
+
+    def contexts(self) -> Sequence[str]:
+        """The known contexts."""
+        return [name for (name,) in self._all("SELECT name FROM contexts WHERE listed = 1 ORDER BY name")]
+
+    def settings(self, scope: QualifiedSubject) -> ScopeSettings:
+        """What is stored for a scope."""
+        rows = self._all(
+            "SELECT config, mode FROM settings WHERE context = ? AND name = ?", (scope.context, scope.name)
+        )
+        return _settings(*rows[0]) if rows else ScopeSettings()
+
+    def settings_revision(self) -> int:
+        """The stamp of the last change of settings."""
+        return int(self._one("SELECT value FROM counters WHERE name = 'settings'"))
+
+    def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
+        """All scopes with settings."""
+        rows = self._all("SELECT context, name, config, mode FROM settings ORDER BY context, name")
+        return [(QualifiedSubject(context, name), _settings(config, mode)) for context, name, config, mode in rows]
+
+    # --- writes
+
+    def put_content(self, content: Content) -> None:
+        """Store a content."""
+        references = [reference_document(reference) for reference in content.references]
+        self._run(
+            "INSERT INTO contents VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            (
+                content.guid.bytes,
+                content.schema_type.value,
+                content.text,
+                json.dumps(references) if references else None,
+                _json(metadata_document(content.metadata)),
+                _json(rule_set_document(content.rule_set)),
+            ),
+        )
+
+    def take_id(self, context: str) -> int:
+        """Give out the next id."""
+        rows = self._all(
+            "INSERT INTO contexts (name, next_schema_id) VALUES (?, 2)"
+            " ON CONFLICT (name) DO UPDATE SET next_schema_id = next_schema_id + 1 RETURNING next_schema_id - 1",
+            (context,),
+        )
+        return int(rows[0][0])
+
+    def _context_id(self, context: str) -> int:
+        self._run("INSERT INTO contexts (name) VALUES (?) ON CONFLICT DO NOTHING", (context,))
+        return int(self._one("SELECT id FROM contexts WHERE name = ?", (context,)))
+
+    def bind_id(self, context: str, schema_id: int, guid: UUID, targets: Sequence[Target]) -> None:
+        """Make an id stand for a content."""
+        context_id = self._context_id(context)
+        self._run(
+            "UPDATE contexts SET next_schema_id = max(next_schema_id, ?) WHERE id = ?", (schema_id + 1, context_id)
+        )
+        self._run("UPDATE schema_ids SET is_primary = 0 WHERE context_id = ? AND guid = ?", (context_id, guid.bytes))
+        self._run("INSERT INTO schema_ids (context_id, id, guid) VALUES (?, ?, ?)", (context_id, schema_id, guid.bytes))
+        for position, target in enumerate(targets):
+            target_id = self._context_id(target.subject.context)
+            self._run(
+                "INSERT INTO schema_refs VALUES (?, ?, ?, ?, ?, ?)",
+                (context_id, schema_id, position, target_id, target.subject.name, target.version),
+            )
+
+    def release_id(self, context: str, schema_id: int) -> None:
+        """Forget an id."""
+        guid = self.guid_of_id(context, schema_id)
+        if guid is None:
+            return
+        context_id = self._context_id(context)
+        self._run("DELETE FROM schema_ids WHERE context_id = ? AND id = ?", (context_id, schema_id))
+        if self.id_of_guid(context, guid) is None:
+            self._run(
+                "UPDATE schema_ids SET is_primary = 1 WHERE context_id = ?1 AND id ="
+                " (SELECT max(id) FROM schema_ids WHERE context_id = ?1 AND guid = ?2)",
+                (context_id, guid.bytes),
+            )
+        if not self.ids_of_guid(guid):
+            self._run("DELETE FROM contents WHERE guid = ?", (guid.bytes,))
+
+    def put_version(self, subject: QualifiedSubject, version: int, schema_id: int) -> None:
+        """Store a version as active."""
+        context_id = self._context_id(subject.context)
+        self._run("UPDATE contexts SET listed = 1 WHERE id = ? AND listed = 0", (context_id,))
+        self._run(
+            "INSERT INTO subjects (context_id, name) VALUES (?, ?) ON CONFLICT DO NOTHING", (context_id, subject.name)
+        )
+        subject_id = self._one("SELECT id FROM subjects WHERE context_id = ? AND name = ?", (context_id, subject.name))
+        self._run(
+            "INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, 0, ?)",
+            (subject_id, version, context_id, schema_id, time.time_ns() // 1_000_000),
+        )
+
+    def mark_deleted(self, subject: QualifiedSubject, version: int) -> None:
+        """Soft-delete a version."""
+        self._run(
+            f"UPDATE versions SET deleted = 1 WHERE subject_id = {_SUBJECT_ID} AND version = ?",  # noqa: S608 - constant
+            (subject.context, subject.name, version),
+        )
+
+    def remove_version(self, subject: QualifiedSubject, version: int) -> None:
+        """Remove a version's row."""
+        self._run(
+            f"DELETE FROM versions WHERE subject_id = {_SUBJECT_ID} AND version = ?",  # noqa: S608 - constant
+            (subject.context, subject.name, version),
+        )
+
+    def touch(self, subject: QualifiedSubject) -> None:
+        """Give the subject a new revision."""
+        subject_id = self._one(f"SELECT {_SUBJECT_ID}", (subject.context, subject.name))  # noqa: S608 - constant
+        self._run("UPDATE counters SET value = value + 1 WHERE name = 'change'")
+        if self._one("SELECT count(*) FROM versions WHERE subject_id = ?", (subject_id,)) == 0:
+            self._run("DELETE FROM subjects WHERE id = ?", (subject_id,))
+            return
+        self._run(
+            "UPDATE subjects SET revision = (SELECT value FROM counters WHERE name = 'change'), active_versions ="
+            " (SELECT count(*) FROM versions WHERE subject_id = ?1 AND deleted = 0) WHERE id = ?1",
+            (subject_id,),
+        )
+
+    def put_settings(self, scope: QualifiedSubject, settings: ScopeSettings) -> None:
+        """Store config and mode of a scope."""
+        self._run("UPDATE counters SET value = value + 1 WHERE name = 'change'")
+        self._run(
+            "UPDATE counters SET value = (SELECT value FROM counters WHERE name = 'change') WHERE name = 'settings'"
+        )
+        if settings == ScopeSettings():
+            self._run("DELETE FROM settings WHERE context = ? AND name = ?", (scope.context, scope.name))
+            return
+        config = None if settings.config is None else _json(config_document(settings.config))
+        self._run(
+            "INSERT OR REPLACE INTO settings VALUES (?, ?, ?, ?)", (scope.context, scope.name, config, settings.mode)
+        )
+
+    def drop_context(self, context: str) -> None:
+        """Take a context out of the listing."""
+        self._run("UPDATE contexts SET listed = 0 WHERE name = ?", (context,))
+
+
+def _use(row: tuple[str, str, int, int, int, int]) -> Use:
+    context, name, version, schema_id, deleted, ts = row
+    return Use(QualifiedSubject(context, name), version, schema_id, bool(deleted), ts)
+
+
+def _settings(config: str | None, mode: str | None) -> ScopeSettings:
+    return ScopeSettings(
+        None if config is None else read_config(json.loads(config)), None if mode is None else Mode(mode)
+    )
+
+
+def _json(document: Document | None) -> str | None:
+    return None if document is None else json.dumps(document)

@@ -1,0 +1,264 @@
+"""The primitive reads and writes that a storage is made of, and the carrying out of plans in terms of them.
+
+Everything that decides whether a write may happen is here, once; a storage brings the primitives and a transaction
+around :func:`apply`. All checks of a plan come before its first write.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from counterfoil.registry.domain.errors import StaleWrite
+from counterfoil.registry.domain.versions import reference_exists
+from counterfoil.registry.service.storage import (
+    Append,
+    Appended,
+    DropContext,
+    HardDelete,
+    PutSettings,
+    SoftDelete,
+    Visibility,
+)
+from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
+from counterfoil.schema.errors import ContextNotEmpty, OperationNotPermitted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from uuid import UUID
+
+    from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.domain.versions import History
+    from counterfoil.registry.service.storage import Plan, ScopeSettings, Target, Use
+
+
+class Reads(Protocol):
+    """The primitive reads; see :class:`counterfoil.registry.service.storage.Storage` for what each gives."""
+
+    def history(self, subject: QualifiedSubject) -> History:
+        """All versions of a subject."""
+
+    def content(self, guid: UUID) -> Content | None:
+        """The content with this fingerprint."""
+
+    def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
+        """What an id stands for."""
+
+    def id_of_guid(self, context: str, guid: UUID) -> int | None:
+        """The id of a content in a context."""
+
+    def ids_of_guid(self, guid: UUID) -> Sequence[tuple[str, int]]:
+        """All ids of a content."""
+
+    def max_id(self, context: str) -> int:
+        """The highest id seen in a context."""
+
+    def uses(self, context: str, schema_id: int) -> Sequence[Use]:
+        """The versions that hold an id."""
+
+    def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
+        """The versions that refer to a version."""
+
+    def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
+        """The subjects whose names begin so."""
+
+    def contexts(self) -> Sequence[str]:
+        """The known contexts."""
+
+    def settings(self, scope: QualifiedSubject) -> ScopeSettings:
+        """What is stored for a scope."""
+
+    def settings_revision(self) -> int:
+        """The stamp of the last change of settings."""
+
+    def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
+        """All scopes with settings."""
+
+
+class Tables(Reads, Protocol):
+    """The primitive writes, beside the reads. They check nothing."""
+
+    def put_content(self, content: Content) -> None:
+        """Store a content, if it is not there."""
+
+    def take_id(self, context: str) -> int:
+        """The next id of a context, which is thereby given out; the context exists afterwards."""
+
+    def bind_id(self, context: str, schema_id: int, guid: UUID, targets: Sequence[Target]) -> None:
+        """Make an id stand for a content that refers to ``targets``; lookups by content find this id from now on."""
+
+    def release_id(self, context: str, schema_id: int) -> None:
+        """Forget an id that no version holds, and its content where no other id holds it."""
+
+    def put_version(self, subject: QualifiedSubject, version: int, schema_id: int) -> None:
+        """Store a version as active, over whatever row has its number."""
+
+    def mark_deleted(self, subject: QualifiedSubject, version: int) -> None:
+        """Soft-delete a version."""
+
+    def remove_version(self, subject: QualifiedSubject, version: int) -> None:
+        """Remove a version's row."""
+
+    def touch(self, subject: QualifiedSubject) -> None:
+        """Give the subject a new revision; a subject without rows goes."""
+
+    def put_settings(self, scope: QualifiedSubject, settings: ScopeSettings) -> None:
+        """Store config and mode of a scope, and a new settings revision."""
+
+    def drop_context(self, context: str) -> None:
+        """Take a context out of the listing; its ids stay given out."""
+
+
+def apply(tables: Tables, plan: Plan) -> Appended | None:
+    """Carry out ``plan``: check what it was decided on, then write."""
+    match plan:
+        case Append():
+            return _append(tables, plan)
+        case SoftDelete():
+            return _soft_delete(tables, plan)
+        case HardDelete():
+            return _hard_delete(tables, plan)
+        case PutSettings():
+            return _put_settings(tables, plan)
+        case DropContext():
+            return _drop_context(tables, plan)
+
+
+def _append(tables: Tables, plan: Append) -> Appended:
+    history = _current(tables, plan)
+    _check_targets(tables, plan.targets)
+    context, guid = plan.subject.context, plan.content.guid
+    known = _check_id(tables, plan)
+    version = plan.version or history.next_version
+    tables.put_content(plan.content)
+    schema_id = plan.schema_id or known or tables.take_id(context)
+    if known != schema_id:
+        tables.bind_id(context, schema_id, guid, plan.targets)
+    replaced = next((entry for entry in history.entries if entry.version == version), None)
+    tables.put_version(plan.subject, version, schema_id)
+    if replaced is not None:
+        _release_unused(tables, context, {replaced.schema_id})
+    for entry in history.entries:
+        if entry.deleted and entry.schema_id == schema_id and entry.version < version:
+            _drop_superseded(tables, plan.subject, entry.version)
+    tables.touch(plan.subject)
+    return Appended(schema_id, version)
+
+
+def _check_id(tables: Tables, plan: Append) -> int | None:
+    """The id that already stands for the plan's content under the plan's terms, or None."""
+    context, guid = plan.subject.context, plan.content.guid
+    if plan.schema_id is None:
+        return tables.id_of_guid(context, guid)
+    bound = tables.guid_of_id(context, plan.schema_id)
+    if bound is not None and bound != guid:
+        raise OperationNotPermitted(
+            f"Id {plan.schema_id} already stands for another schema in context {context!r}; ids are never re-bound"
+        )
+    return plan.schema_id if bound is not None else None
+
+
+def _check_targets(tables: Tables, targets: Iterable[Target]) -> None:
+    for target in targets:
+        found = tables.history(target.subject).find(target.version, deleted=not target.must_be_active)
+        if found is None:
+            raise StaleWrite(f"{target.subject} version {target.version} is gone")
+
+
+def _drop_superseded(tables: Tables, subject: QualifiedSubject, version: int) -> None:
+    if not tables.referrers(subject, version):
+        tables.remove_version(subject, version)
+
+
+def _soft_delete(tables: Tables, plan: SoftDelete) -> None:
+    _current(tables, plan)
+    _check_unreferenced(tables, plan, deleted_count=False)
+    for version in plan.versions:
+        tables.mark_deleted(plan.subject, version)
+    tables.touch(plan.subject)
+
+
+def _hard_delete(tables: Tables, plan: HardDelete) -> None:
+    history = _current(tables, plan)
+    _check_unreferenced(tables, plan, deleted_count=True)
+    _remove(tables, plan.subject, history, set(plan.versions))
+
+
+def _remove(tables: Tables, subject: QualifiedSubject, history: History, versions: set[int]) -> None:
+    gone = [entry for entry in history.entries if entry.version in versions]
+    for entry in gone:
+        tables.remove_version(subject, entry.version)
+    _release_unused(tables, subject.context, {entry.schema_id for entry in gone})
+    tables.touch(subject)
+    stored = tables.settings(subject)
+    if len(gone) == len(history.entries) and not subject.is_context and (stored.config or stored.mode):
+        tables.put_settings(subject, type(stored)())
+
+
+def _release_unused(tables: Tables, context: str, schema_ids: set[int]) -> None:
+    for schema_id in schema_ids:
+        if not tables.uses(context, schema_id):
+            tables.release_id(context, schema_id)
+
+
+def _check_unreferenced(tables: Tables, plan: SoftDelete | HardDelete, *, deleted_count: bool) -> None:
+    for version in plan.versions:
+        for use in tables.referrers(plan.subject, version):
+            own = plan.ignore_own_references and use.subject == plan.subject
+            if not own and (deleted_count or not use.deleted):
+                raise reference_exists(plan.subject, version, by=use.subject, by_version=use.version)
+
+
+def _put_settings(tables: Tables, plan: PutSettings) -> None:
+    _check_settings(tables, plan.settings_revision)
+    purged = _purgeable(tables, plan.purge) if plan.purge is not None else ()
+    for subject in purged:
+        history = tables.history(subject)
+        _remove(tables, subject, history, {entry.version for entry in history.entries})
+    for scope, settings in plan.scopes:
+        tables.put_settings(scope, settings)
+
+
+def _purgeable(tables: Tables, scope: SubjectPrefix | QualifiedSubject) -> Sequence[QualifiedSubject]:
+    """The subjects in ``scope``, all of whose versions are soft-deleted and referred to by none that stays."""
+    if isinstance(scope, SubjectPrefix):
+        subjects = tables.subjects(scope, Visibility.ALL)
+    else:
+        subjects = [scope] if tables.history(scope).entries else []
+    for subject in subjects:
+        history = tables.history(subject)
+        if history.active:
+            raise OperationNotPermitted(
+                f"Mode IMPORT needs a scope without schemas; subject {str(subject)!r} has active versions"
+            )
+        for entry in history.entries:
+            _check_unreferenced_outside(tables, subject, entry.version, set(subjects))
+    return subjects
+
+
+def _check_unreferenced_outside(
+    tables: Tables, subject: QualifiedSubject, version: int, inside: set[QualifiedSubject]
+) -> None:
+    for use in tables.referrers(subject, version):
+        if use.subject not in inside:
+            raise reference_exists(subject, version, by=use.subject, by_version=use.version)
+
+
+def _drop_context(tables: Tables, plan: DropContext) -> None:
+    if tables.subjects(SubjectPrefix(plan.context, ""), Visibility.ALL):
+        raise ContextNotEmpty(
+            f"Context {plan.context!r} still holds schemas, soft-deleted ones count; delete them permanently first"
+        )
+    tables.drop_context(plan.context)
+
+
+def _current(tables: Tables, plan: Append | SoftDelete | HardDelete) -> History:
+    _check_settings(tables, plan.settings_revision)
+    history = tables.history(plan.subject)
+    if history.revision != plan.revision:
+        raise StaleWrite(f"{plan.subject} has changed since the write was planned")
+    return history
+
+
+def _check_settings(tables: Tables, revision: int) -> None:
+    if tables.settings_revision() != revision:
+        raise StaleWrite("config or mode has changed since the write was planned")

@@ -1,0 +1,250 @@
+"""Recorded answers of the reference registry, asked of ours again: every step that is inside must be equal.
+
+Every sequence runs on an empty registry of its own. What is outside is decided by the request alone: schemas in other
+languages than Avro, edits of tags, and the listing of schema types, which says what a registry supports. A request that is outside and
+cannot write is passed over; one that can write ends its sequence, since the answers after it build on it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from counterfoil.registry.app import assemble
+from counterfoil.registry.settings import ServerSettings
+from counterfoil.registry.store.memory import MemoryStorage
+
+RECORDINGS = Path(__file__).parents[1] / "data" / "recordings" / "rest.dev.jsonl"
+MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
+FOREIGN_TYPES = {"JSON", "PROTOBUF"}
+TAG_EDITS = {"schemaTagsToAdd", "schemaTagsToRemove", "propagateSchemaTags"}
+
+Step = dict[str, Any]
+
+
+def sequences() -> list[dict[str, Any]]:
+    with RECORDINGS.open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+# --- what is inside ---------------------------------------------------------------------------------------------------
+
+
+def is_outside(step: Step) -> bool:
+    """Whether the request is about something that this build does not have."""
+    path = step["path"].split("?")[0].rstrip("/")
+    body = step.get("body")
+    fields = body if isinstance(body, dict) else {}
+    return (
+        fields.get("schemaType") in FOREIGN_TYPES
+        or bool(TAG_EDITS & fields.keys())
+        or path.endswith(("/tags", "/schemas/types"))
+    )
+
+
+def may_write(step: Step) -> bool:
+    """Whether the request can change what is stored."""
+    path = step["path"].split("?")[0].rstrip("/")
+    return step["m"] == "POST" and "/compatibility/" not in path and path.endswith(("/versions", "/tags"))
+
+
+def inside(steps: list[Step]) -> list[Step]:
+    """The steps to compare, in order."""
+    found = []
+    for step in steps:
+        if is_outside(step):
+            if may_write(step):
+                break
+            continue
+        found.append(step)
+    return found
+
+
+# --- asking -----------------------------------------------------------------------------------------------------------
+
+
+class Registry:
+    """An application asked without a network, so that every byte of a path arrives as it was recorded."""
+
+    def __init__(self) -> None:
+        self._app = assemble(MemoryStorage(), ServerSettings(store="sqlite://"))
+
+    async def ask(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, str, str]:
+        raw_path, _, query = path.partition("?")
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": raw_path,
+            "raw_path": raw_path.encode(),
+            "query_string": query.encode(),
+            "root_path": "",
+            "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
+            "server": ("test", 80),
+            "client": ("test", 1),
+        }
+        messages: list[dict[str, Any]] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": body or b"", "more_body": False}
+
+        async def send(message: Any) -> None:
+            messages.append(message)
+
+        await self._app(scope, receive, send)
+        answered = {name.decode().lower(): value.decode() for name, value in messages[0]["headers"]}
+        text = b"".join(message.get("body", b"") for message in messages[1:]).decode()
+        return messages[0]["status"], answered.get("content-type", "").split(";")[0], text
+
+
+def request_of(step: Step, shift: int, base: int) -> tuple[str, bytes | None, dict[str, str]]:
+    path, body = step["path"], step.get("body")
+    if shift:
+
+        def moved(number: int) -> int:
+            return number + shift if base <= number < base + 500 else number
+
+        path = re.sub(r"/schemas/ids/(\d+)", lambda found: f"/schemas/ids/{moved(int(found[1]))}", path)
+        if isinstance(body, dict) and isinstance(body.get("id"), int):
+            body = {**body, "id": moved(body["id"])}
+    data = step["raw"].encode() if "raw" in step else None if body is None else json.dumps(body).encode()
+    headers = {} if data is None else {"Content-Type": MEDIA_TYPE}
+    for name, value in step.get("headers", {}).items():
+        if value is None:
+            headers.pop(name, None)
+        else:
+            headers[name] = value
+    return path, data, headers
+
+
+# --- comparing --------------------------------------------------------------------------------------------------------
+
+
+def facts_of_messages(texts: list[str]) -> list[str]:
+    """Compatibility messages as facts: rule and path, version, level."""
+    found: list[str] = []
+    for text in texts:
+        kinds = re.findall(r"""errorType\s*:\s*["']([A-Z_0-9]+)["'](?:.*?\bpath ['"]([^'"]*)['"])?""", text, re.S)
+        if kinds:
+            found += [f"{kind} {path}".strip() for kind, path in kinds]
+        elif version := re.search(r"oldSchemaVersion:\s*(\d+)", text):
+            found.append(f"oldSchemaVersion {version[1]}")
+        elif "oldSchema:" in text:
+            found.append("oldSchema")
+        elif level := re.search(r"compatibility:\s*'?([A-Z_]+)", text):
+            found.append(f"compatibility {level[1]}")
+        else:
+            found.append("text")
+    return found
+
+
+def without_times(value: Any) -> Any:
+    if isinstance(value, list):
+        return [without_times(each) for each in value]
+    if isinstance(value, dict):
+        return {
+            key: "<ts>" if key == "ts" and isinstance(each, int) else without_times(each) for key, each in value.items()
+        }
+    return value
+
+
+def shifted(value: Any, shift: int, *, bare: bool) -> Any:
+    if isinstance(value, list):
+        return [each - shift if bare and type(each) is int else shifted(each, shift, bare=bare) for each in value]
+    if isinstance(value, dict):
+        return {
+            key: each - shift if key in {"id", "maxId"} and type(each) is int else shifted(each, shift, bare=bare)
+            for key, each in value.items()
+        }
+    return value
+
+
+def facts(step: Step, status: int, media_type: str, text: str, shift: int) -> dict[str, Any]:
+    found: dict[str, Any] = {"status": status, "type": media_type}
+    if step["m"] == "HEAD":
+        return found
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    if isinstance(value, dict) and "error_code" in value:
+        found["code"] = value["error_code"]
+        if value["error_code"] == 40901:
+            listed = value["message"]
+            found["differences"] = facts_of_messages(re.split(r", (?=\{)", listed[listed.find("[{") + 1 :]))
+        return found
+    if step.get("raw_reply") and status == 200:
+        return {**found, "text": text}
+    if value is None and not text:
+        return found
+    value = without_times(value)
+    if isinstance(value, dict) and isinstance(value.get("messages"), list):
+        value["messages"] = facts_of_messages(value["messages"])
+    if shift:
+        value = shifted(value, shift, bare="referencedby" in step["path"])
+    if step.get("only") and isinstance(value, list):
+        value = [each for each in value if step["only"] in json.dumps(each, ensure_ascii=False)]
+    if step.get("unordered") and isinstance(value, list):
+        value = sorted(value, key=lambda each: json.dumps(each, sort_keys=True))
+    if isinstance(value, dict):
+        value.update({name: "<any>" for name in step.get("mask", ()) if name in value})
+    return {**found, "json": value}
+
+
+def differences(step: Step, found: dict[str, Any]) -> list[str]:
+    wanted = step["reply"]
+    compared = [key for key in ("status", "code", "type", "json", "text") if key != "type" or "type" in wanted]
+    if wanted.get("differences"):
+        compared.append("differences")
+    return [
+        f"{key}: recorded {wanted.get(key)!r}, ours {found.get(key)!r}"
+        for key in compared
+        if wanted.get(key) != found.get(key)
+    ]
+
+
+async def replay(sequence: dict[str, Any]) -> tuple[int, list[str]]:
+    """How many steps were compared, and the differences of the first that was not equal."""
+    registry = Registry()
+    shift, compared = 0, 0
+    for index, step in enumerate(inside(sequence["steps"])):
+        path, body, headers = request_of(step, shift, sequence.get("idBase", 0))
+        status, media_type, text = await registry.ask(step["m"], path, body, headers)
+        if index == 0 and "idBase" in sequence:
+            shift = json.loads(text)["id"] - sequence["idBase"]
+        if "skip" in step:
+            continue
+        compared += 1
+        wrong = differences(step, facts(step, status, media_type, text, shift))
+        if wrong:
+            shown = json.dumps(step.get("body"), ensure_ascii=False) if "body" in step else step.get("raw", "")
+            return compared, [f"{sequence['name']} step {index}: {step['m']} {step['path']} {shown[:600]}", *wrong]
+    return compared, []
+
+
+@pytest.mark.parametrize("sequence", sequences(), ids=lambda sequence: f"{sequence['name']}-{sequence['theme']}")
+def test_answers_like_the_reference(sequence: dict[str, Any]) -> None:
+    _, wrong = asyncio.run(replay(sequence))
+    assert not wrong, "\n".join(wrong)
+
+
+def test_most_of_the_avro_recordings_are_inside(record_property: Any) -> None:
+    counted = collections.Counter()
+    for sequence in sequences():
+        steps = inside(sequence["steps"])
+        counted["steps"] += len(sequence["steps"])
+        counted["inside"] += len(steps)
+        counted["whole sequences"] += len(steps) == len(sequence["steps"])
+    for name, value in counted.items():
+        record_property(name, value)
+    print(dict(counted))  # noqa: T201 - the size of what is outside belongs in the test's output
+    assert counted["inside"] > 2000
+    assert counted["whole sequences"] > 40
