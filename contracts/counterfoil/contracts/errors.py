@@ -10,13 +10,19 @@
             ├── NoRepository       the folder is in no git repository
             ├── BaselineNotFound   a git ref, file or subject to compare with
             ├── GitFailed          status
-            └── InputNotFound      a path that is neither in the tree nor in the baseline
+            ├── InputNotFound      a path that is neither in the tree nor in the baseline
+            └── InvalidOperand     operand, position: what should be compared is no schema
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from counterfoil.schema.position import Position
 
 
 class ContractsError(CounterfoilError):
@@ -63,3 +69,12 @@ class GitFailed(PreconditionFailed):
 
 class InputNotFound(PreconditionFailed):
     """A path that stands neither in the working tree nor in the baseline."""
+
+
+class InvalidOperand(PreconditionFailed):
+    """What should be compared is no schema. ``operand`` is what it was called, ``position`` the fault's place."""
+
+    def __init__(self, operand: str, problem: str, *, position: Position | None = None) -> None:
+        super().__init__(f"{operand}{f':{position}' if position else ''} is no valid schema: {problem}")
+        self.operand = operand
+        self.position = position

@@ -6,7 +6,6 @@ the baseline is the merge base with the default branch.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.contracts.baseline import TreeBaseline
 from counterfoil.contracts.baselines.git import open_repository
 from counterfoil.contracts.baselines.history import default_base, missing_ref, states_at
+from counterfoil.contracts.baselines.operands import SUBJECT_VERSION
 from counterfoil.contracts.baselines.registry import RegistryBaseline, subject_by_path
 from counterfoil.contracts.baselines.workspace import (
     SUFFIX,
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 REGISTRY: Final = "registry"
 HEAD: Final = "HEAD"
-_SUBJECT_VERSION: Final = re.compile(r"(?P<subject>.+)@(?P<version>latest|[1-9][0-9]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ class Comparison:
             return self._at_ref(self.repository, against)
         if place.is_dir():
             return self._at_folder(place, label=against)
-        if self.request.registry is not None and (named := _SUBJECT_VERSION.fullmatch(against)):
+        if self.request.registry is not None and (named := SUBJECT_VERSION.fullmatch(against)):
             return self._at_subject_version(named["subject"], named["version"])
         if self.repository is not None:
             raise missing_ref(self.repository, against)

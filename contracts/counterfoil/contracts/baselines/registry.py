@@ -37,7 +37,7 @@ class RegistryReader(Protocol):
     def versions(self, subject: str) -> Sequence[int]:
         """The numbers of the subject's active versions; raises ``SubjectNotFound``."""
 
-    def version(self, subject: str, version: VersionNumber) -> RegisteredSchema:
+    def version(self, subject: str, number: VersionNumber = "latest") -> RegisteredSchema:
         """One version of a subject."""
 
     def config(self, subject: str | None = None, *, default_to_global: bool = False) -> ConfigReader:
@@ -81,12 +81,12 @@ class RegistryBaseline:
         if subject is None:
             return None
         if self._version is not None:
-            return [self._read(subject, self._version)]
+            return [read_version(self._registry, subject, self._version)]
         try:
             numbers = sorted(self._registry.versions(subject), reverse=True)
         except SubjectNotFound:
             return ()
-        return [self._read(subject, number) for number in (numbers if is_transitive else numbers[:1])]
+        return [read_version(self._registry, subject, number) for number in (numbers if is_transitive else numbers[:1])]
 
     def removed(self) -> Sequence[Removed]:
         """Nothing: a subject that no file belongs to may belong to another repository."""
@@ -98,33 +98,38 @@ class RegistryBaseline:
         except ConfigNotFound:
             return None
 
-    def _read(self, subject: str, number: int) -> ReadSchema:
-        found = self._registry.version(subject, number).schema
-        label = f"{subject} version {number}"
-        texts: tuple[str, ...] = (found.text,)
-        try:
-            references = self._resolve(found)
-            texts = (found.text, *(one.text for one in references))
-            schema = parse_schema(found.text, found.schema_type, references=references, validation=Validation.LENIENT)
-        except SchemaParseError as error:
-            return ReadSchema(label, label, texts, problem=Problem(error.problem, error.position))
-        except InvalidSchema as error:
-            return ReadSchema(label, label, texts, problem=Problem(error.message))
-        return ReadSchema(label, label, texts, schema)
 
-    def _resolve(self, schema: Schema) -> tuple[ResolvedReference, ...]:
-        """What ``schema`` refers to, each after what it needs itself."""
-        found: dict[tuple[str, int], ResolvedReference] = {}
-        self._collect(schema.references, found)
-        return tuple(found.values())
+def read_version(registry: RegistryReader, subject: str, version: VersionNumber) -> ReadSchema:
+    """One version of a subject with everything it refers to, read leniently; raises what the client raises."""
+    registered = registry.version(subject, version)
+    found = registered.schema
+    label = f"{subject} version {registered.version or version}"
+    texts: tuple[str, ...] = (found.text,)
+    try:
+        references = _resolve(registry, found)
+        texts = (found.text, *(one.text for one in references))
+        schema = parse_schema(found.text, found.schema_type, references=references, validation=Validation.LENIENT)
+    except SchemaParseError as error:
+        return ReadSchema(label, label, texts, problem=Problem(error.problem, error.position))
+    except InvalidSchema as error:
+        return ReadSchema(label, label, texts, problem=Problem(error.message))
+    return ReadSchema(label, label, texts, schema)
 
-    def _collect(self, references: Iterable[Reference], found: dict[tuple[str, int], ResolvedReference]) -> None:
+
+def _resolve(registry: RegistryReader, schema: Schema) -> tuple[ResolvedReference, ...]:
+    """What ``schema`` refers to, each after what it needs itself."""
+    found: dict[tuple[str, int], ResolvedReference] = {}
+
+    def collect(references: Iterable[Reference]) -> None:
         for reference in references:
             key = (reference.subject, reference.version)
             if key not in found:
-                target = self._registry.version(*key).schema
-                self._collect(target.references, found)
+                target = registry.version(*key).schema
+                collect(target.references)
                 found[key] = ResolvedReference(reference, target.text)
+
+    collect(schema.references)
+    return tuple(found.values())
 
 
 def subject_by_path(paths: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:

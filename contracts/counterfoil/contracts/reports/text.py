@@ -15,7 +15,7 @@ from counterfoil.contracts.model import Severity, Status
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from counterfoil.contracts.model import CheckReport, Evidence, FileOutcome, Finding
+    from counterfoil.contracts.model import CheckReport, FileOutcome, Finding
     from counterfoil.schema.exit_codes import ExitCode
 
 _WIDTH: Final = 120
@@ -97,8 +97,7 @@ def _block(finding: Finding, style: TextStyle) -> Iterator[str]:
         yield f"  {word}{finding.rule}  {said}"
     if finding.direction:
         yield from _wrapped(_who_fails(finding))
-    if finding.evidence:
-        yield from _witness(finding.evidence)
+    yield from _witness(finding)
     if finding.advice:
         yield from _wrapped(f"fix: {finding.advice}")
 
@@ -110,12 +109,15 @@ def _who_fails(finding: Finding) -> str:
     return f"this schema cannot read what {earlier} wrote"
 
 
-def _witness(evidence: Evidence) -> Iterator[str]:
+def _witness(finding: Finding) -> Iterator[str]:
+    evidence = finding.evidence
+    if evidence is None:
+        return
     yield f"{_INDENT}witness: {printable(evidence.datum_json)}"
     decoder = evidence.confirmed_by.partition(": ")[0]
+    step = "" if finding.text in evidence.step else f": {evidence.step}"
     yield from _wrapped(
-        f"written with {evidence.writer}, read with {evidence.reader}: {evidence.step} (confirmed with {decoder})",
-        deeper=True,
+        f"written with {evidence.writer}, read with {evidence.reader}{step} (confirmed with {decoder})", deeper=True
     )
 
 

@@ -1,0 +1,84 @@
+"""One schema by name: a file, ``REF:path`` in git, or ``SUBJECT@VERSION`` in a registry."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.contracts.baselines.git import open_repository
+from counterfoil.contracts.baselines.history import missing_ref, states_at
+from counterfoil.contracts.baselines.registry import read_version
+from counterfoil.contracts.baselines.workspace import SUFFIX, read_schema_file, scope_of
+from counterfoil.contracts.errors import InputNotFound, InvalidOperand, NoRepository, UsageMistake
+from counterfoil.contracts.tree import SchemaTree
+from counterfoil.schema.formats.protocol import Validation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from counterfoil.contracts.baselines.git import GitRepository
+    from counterfoil.contracts.baselines.registry import RegistryReader
+    from counterfoil.contracts.tree import ReadSchema
+
+SUBJECT_VERSION: Final = re.compile(r"(?P<subject>.+)@(?P<version>latest|[1-9][0-9]*)")
+
+
+def read_operand(operand: str, current: str, *, registry: Callable[[], RegistryReader] | None) -> ReadSchema:
+    """The schema that ``operand`` names, seen from the folder ``current``; it is read leniently, and has no problem.
+
+    A name that fits several forms is a file before it is a place in git, and that before a version of a subject. Raises
+    ``InputNotFound``, ``BaselineNotFound`` for a ref that is not here, ``InvalidOperand`` for a text that is no schema,
+    and what the registry's client raises.
+    """
+    found = _find(operand, current, registry)
+    if found.problem is not None:
+        raise InvalidOperand(operand, found.problem.text, position=found.problem.position)
+    return found
+
+
+def _find(operand: str, current: str, registry: Callable[[], RegistryReader] | None) -> ReadSchema:
+    place = Path(current) / operand
+    if place.is_file():
+        return _read_file(place, operand)
+    ref, separator, path = operand.partition(":")
+    if separator and ref and path:
+        return _read_in_git(open_repository(current), ref, path, current)
+    if named := SUBJECT_VERSION.fullmatch(operand):
+        if registry is None:
+            raise UsageMistake(f"{operand} is in a registry, which needs --registry URL or COUNTERFOIL_REGISTRY_URL")
+        version = named["version"]
+        return read_version(registry(), named["subject"], "latest" if version == "latest" else int(version))
+    raise InputNotFound(f"{operand!r} is no file here, and neither REF:PATH nor SUBJECT@VERSION")
+
+
+def _read_file(place: Path, operand: str) -> ReadSchema:
+    """The file, with the schemas that it may refer to: those of its repository, or else of its folder."""
+    siblings = (one.name for one in place.parent.iterdir() if one.name.endswith(SUFFIX))
+    root, names = str(place.parent), {place.name, *siblings}
+    path = place.name
+    try:
+        repository = open_repository(root)
+        scope = scope_of(root, [place.name], repository=repository)
+        root, path = repository.top, scope.wanted[0]
+        names = {path, *(one for one in repository.working_paths() if one.endswith(SUFFIX))}
+    except NoRepository:
+        pass
+    files = (read_schema_file(root, name) for name in names)
+    tree = SchemaTree([file for file in files if file], label=operand, validation=Validation.LENIENT)
+    return tree.read(path)
+
+
+def _read_in_git(repository: GitRepository, ref: str, path: str, current: str) -> ReadSchema:
+    """The file at a commit. As in git, ``path`` starts at the top of the repository, or at ``current`` with ``./``."""
+    commit = repository.commit(ref)
+    if commit is None:
+        raise missing_ref(repository, ref)
+    if path.startswith(("./", "../")):
+        path = scope_of(current, [path], repository=repository).wanted[0]
+    path = posixpath.normpath(path)
+    states, _ = states_at(repository, commit, ref=ref, is_schema=lambda one: one.endswith(SUFFIX) or one == path)
+    if path not in states[0].paths:
+        raise InputNotFound(f"{ref} has no file {path!r}; paths start at the top of the repository, or with ./ here")
+    return states[0].read(path)

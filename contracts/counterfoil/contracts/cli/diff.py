@@ -1,0 +1,69 @@
+"""``counterfoil diff``: what changed between two schemas, classified, without judgement."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from counterfoil.contracts.cli.options import (
+    Output,
+    open_registry,
+    output_options,
+    parse_outputs,
+    registry_options,
+    text_style,
+    write_outputs,
+)
+
+if TYPE_CHECKING:
+    from counterfoil.contracts.tree import ReadSchema
+    from counterfoil.schema.exit_codes import ExitCode
+
+
+@click.command(short_help="Say what changed between two schemas.")
+@click.argument("base")
+@click.argument("head")
+@registry_options
+@click.option("--offline", is_flag=True, help="Refuse to ask a registry.")
+@output_options
+def diff(  # noqa: PLR0917 (click passes options by name)
+    base: str,
+    head: str,
+    registry_url: str | None,
+    timeout_s: float | None,
+    offline: bool,  # noqa: FBT001 (a flag of the command line)
+    formats: tuple[str, ...],
+    no_color: bool,  # noqa: FBT001 (likewise)
+    quiet: bool,  # noqa: FBT001 (likewise)
+    verbose: int,
+) -> ExitCode:
+    """Say what changed from schema BASE to schema HEAD.
+
+    Each is a file, REF:PATH in git, or SUBJECT@VERSION (also SUBJECT@latest) in a registry. Nothing is judged: whether
+    a change is allowed is what `counterfoil check` says.
+
+    Exit codes: 0 compared, 2 usage, 11 registry unreachable, 12 registry refused, 14 no such file, ref or version, or
+    no valid schema in it.
+    """
+    from counterfoil.contracts.baselines.operands import read_operand
+    from counterfoil.contracts.reports.diff import DiffReport, json_diff, text_diff
+    from counterfoil.schema.exit_codes import ExitCode
+
+    outputs = parse_outputs(formats)
+    open_it = (lambda: open_registry(registry_url, timeout_s)) if registry_url and not offline else None
+    earlier, later = (read_operand(one, ".", registry=open_it) for one in (base, head))
+    report = DiffReport.of(_named(earlier, base), _named(later, head))
+
+    def as_text(output: Output) -> str:
+        return text_diff(report, text_style(output, no_color=no_color, quiet=quiet, verbose=verbose))
+
+    write_outputs(outputs, {"text": as_text, "json": lambda _: json_diff(report)})
+    return ExitCode.OK
+
+
+def _named(schema: ReadSchema, operand: str) -> ReadSchema:
+    """The schema, labelled with the words that asked for it."""
+    from dataclasses import replace
+
+    return replace(schema, label=operand)

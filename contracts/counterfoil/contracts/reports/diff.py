@@ -1,0 +1,99 @@
+"""The changes between two schemas, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import click
+
+from counterfoil.contracts.errors import PreconditionFailed
+from counterfoil.contracts.reports.text import Verbosity, printable
+from counterfoil.schema.diff import find_changes
+from counterfoil.schema.formats.avro.schema import AvroSchema
+
+if TYPE_CHECKING:
+    from counterfoil.contracts.reports.text import TextStyle
+    from counterfoil.contracts.tree import ReadSchema
+    from counterfoil.schema.diff import Change
+    from counterfoil.schema.position import Position
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class DiffReport:
+    """Two schemas and what changed between them."""
+
+    earlier: ReadSchema
+    later: ReadSchema
+    changes: tuple[Change, ...]
+
+    @classmethod
+    def of(cls, earlier: ReadSchema, later: ReadSchema) -> Self:
+        """The report on two schemas that were read without problem; other languages than Avro are refused."""
+        if isinstance(earlier.schema, AvroSchema) and isinstance(later.schema, AvroSchema):
+            return cls(earlier, later, tuple(find_changes(earlier.schema, later.schema)))
+        raise PreconditionFailed(f"{earlier.label} and {later.label} are not both Avro, which is what diff compares")
+
+    def position(self, change: Change) -> tuple[ReadSchema, Position | None]:
+        """The side on which the change is best seen, and where: the later one, but for what is gone."""
+        if change.later is None and change.earlier_pointer and self.earlier.schema:
+            return self.earlier, self.earlier.schema.locate(change.earlier_pointer)
+        return self.later, self.later.schema.locate(change.later_pointer) if self.later.schema else None
+
+
+def text_diff(report: DiffReport, style: TextStyle) -> str:
+    """One line for each change: sign, element, what changed, where. Quiet text has no last line with the count."""
+    lines = [_line(report, change, style) for change in report.changes]
+    if style.verbosity is not Verbosity.QUIET:
+        noun = "change" if len(report.changes) == 1 else "changes"
+        lines.append(printable(f"{len(report.changes)} {noun} from {report.earlier.label} to {report.later.label}"))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _line(report: DiffReport, change: Change, style: TextStyle) -> str:
+    sign, colour = "~", "yellow"
+    if change.kind.endswith("-added"):
+        sign, colour = "+", "green"
+    elif change.kind.endswith("-removed"):
+        sign, colour = "-", "red"
+    side, position = report.position(change)
+    element = f"{change.element}: " if change.element else ""
+    where = f"  ({side.label}:{position})" if position else ""
+    line = printable(f"{sign} {element}{change.text}{where}")
+    return click.style(line, fg=colour) if style.is_coloured else line
+
+
+def json_diff(report: DiffReport) -> str:
+    """The changes as indented JSON; members are only ever added to this form."""
+    told = {
+        "schemaVersion": SCHEMA_VERSION,
+        "kind": "diff",
+        "earlier": _side(report.earlier),
+        "later": _side(report.later),
+        "changes": [_change(report, change) for change in report.changes],
+    }
+    return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+
+
+def _side(side: ReadSchema) -> dict[str, Any]:
+    return {"operand": side.label, "name": side.schema.name if side.schema else None}
+
+
+def _change(report: DiffReport, change: Change) -> dict[str, Any]:
+    return {
+        "kind": change.kind,
+        "element": change.element,
+        "earlier": change.earlier,
+        "later": change.later,
+        "text": change.text,
+        "earlierPosition": _position(report.earlier, change.earlier_pointer),
+        "laterPosition": _position(report.later, change.later_pointer),
+    }
+
+
+def _position(side: ReadSchema, pointer: str) -> dict[str, int] | None:
+    found = side.schema.locate(pointer) if side.schema else None
+    return {"line": found.line, "column": found.column} if found else None
