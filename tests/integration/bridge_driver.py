@@ -6,8 +6,10 @@ Its engine swaps the schema id in front of the value, and refuses values that be
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +23,6 @@ from counterfoil.converter.resolve import ResolvedBridge
 from counterfoil.converter.topics import Cluster
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import DataFrame
 
 TARGET_ID = 77
@@ -30,27 +30,22 @@ REFUSED = "refused"
 
 
 class SwapEngine:
-    """Another schema id in front of the same bytes; as slow as ``pause_ms`` a record says."""
+    """Another schema id in front of the same bytes."""
 
     name = "swap"
 
-    def __init__(self, *, pause_ms: int = 0) -> None:
-        self._pause_ms = pause_ms
-
     def convert(self, records: DataFrame) -> DataFrame:
         is_refused = F.substring("value", 6, 1) == F.lit(b"\xff")
-        swapped = F.concat(F.lit(b"\x00" + TARGET_ID.to_bytes(4, "big")), self._body())
+        swapped = F.concat(F.lit(b"\x00" + TARGET_ID.to_bytes(4, "big")), F.expr("substring(value, 6)"))
         reason = F.struct(F.lit(REFUSED).alias("code"), F.lit("").alias("field"), F.lit("marked").alias("text"))
         return records.withColumn("converted", F.when(~is_refused, swapped)).withColumn(
             "failure", F.when(is_refused, reason.cast(FAILURE_TYPE))
         )
 
-    def _body(self) -> Any:
-        body = F.expr("substring(value, 6)")
-        if not self._pause_ms:
-            return body
-        slept = F.call_function("java_method", F.lit("java.lang.System"), F.lit("getProperty"), F.lit("none"))
-        return F.when(slept.isNull(), body)
+
+def swap(value: bytes) -> bytes | None:
+    """What ``SwapEngine`` makes of one value."""
+    return None if value[5:6] == b"\xff" else b"\x00" + TARGET_ID.to_bytes(4, "big") + value[5:]
 
 
 def bridge_between(source: str, target: str, **changes: Any) -> ResolvedBridge:
@@ -77,13 +72,44 @@ def run_bridge(spark: Any, bootstrap_servers: str, bridge: ResolvedBridge, check
     """The outcome of a run of ``bridge`` and the lines it said."""
     lines: list[str] = []
     stop = settings.pop("stop", None) or threading.Event()
+
+    def say(line: str) -> None:
+        lines.append(line)
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+
     run = BridgeRun(
         bridge=bridge,
-        engine=SwapEngine(pause_ms=settings.pop("pause_ms", 0)),
+        engine=SwapEngine(),
         cluster=Cluster(bootstrap_servers),
         settings=RunSettings(checkpoint=Checkpoint(checkpoint), **settings),
         codes=(REFUSED,),
-        say=lambda line: (lines.append(line), print(line, flush=True))[0],
+        say=say,
         stop=stop,
     )
     return run.run(spark), lines
+
+
+def main() -> None:
+    """Run a bridge as the settings on the command line say."""
+    from counterfoil.converter.session import start_session
+
+    wanted = json.loads(sys.argv[1])
+    checkpoint = Path(wanted["checkpoint"])
+    stop = threading.Event()
+    spark = start_session(master="local[2]", jars=Path(wanted["jars"]), log_file=checkpoint.with_suffix(".spark.log"))
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    outcome, _ = run_bridge(
+        spark,
+        wanted["bootstrap_servers"],
+        bridge_between(wanted["source"], wanted["target"], **wanted.get("bridge", {})),
+        checkpoint,
+        stop=stop,
+        **wanted.get("settings", {}),
+    )
+    sys.stdout.write(f"{outcome.text}\n")
+    sys.exit(outcome.exit_code)
+
+
+if __name__ == "__main__":
+    main()

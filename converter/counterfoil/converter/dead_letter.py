@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
 
 from counterfoil.converter import headers
+from counterfoil.converter.codes import TOO_LARGE
 from counterfoil.converter.engines.protocol import FAILURE_TYPE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
-
-TOO_LARGE: Final = "too-large"
-"""The code of a record whose converted form the target topic would not take; all other codes are the engine's."""
 
 _RECORD_OVERHEAD_BYTES: Final = 120
 """What a batch of one record takes besides key, value and headers: 61 bytes of batch, lengths and deltas, and room."""

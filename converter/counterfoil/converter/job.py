@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spar
 
 from counterfoil.converter import progress, sink, source
 from counterfoil.converter.checkpoint import Checkpoint, Identity
-from counterfoil.converter.dead_letter import TOO_LARGE
+from counterfoil.converter.codes import TOO_LARGE
 from counterfoil.converter.errors import RunFailed
 from counterfoil.converter.restart import repeat_condition, written_of
 from counterfoil.schema.exit_codes import ExitCode

@@ -1,0 +1,149 @@
+"""What a verification found, by source partition, as values, text and JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+from counterfoil.schema.exit_codes import ExitCode
+
+EXAMPLES: Final = 5
+"""How many offsets a report names for each kind of fault."""
+
+
+@dataclass(slots=True)
+class PartitionVerdict:
+    """One partition of the source, and what became of its records.
+
+    ``first`` and ``end`` bound the offsets looked at, the end exclusive. ``records`` were on the source: ``converted``,
+    ``tombstones`` and ``dead_letters`` of them were found on the outputs, ``echoes`` were rightly left out. Everything
+    else counts faults: ``missing`` (on neither output), ``repeated`` (more than once), ``out_of_order`` (after a later
+    one, on one output partition), ``misplaced`` (on another partition than the rules say), ``unmatched`` (an output
+    names an offset that the source does not hold), ``unwarranted`` (an echo that was written, or a tombstone that is
+    none on the target, or the reverse), ``changed`` (runs of offsets in which a key, a header or a dead letter's value
+    is not the original's) and ``differing`` (values that are not what the reference engine makes of the original, of
+    ``recomputed``). ``examples`` names the first offsets of each.
+    """
+
+    partition: int
+    first: int
+    end: int
+    records: int = 0
+    converted: int = 0
+    tombstones: int = 0
+    dead_letters: int = 0
+    echoes: int = 0
+    recomputed: int = 0
+    missing: int = 0
+    repeated: int = 0
+    out_of_order: int = 0
+    misplaced: int = 0
+    unmatched: int = 0
+    unwarranted: int = 0
+    changed: int = 0
+    differing: int = 0
+    examples: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def faults(self) -> dict[str, int]:
+        """The kinds of fault that occurred, with how often."""
+        kinds = (
+            "missing", "repeated", "out_of_order", "misplaced", "unmatched", "unwarranted", "changed", "differing",
+        )  # fmt: skip
+        return {kind: count for kind in kinds if (count := getattr(self, kind))}
+
+    def fault(self, kind: str, example: str) -> None:
+        """Count one fault of ``kind``, and keep ``example`` if it is among the first."""
+        setattr(self, kind, getattr(self, kind) + 1)
+        named = self.examples.setdefault(kind, [])
+        if len(named) < EXAMPLES:
+            named.append(example)
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """The whole answer. ``native`` counts records of the target, and ``foreign`` of the dead-letter topic, that this
+    bridge did not write."""  # noqa: D205, D209 - one sentence of two lines
+
+    bridge: str
+    source_topic: str
+    target_topic: str
+    dead_letter_topic: str
+    partitions: list[PartitionVerdict]
+    native: int
+    foreign: int
+    dead_by_code: dict[str, int]
+
+    @property
+    def records(self) -> int:
+        """How many records of the source were looked at."""
+        return sum(each.records for each in self.partitions)
+
+    @property
+    def is_good(self) -> bool:
+        """Whether every record is on exactly one output, once, in order and as it should be."""
+        return not any(each.faults for each in self.partitions)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Fine, broken, or - when the source held no records - cannot say."""
+        if not self.is_good:
+            return ExitCode.BROKEN
+        return ExitCode.OK if self.records else ExitCode.CANNOT_SAY
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as JSON has it."""
+        return {
+            **asdict(self),
+            "partitions": [{**asdict(each), "faults": each.faults} for each in self.partitions],
+            "records": self.records,
+            "good": self.is_good,
+        }
+
+    def lines(self) -> list[str]:
+        """The report as people read it."""
+        shown = [f"{self.source_topic} -> {self.target_topic} (dead letters: {self.dead_letter_topic})"]
+        shown += [line for each in self.partitions for line in _partition_lines(each)]
+        if self.native:
+            shown.append(f"{self.native:,} records of {self.target_topic} are not from this bridge")
+        if self.foreign:
+            shown.append(f"{self.foreign:,} records of {self.dead_letter_topic} are not from this bridge")
+        if self.dead_by_code:
+            by_code = ", ".join(f"{code} {count:,}" for code, count in sorted(self.dead_by_code.items()))
+            shown.append(f"dead letters by reason: {by_code}")
+        return [*shown, self._conclusion()]
+
+    def _conclusion(self) -> str:
+        if not self.is_good:
+            counts = [f"{_spoken(kind)} {self._count(kind):,}" for kind in _kinds(self.partitions)]
+            return f"NOT GOOD: {', '.join(counts)}"
+        if not self.records:
+            return f"cannot say: {self.source_topic} holds no records"
+        recomputed = sum(each.recomputed for each in self.partitions)
+        return (
+            f"good: {self.records:,} records, each exactly once and in order; {recomputed:,} computed again and equal"
+        )
+
+    def _count(self, kind: str) -> int:
+        return sum(getattr(each, kind) for each in self.partitions)
+
+
+def _spoken(kind: str) -> str:
+    return kind.replace("_", " ")
+
+
+def _kinds(partitions: list[PartitionVerdict]) -> list[str]:
+    return list(dict.fromkeys(kind for each in partitions for kind in each.faults))
+
+
+def _partition_lines(each: PartitionVerdict) -> list[str]:
+    parts = [f"{each.converted:,} converted", f"{each.dead_letters:,} dead letters"]
+    parts += [
+        f"{count:,} {name}" for name, count in (("tombstones", each.tombstones), ("echoes", each.echoes)) if count
+    ]
+    line = f"  partition {each.partition}: {each.records:,} records = {' + '.join(parts)}"
+    faults = [
+        f"    {_spoken(kind)} {count:,}: {', '.join(each.examples.get(kind, []))}"
+        for kind, count in each.faults.items()
+    ]
+    return [line if not faults else f"{line}; faults:", *faults]

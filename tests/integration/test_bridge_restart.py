@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from bridge_driver import bridge_between, swap
+from confluent_kafka import Producer
+
+from counterfoil.converter.checkpoint import Checkpoint
+from counterfoil.converter.topics import Cluster
+from counterfoil.converter.verify import Sample, Verification
+from counterfoil.schema.exit_codes import ExitCode
+from local_services import jar_folder, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from local_services import KafkaBroker
+
+RECORDS = 240_000
+PARTITIONS = 3
+DRIVER = Path(__file__).with_name("bridge_driver.py")
+REFUSED_EVERY = 1_000
+TOMBSTONE_EVERY = 1_500
+
+
+def value_of(number: int) -> bytes | None:
+    if number % TOMBSTONE_EVERY == 1:
+        return None
+    mark = b"\xff" if number % REFUSED_EVERY == 2 else b""
+    return b"\x00\x00\x00\x00\x05" + mark + f"record {number} ".encode() + b"." * 100
+
+
+def fill(bootstrap_servers: str, topic: str) -> None:
+    producer = Producer({"bootstrap.servers": bootstrap_servers, "linger.ms": 20, "log_level": 0})
+    for number in range(RECORDS):
+        producer.produce(topic, value=value_of(number), key=f"k{number % 500}".encode(), partition=number % PARTITIONS)
+        if number % 20_000 == 0:
+            producer.flush()
+    producer.flush()
+
+
+@contextmanager
+def driver(settings: dict[str, Any]) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [sys.executable, str(DRIVER), json.dumps(settings)],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def kill_when(process: subprocess.Popen[str], condition: Callable[[], bool], what: str) -> None:
+    def reached() -> bool:
+        assert process.poll() is None, f"the driver ended before {what}"
+        return condition()
+
+    wait_until(reached, what=what, deadline_s=180)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@pytest.fixture
+def route(broker: KafkaBroker, unique_name: Callable[[str], str], tmp_path: Path) -> dict[str, Any]:
+    source, target = unique_name("rides-v2"), unique_name("rides")
+    for topic in (source, target, f"{source}.bridge-dlq"):
+        broker.create_topic(topic, partitions=PARTITIONS)
+    fill(broker.bootstrap_servers, source)
+    return {
+        "bootstrap_servers": broker.bootstrap_servers,
+        "source": source,
+        "target": target,
+        "checkpoint": str(tmp_path / "checkpoint"),
+        "jars": str(jar_folder("spark")),
+        "settings": {"max_offsets_per_trigger": RECORDS},
+    }
+
+
+@pytest.mark.parametrize("partition", ["same", "by-key"])
+def test_a_driver_killed_in_mid_batch_loses_nothing_and_repeats_nothing(route: dict[str, Any], partition: str) -> None:
+    route["bridge"] = {"partition": partition}
+    cluster = Cluster(route["bootstrap_servers"])
+    checkpoint = Checkpoint(route["checkpoint"])
+    outputs = (route["target"], f"{route['source']}.bridge-dlq")
+
+    def on_outputs() -> int:
+        return sum(end for topic in outputs for _, end in cluster.watermarks(topic).values())
+
+    written_at_kill = []
+    for threshold in (
+        RECORDS // 8,
+        RECORDS // 3,
+    ):  # the second kill hits the replay of the batch that the first one hit
+        with driver(route) as running:
+            kill_when(running, lambda enough=threshold: on_outputs() > enough, f"{threshold} records written")
+        for topic in outputs:
+            cluster.settled_watermarks(topic)
+        written_at_kill.append(on_outputs())
+        assert checkpoint.unfinished_batch(route["source"]) is not None
+    assert 0 < written_at_kill[0] < written_at_kill[1] < RECORDS
+
+    with driver(route) as running:
+        said, _ = running.communicate(timeout=240)
+    assert running.returncode == ExitCode.OK, said
+    assert "was left unfinished" in said
+
+    assert on_outputs() == RECORDS
+    bridge = bridge_between(route["source"], route["target"], partition=partition)
+    report = Verification(bridge.file, cluster, recompute=swap, sample=Sample(size=None)).run()
+    assert report.lines()[-1].startswith("good:"), "\n".join(report.lines())
+    assert report.records == RECORDS
+    assert report.exit_code is ExitCode.OK
+    assert report.native == 0
+    assert sum(each.dead_letters for each in report.partitions) == sum(
+        1 for number in range(RECORDS) if number % REFUSED_EVERY == 2 and value_of(number) is not None
+    )
