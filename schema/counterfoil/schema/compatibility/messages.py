@@ -33,7 +33,8 @@ def confluent_messages(
     """The messages of ``report``, empty when it is compatible; without the last line, which names the level.
 
     Differences of the direction in which the earlier schema reads come first; after the last one ``oldSchemaVersion``
-    (where the earlier schema has a number) and ``oldSchema``, its canonical text, cut at 10 KiB. A difference that
+    (where the earlier schema has a number) and ``oldSchema``, its canonical text, cut at 10 KiB; not so where both
+    directions were asked and only the earlier schema's reading failed. A difference that
     has a witness in ``witnesses`` says in its description which record breaks the reader.
     """
     if report.is_compatible:
@@ -44,7 +45,10 @@ def confluent_messages(
         for failure in report.failures
         for difference in failure.differences
     ]
-    earlier = report.failures[-1].earlier
+    last = report.failures[-1]
+    if len(report.level.directions) > 1 and last.direction is Direction.FORWARD:
+        return messages
+    earlier = last.earlier
     if earlier.version is not None:
         messages.append(f"{{oldSchemaVersion: {earlier.version}}}")
     messages.append(f"{{oldSchema: '{_cut(earlier.schema.canonical())}'}}")
