@@ -146,8 +146,9 @@ class Memory:
 
     def lookup(self, subject: QualifiedSubject, schema: Schema, visibility: Visibility, *, normalize: bool) -> Entry:
         """The version that holds this content; raises ``SubjectNotFound``, ``SchemaNotFound``, ``InvalidSchema``."""
+        candidate = self._read(subject, schema, Validation.LENIENT, normalize=normalize)
         visible = self.versions(subject, visibility)
-        found = self._find(visible, self._read(subject, schema, Validation.LENIENT, normalize=normalize))
+        found = self._find(visible, candidate)
         if found is None:
             completed = self._completed(subject, schema)
             found = self._find(visible, self._read(subject, completed, Validation.LENIENT, normalize=normalize))
@@ -228,8 +229,9 @@ class Memory:
         normal = normalize or bool(self.scopes.effective_config(subject).normalize)
         if normal:
             references = tuple(sorted(set(references), key=lambda item: (item.subject, item.version)))
-        stored = replace(schema, text=parsed.normalized() if normal else parsed.canonical(), references=references)
-        guid = content_guid(stored.text, references, schema.metadata, schema.rule_set)
+        text = parsed.normalized() if normal else parsed.canonical()
+        stored = replace(schema, text=text, references=references, metadata=_in_order(schema.metadata))
+        guid = content_guid(text, references, schema.metadata, schema.rule_set)
         return _Candidate(stored, parsed, guid)
 
     def _target(self, reference: Reference, referrer: QualifiedSubject, visibility: Visibility) -> Entry:
@@ -324,6 +326,17 @@ class Memory:
                     f"Version {entry.version} of subject {str(entry.subject)!r} is referred to by "
                     f"version {referrer.version} of subject {str(referrer.subject)!r}"
                 )
+
+
+def _in_order(metadata: Metadata | None) -> Metadata | None:
+    """The metadata as a registry gives it back: keys and values of tags, properties and names sorted."""
+    if metadata is None:
+        return None
+    return Metadata(
+        {path: tuple(sorted(set(tags))) for path, tags in sorted(metadata.tags.items())},
+        dict(sorted(metadata.properties.items())),
+        tuple(sorted(set(metadata.sensitive))),
+    )
 
 
 def _subject_of(reference: Reference, referrer: QualifiedSubject) -> QualifiedSubject:

@@ -89,8 +89,7 @@ class _Call:
         self._context = DEFAULT_CONTEXT
         self._is_rooted = len(segments) > 2 and segments[0] == "contexts"  # noqa: PLR2004 - /contexts/{name}/…
         if self._is_rooted:
-            self._context = parse_subject(segments[1]).context if segments[1].startswith(":") else segments[1]
-            self._context = self._context if self._context.startswith(".") else f".{self._context}"
+            self._context = _context_name(segments[1])
             segments = segments[2:]
         self._memory = memory
         self._method = request.method
@@ -351,7 +350,8 @@ class _Call:
         match (self._method, segments):
             case ("GET", []):
                 return _json_reply([DEFAULT_CONTEXT, *sorted(self._memory.contexts - {DEFAULT_CONTEXT})])
-            case ("DELETE", [context]):
+            case ("DELETE", [name]):
+                context = _context_name(name)
                 held = self._memory.subjects(Visibility.WITH_DELETED)
                 if any(subject.context == context for subject in held):
                     raise ContextNotEmpty(f"The context {context} holds schemas")
@@ -359,6 +359,12 @@ class _Call:
                 return Reply(204)
             case _:
                 raise self._no_route()
+
+
+def _context_name(text: str) -> str:
+    """The context that a path names: ``.ctx``, ``ctx`` and ``:.ctx:`` are one."""
+    name = parse_subject(text).context if text.startswith(":") else text
+    return name if name.startswith(".") else f".{name}"
 
 
 def _is_built(schema_type: SchemaType) -> bool:

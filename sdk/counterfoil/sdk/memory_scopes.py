@@ -66,11 +66,10 @@ class Scopes:
 
     def delete_config(self, scope: QualifiedSubject) -> Config:
         """What was stored."""
-        self.check_writable(scope, deletes=True)
-        found = self._configs.pop(scope, None)
-        if found is None and not _is_always_there(scope):
+        if scope not in self._configs and not _is_always_there(scope):
             raise SubjectNotFound(f"No config is set for {str(scope)!r}")
-        return self._with_level(found or Config())
+        self.check_writable(scope, deletes=True)
+        return self._with_level(self._configs.pop(scope, Config()))
 
     def _with_level(self, config: Config) -> Config:
         return replace(config, compatibility_level=config.compatibility_level or self._default_level)
