@@ -32,27 +32,32 @@ def confluent_messages(
 ) -> list[str]:
     """The messages of ``report``, empty when it is compatible; without the last line, which names the level.
 
-    Differences of the direction in which the earlier schema reads come first; after the last one ``oldSchemaVersion``
-    (where the earlier schema has a number) and ``oldSchema``, its canonical text, cut at 10 KiB; not so where both
-    directions were asked and only the earlier schema's reading failed. A difference that
-    has a witness in ``witnesses`` says in its description which record breaks the reader.
+    Differences of the direction in which the earlier schema reads come first; after those of the last direction that
+    was asked ``oldSchemaVersion`` (where the earlier schema has a number) and ``oldSchema``, its canonical text, cut
+    at 10 KiB. So there are no such lines where both were asked and only the earlier schema's reading failed, nor
+    after the one sentence about another schema type. A difference that has a witness in ``witnesses`` says in its
+    description which record breaks the reader.
     """
-    if report.is_compatible:
-        return []
     known = witnesses or {}
     messages = [
         _difference_message(difference, failure, known.get(difference))
         for failure in report.failures
         for difference in failure.differences
     ]
-    last = report.failures[-1]
-    if len(report.level.directions) > 1 and last.direction is Direction.FORWARD:
-        return messages
-    earlier = last.earlier
-    if earlier.version is not None:
-        messages.append(f"{{oldSchemaVersion: {earlier.version}}}")
-    messages.append(f"{{oldSchema: '{_cut(earlier.schema.canonical())}'}}")
-    return messages
+    return messages + _earlier_messages(report)
+
+
+def _earlier_messages(report: CompatibilityReport) -> list[str]:
+    last = report.failures[-1] if report.failures else None
+    if last is None or last.direction is not report.level.directions[-1] or _is_of_another_type(last):
+        return []
+    version = last.earlier.version
+    numbered = [] if version is None else [f"{{oldSchemaVersion: {version}}}"]
+    return [*numbered, f"{{oldSchema: '{_cut(last.earlier.schema.canonical())}'}}"]
+
+
+def _is_of_another_type(failure: Failure) -> bool:
+    return failure.reader.schema_type is not failure.writer.schema_type
 
 
 def _difference_message(difference: Difference, failure: Failure, witness: Witness | None) -> str:
@@ -74,6 +79,11 @@ def name_sides(text: str, direction: Direction) -> str:
     """
     side = _SIDES_BY_DIRECTION[direction]
     return _SIDE.sub(lambda found: f"{found[1]} {side[found[2]]} schema", text)
+
+
+def _has_types(failure: Failure) -> bool:
+    """Whether the rules of one language found the failure; that the languages differ is found before any direction."""
+    return all(difference.error_type for difference in failure.differences)
 
 
 def _cut(text: str) -> str:
