@@ -7,7 +7,7 @@ local timestamps) and UUID. Values of one union are plain, so where the branch m
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import decimal
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.types import AvroType, LogicalType
 
 MAX_DEPTH = 6
-FIRST = datetime.datetime(1, 1, 2)  # noqa: DTZ001 - local timestamps have no zone
-LAST = datetime.datetime(9999, 12, 30)  # noqa: DTZ001 - likewise
+FIRST = dt.datetime(1, 1, 2)  # noqa: DTZ001 - local timestamps have no zone
+LAST = dt.datetime(9999, 12, 30)  # noqa: DTZ001 - likewise
 VALUES_BY_KIND: dict[Kind, st.SearchStrategy[Any]] = {
     Kind.NULL: st.none(),
     Kind.BOOLEAN: st.booleans(),
@@ -81,7 +81,9 @@ def _draw_branch(draw: st.DrawFn, node: Union, depth: int) -> AvroType:
 def _scalars(node: AvroType) -> st.SearchStrategy[Any]:
     logical_type = node.logical_type
     if logical_type is None:
-        return st.binary(min_size=node.size, max_size=node.size) if isinstance(node, Fixed) else VALUES_BY_KIND[node.kind]
+        return (
+            st.binary(min_size=node.size, max_size=node.size) if isinstance(node, Fixed) else VALUES_BY_KIND[node.kind]
+        )
     if logical_type.name == "decimal":
         return _decimals(logical_type)
     if "timestamp" in logical_type.name:
@@ -96,11 +98,11 @@ def _decimals(logical_type: LogicalType) -> st.SearchStrategy[decimal.Decimal]:
     )
 
 
-def _timestamps(name: str) -> st.SearchStrategy[datetime.datetime]:
-    zone = None if name.startswith("local-") else datetime.UTC
+def _timestamps(name: str) -> st.SearchStrategy[dt.datetime]:
+    zone = None if name.startswith("local-") else dt.UTC
     moments = st.datetimes(FIRST, LAST).map(lambda moment: moment.replace(tzinfo=zone))
     return moments.map(_to_millis) if name.endswith("-millis") else moments
 
 
-def _to_millis(moment: datetime.datetime) -> datetime.datetime:
+def _to_millis(moment: dt.datetime) -> dt.datetime:
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

@@ -212,7 +212,9 @@ class _Drawing:
         """What may not come twice in one union."""
         if not self.distinct_unions:
             return {branch.name}
-        return {branch.name, GROUP_BY_WORD.get(branch.word, branch.word)} | ({"logical"} if branch.is_logical else set())
+        return {branch.name, GROUP_BY_WORD.get(branch.word, branch.word)} | (
+            {"logical"} if branch.is_logical else set()
+        )
 
     def _draw_enum(self, namespace: str | None) -> _Drawn:
         declared, _, full_name = self._draw_named("enum", namespace)

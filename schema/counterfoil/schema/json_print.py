@@ -45,7 +45,8 @@ def print_double(value: float) -> str:
         return _print_not_finite(value)
     if value == 0.0 or _PLAIN_MIN <= abs(value) < _PLAIN_MAX:
         return repr(value)
-    return _scientific(repr(value))
+    two_digits = f"{value:.1e}"  # nearer than one digit, for the smallest values: 4.9E-324, not 5.0E-324
+    return _scientific(two_digits if float(two_digits) == value else repr(value))
 
 
 def print_float(value: float) -> str:
@@ -55,7 +56,7 @@ def print_float(value: float) -> str:
         return print_double(single)
     shortest = next(
         text
-        for text in (f"{single:.{digits}e}" for digits in range(_FLOAT_DIGITS))
+        for text in (f"{single:.{digits}e}" for digits in range(1, _FLOAT_DIGITS))
         if round_to_float(float(text)) == single
     )
     return print_double(float(shortest))

@@ -9,7 +9,7 @@ Source: RFC 8259; the limits are explained at their names.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.position import Position
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MAX_DEPTH = 200
-"""How deep arrays and objects may nest. Everything that walks a schema recurses; this keeps it inside Python's stack."""
+"""How deep arrays and objects may nest: whatever walks a schema recurses, and must stay inside Python's stack."""
 
 MAX_NUMBER_LENGTH = 1000
 """Characters of one number: reading longer ones takes quadratic time."""
@@ -44,11 +44,11 @@ class JsonScanner:
     def read(self) -> Any:
         """The one value that the text holds; ``SchemaParseError`` with line and column when it holds none, or more."""
         if not self._text.strip():
-            self._fail("the text is empty", expected="a schema")
+            raise self._fault("the text is empty", expected="a schema")
         value = self._read_value()
         self._skip_blank()
         if self._at < len(self._text):
-            self._fail(f"text after the end of the schema: {self._shown()}", expected="the end of the text")
+            raise self._fault(f"text after the end of the schema: {self._shown()}", expected="the end of the text")
         return value
 
     def _read_value(self) -> Any:
@@ -80,7 +80,7 @@ class JsonScanner:
         if character not in ("{", "["):
             return False
         if len(stack) >= MAX_DEPTH:
-            self._fail("the schema nests too deep", expected=f"at most {MAX_DEPTH} levels of arrays and objects")
+            raise self._fault("the schema nests too deep", expected=f"at most {MAX_DEPTH} levels of arrays and objects")
         self._at += 1
         stack.append(_Open({} if character == "{" else [], pointer))
         return True
@@ -98,7 +98,7 @@ class JsonScanner:
         self._skip_blank()
         character = self._peek()
         if character not in (",", opened.closing):
-            self._fail(f"unexpected {self._shown()}", expected=f"',' or '{opened.closing}'")
+            raise self._fault(f"unexpected {self._shown()}", expected=f"',' or '{opened.closing}'")
         self._at += 1
         return character == ","
 
@@ -108,11 +108,11 @@ class JsonScanner:
             return f"{opened.pointer}/{len(opened.container)}"
         self._skip_blank()
         if self._peek() != '"':
-            self._fail(f"unexpected {self._shown()}", expected="a key in double quotes")
+            raise self._fault(f"unexpected {self._shown()}", expected="a key in double quotes")
         opened.key = self._read_string()
         self._skip_blank()
         if self._peek() != ":":
-            self._fail(f"unexpected {self._shown()}", expected="':'")
+            raise self._fault(f"unexpected {self._shown()}", expected="':'")
         self._at += 1
         return opened.pointer if self._offsets is None else f"{opened.pointer}/{escape_pointer(opened.key)}"
 
@@ -126,11 +126,11 @@ class JsonScanner:
         if word and word.group() in _WORDS:
             self._at = word.end()
             return _WORDS[word.group()]
-        self._fail(f"unexpected {self._shown()}", expected="a JSON value")
+        raise self._fault(f"unexpected {self._shown()}", expected="a JSON value")
 
     def _read_number(self, match: re.Match[str]) -> int | float:
         if len(match.group()) > MAX_NUMBER_LENGTH:
-            self._fail("the number is too long", expected=f"at most {MAX_NUMBER_LENGTH} characters")
+            raise self._fault("the number is too long", expected=f"at most {MAX_NUMBER_LENGTH} characters")
         self._at = match.end()
         is_float = match.group(1) or match.group(2)
         return float(match.group()) if is_float else int(match.group())
@@ -149,7 +149,7 @@ class JsonScanner:
                 return self._whole("".join(parts), start)
             if character != "\\":
                 problem = "a control character in a string" if character else "the string does not end"
-                self._fail(problem, expected="'\"', or an escape such as \\n" if character else "'\"'")
+                raise self._fault(problem, expected="'\"', or an escape such as \\n" if character else "'\"'")
             parts.append(self._read_escape())
 
     def _read_escape(self) -> str:
@@ -159,7 +159,9 @@ class JsonScanner:
             return _ESCAPES[character]
         digits = _HEX4.match(self._text, self._at + 2) if character == "u" else None
         if digits is None:
-            self._fail(f"unknown escape {self._shown()}", expected='one of \\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX')
+            raise self._fault(
+                f"unknown escape {self._shown()}", expected='one of \\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX'
+            )
         self._at = digits.end()
         return chr(int(digits.group(), 16))
 
@@ -171,7 +173,9 @@ class JsonScanner:
             return value.encode("utf-16", "surrogatepass").decode("utf-16")
         except UnicodeDecodeError:
             self._at = start
-            self._fail("half of a surrogate pair in a string", expected="both halves, such as \\ud83d\\ude00")
+            raise self._fault(
+                "half of a surrogate pair in a string", expected="both halves, such as \\ud83d\\ude00"
+            ) from None
 
     def _skip_blank(self) -> None:
         match = _BLANK.match(self._text, self._at)
@@ -185,8 +189,8 @@ class JsonScanner:
         rest = self._text[self._at : self._at + _SHOWN_CHARACTERS]
         return repr(rest) if rest else "end of the text"
 
-    def _fail(self, problem: str, *, expected: str) -> NoReturn:
-        raise SchemaParseError(problem, position=position_at(self._text, self._at), expected=expected)
+    def _fault(self, problem: str, *, expected: str) -> SchemaParseError:
+        return SchemaParseError(problem, position=position_at(self._text, self._at), expected=expected)
 
 
 class _Open:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from counterfoil.schema.compatibility.report import Difference
-
     from counterfoil.schema.model import ResolvedReference, SchemaType
     from counterfoil.schema.position import Position
 

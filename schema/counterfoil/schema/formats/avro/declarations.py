@@ -1,15 +1,30 @@
 """The reader of type declarations: from JSON values to nodes of the type tree.
 
-Names are resolved while reading: a name means the type declared before it, in the text or in a reference; a simple
-name is looked for in the enclosing namespace, then in the null namespace.
+Names are resolved while reading: a name means the type declared before it, in the text or in a reference; it is looked
+for in the enclosing namespace, then in the null namespace.
 
 Source: Apache Avro 1.12 specification, "Schema Declaration" and "Names".
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from counterfoil.schema.formats.avro.attributes import (
+    ENUM_ATTRIBUTES,
+    FIELD_ATTRIBUTES,
+    TYPE_ATTRIBUTES,
+    SchemaFault,
+    read_enum_default,
+    read_order,
+    read_properties,
+    read_required,
+    read_required_text,
+    read_size,
+    read_text,
+    read_texts,
+    show,
+)
 from counterfoil.schema.formats.avro.defaults import describe_default, fits_default
 from counterfoil.schema.formats.avro.logical import read_logical_type
 from counterfoil.schema.formats.avro.names import PRIMITIVE_NAMES, full_name, is_full_name, is_name, split_name
@@ -28,30 +43,11 @@ from counterfoil.schema.formats.avro.types import (
 from counterfoil.schema.java_numbers import read_java_double
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from counterfoil.schema.formats.avro.types import AvroType, Json, NamedType
 
-TYPE_ATTRIBUTES: Final = frozenset(
-    {"type", "name", "namespace", "doc", "aliases", "fields", "items", "values", "symbols", "size"}
-)
-"""What an object that declares a type may say in Avro's own words; everything else is a property."""
-
-ENUM_ATTRIBUTES: Final = TYPE_ATTRIBUTES | {"default"}
-FIELD_ATTRIBUTES: Final = frozenset({"name", "type", "doc", "default", "order", "aliases"})
-ORDERS: Final = ("ascending", "descending", "ignore")
-_MAX_FIXED_SIZE_BYTES = 2**31 - 1
-_NAMED_KINDS: Final = (Kind.RECORD, Kind.ENUM, Kind.FIXED)
-
-
-class SchemaFault(Exception):  # noqa: N818 - becomes a SchemaParseError as soon as its line is known
-    """Something wrong in a schema, by JSON pointer."""
-
-    def __init__(self, problem: str, pointer: str, *, expected: str | None = None) -> None:
-        super().__init__(problem)
-        self.problem = problem
-        self.pointer = pointer
-        self.expected = expected
+_A_NAME = "letters, digits and _, no digit first"
 
 
 class TypeReader:
@@ -63,6 +59,7 @@ class TypeReader:
     def __init__(self, *, is_strict: bool, known: Mapping[str, NamedType] | None = None) -> None:
         self.named: dict[str, NamedType] = dict(known or {})
         self._is_strict = is_strict
+        self._unread: set[str] = set()
         self._read_by_word: dict[str, Callable[[dict[str, Json], str | None, str], AvroType]] = {
             "record": self._read_record,
             "error": self._read_record,
@@ -76,11 +73,6 @@ class TypeReader:
         """The type that a whole text declares."""
         return self._read(document, None, "")
 
-    def begin_text(self) -> None:
-        """End the references: their nodes do not stand in the text that comes next, so they lose their pointers."""
-        for node in self.named.values():
-            node.pointer = ""
-
     def _read(self, value: Json, namespace: str | None, pointer: str) -> AvroType:
         if isinstance(value, str):
             return self._read_name(value, namespace, pointer)
@@ -88,7 +80,7 @@ class TypeReader:
             return self._read_object(value, namespace, pointer)
         if isinstance(value, list):
             return self._read_union(value, namespace, pointer)
-        raise SchemaFault(f"{_shown(value)} is no type", pointer, expected="a name, an object or an array")
+        raise SchemaFault(f"{show(value)} is no type", pointer, expected="a name, an object or an array")
 
     def _read_name(self, written: str, namespace: str | None, pointer: str) -> AvroType:
         if written in PRIMITIVE_NAMES:
@@ -96,7 +88,9 @@ class TypeReader:
         found = self._find(written, namespace)
         if found is None:
             raise SchemaFault(
-                f"unknown type {written!r}", pointer, expected="a primitive type, or a type declared before this place"
+                f"unknown type {show(written)}",
+                pointer,
+                expected="a primitive type, or a type declared before this place",
             )
         return found
 
@@ -106,7 +100,7 @@ class TypeReader:
     def _read_object(self, value: dict[str, Json], namespace: str | None, pointer: str) -> AvroType:
         word = value.get("type")
         if not isinstance(word, str):
-            problem = f"{_shown(word)} is no type name" if "type" in value else "an object without 'type'"
+            problem = f"{show(word)} is no type name" if "type" in value else "an object without 'type'"
             place = f"{pointer}/type" if "type" in value else pointer
             raise SchemaFault(problem, place, expected="the name of a type in 'type'")
         if word in PRIMITIVE_NAMES:
@@ -119,7 +113,7 @@ class TypeReader:
     def _read_primitive(self, value: dict[str, Json], kind: Kind, pointer: str) -> Primitive:
         if len(value) == 1:
             return Primitive(kind=kind, pointer=pointer)
-        properties = _properties(value, TYPE_ATTRIBUTES)
+        properties = read_properties(value, TYPE_ATTRIBUTES)
         return Primitive(
             kind=kind, properties=properties, logical_type=read_logical_type(properties, kind), pointer=pointer
         )
@@ -134,35 +128,37 @@ class TypeReader:
                 raise SchemaFault("a union directly inside a union", place, expected="the branches in one union")
             name = branch_name(branch)
             if name in seen:
-                raise SchemaFault(f"the union holds {name!r} twice", place, expected="each branch once")
+                raise SchemaFault(f"the union holds {show(name)} twice", place, expected="each branch once")
             seen.add(name)
             branches.append(branch)
         return Union(branches=tuple(branches), pointer=pointer)
 
     def _read_array(self, value: dict[str, Json], namespace: str | None, pointer: str) -> Array:
-        items = self._read(_required(value, "items", pointer), namespace, f"{pointer}/items")
-        return Array(items=items, properties=_properties(value, TYPE_ATTRIBUTES), pointer=pointer)
+        items = self._read(read_required(value, "items", pointer), namespace, f"{pointer}/items")
+        return Array(items=items, properties=read_properties(value, TYPE_ATTRIBUTES), pointer=pointer)
 
     def _read_map(self, value: dict[str, Json], namespace: str | None, pointer: str) -> Map:
-        values = self._read(_required(value, "values", pointer), namespace, f"{pointer}/values")
-        return Map(values=values, properties=_properties(value, TYPE_ATTRIBUTES), pointer=pointer)
+        values = self._read(read_required(value, "values", pointer), namespace, f"{pointer}/values")
+        return Map(values=values, properties=read_properties(value, TYPE_ATTRIBUTES), pointer=pointer)
 
     def _read_record(self, value: dict[str, Json], namespace: str | None, pointer: str) -> Record:
         name, space = self._read_own_name(value, namespace, pointer)
         record = Record(
             name=name,
             namespace=space,
-            doc=_text_or_none(value.get("doc")),
+            doc=read_text(value, "doc"),
             aliases=self._read_type_aliases(value, space, pointer),
             is_error=value["type"] == "error",
-            properties=_properties(value, TYPE_ATTRIBUTES),
+            properties=read_properties(value, TYPE_ATTRIBUTES),
             pointer=pointer,
         )
         self._declare(record, pointer)
-        fields = _required(value, "fields", pointer)
+        fields = read_required(value, "fields", pointer)
         if not isinstance(fields, list):
-            raise SchemaFault(f"{_shown(fields)} are no fields", f"{pointer}/fields", expected="an array of fields")
+            raise SchemaFault(f"{show(fields)} are no fields", f"{pointer}/fields", expected="an array of fields")
+        self._unread.add(record.full_name)
         record.fields = self._read_fields(fields, space, f"{pointer}/fields")
+        self._unread.discard(record.full_name)
         return record
 
     def _read_fields(self, values: list[Json], namespace: str | None, pointer: str) -> tuple[Field, ...]:
@@ -171,25 +167,25 @@ class TypeReader:
             field = self._read_field(value, namespace, f"{pointer}/{index}")
             if field.name in fields:
                 raise SchemaFault(
-                    f"two fields are called {field.name!r}", f"{pointer}/{index}", expected="a name of its own"
+                    f"two fields are called {show(field.name)}", f"{pointer}/{index}", expected="a name of its own"
                 )
             fields[field.name] = field
         return tuple(fields.values())
 
     def _read_field(self, value: Json, namespace: str | None, pointer: str) -> Field:
         if not isinstance(value, dict):
-            raise SchemaFault(f"{_shown(value)} is no field", pointer, expected="an object with name and type")
-        name = _required_text(value, "name", pointer)
+            raise SchemaFault(f"{show(value)} is no field", pointer, expected="an object with name and type")
+        name = read_required_text(value, "name", pointer)
         self._check_name(name, f"{pointer}/name")
-        field_type = self._read(_required(value, "type", pointer), namespace, f"{pointer}/type")
+        field_type = self._read(read_required(value, "type", pointer), namespace, f"{pointer}/type")
         return Field(
             name=name,
             type=field_type,
             default=self._read_default(value, field_type, pointer),
-            doc=_text_or_none(value.get("doc")),
-            order=_read_order(value, pointer),
-            aliases=tuple(_read_texts(value, "aliases", pointer)) if "aliases" in value else (),
-            properties=_properties(value, FIELD_ATTRIBUTES),
+            doc=read_text(value, "doc"),
+            order=read_order(value, pointer),
+            aliases=tuple(read_texts(value, "aliases", pointer)),
+            properties=read_properties(value, FIELD_ATTRIBUTES),
             pointer=pointer,
         )
 
@@ -201,11 +197,11 @@ class TypeReader:
         if isinstance(default, str) and field_type.kind in (Kind.FLOAT, Kind.DOUBLE):
             number = read_java_double(default)
             if number is None:
-                raise SchemaFault(f"{_shown(default)} is no number", place, expected="a number")
+                raise SchemaFault(f"{show(default)} is no number", place, expected="a number")
             return number
-        if self._is_strict and not fits_default(field_type, default):
+        if self._is_strict and not fits_default(field_type, default, unread=self._unread):
             raise SchemaFault(
-                f"{_shown(default)} is no default of {branch_name(field_type)!r}",
+                f"{show(default)} is no default of {show(branch_name(field_type))}",
                 place,
                 expected=describe_default(field_type),
             )
@@ -213,16 +209,16 @@ class TypeReader:
 
     def _read_enum(self, value: dict[str, Json], namespace: str | None, pointer: str) -> Enum:
         name, space = self._read_own_name(value, namespace, pointer)
-        _required(value, "symbols", pointer)
-        symbols = _read_texts(value, "symbols", pointer)
+        read_required(value, "symbols", pointer)
+        symbols = read_texts(value, "symbols", pointer)
         enum = Enum(
             name=name,
             namespace=space,
-            doc=_text_or_none(value.get("doc")),
+            doc=read_text(value, "doc"),
             aliases=self._read_type_aliases(value, space, pointer),
             symbols=self._checked_symbols(symbols, f"{pointer}/symbols"),
-            default=_read_enum_default(value, symbols, pointer),
-            properties=_properties(value, ENUM_ATTRIBUTES),
+            default=read_enum_default(value, symbols, pointer),
+            properties=read_properties(value, ENUM_ATTRIBUTES),
             pointer=pointer,
         )
         self._declare(enum, pointer)
@@ -233,20 +229,18 @@ class TypeReader:
         for index, symbol in enumerate(symbols):
             self._check_name(symbol, f"{pointer}/{index}")
             if symbol in seen:
-                raise SchemaFault(f"the symbol {symbol!r} comes twice", f"{pointer}/{index}", expected="each once")
+                raise SchemaFault(f"the symbol {show(symbol)} comes twice", f"{pointer}/{index}", expected="each once")
             seen.add(symbol)
         return tuple(symbols)
 
     def _read_fixed(self, value: dict[str, Json], namespace: str | None, pointer: str) -> Fixed:
         name, space = self._read_own_name(value, namespace, pointer)
-        size = _required(value, "size", pointer)
-        if type(size) is not int or not 0 <= size <= _MAX_FIXED_SIZE_BYTES:
-            raise SchemaFault(f"{_shown(size)} is no size", f"{pointer}/size", expected="a whole number of bytes")
-        properties = _properties(value, TYPE_ATTRIBUTES)
+        size = read_size(value, pointer)
+        properties = read_properties(value, TYPE_ATTRIBUTES)
         fixed = Fixed(
             name=name,
             namespace=space,
-            doc=_text_or_none(value.get("doc")),
+            doc=read_text(value, "doc"),
             aliases=self._read_type_aliases(value, space, pointer),
             size=size,
             properties=properties,
@@ -257,104 +251,39 @@ class TypeReader:
         return fixed
 
     def _read_own_name(self, value: dict[str, Json], namespace: str | None, pointer: str) -> tuple[str, str | None]:
-        written = _required_text(value, "name", pointer)
-        space = _text_or_none(value.get("namespace"))
+        written = read_required_text(value, "name", pointer)
+        space = read_text(value, "namespace")
         name, space = split_name(written, namespace if space is None else space)
         full = f"{space}.{name}" if space else name
         if full in PRIMITIVE_NAMES:
-            raise SchemaFault(f"{full!r} is the name of a primitive type", f"{pointer}/name", expected="another name")
-        if self._is_strict and not is_full_name(full):
             raise SchemaFault(
-                f"{full!r} is not a valid name", f"{pointer}/name", expected="letters, digits and _, no digit first"
+                f"{show(full)} is the name of a primitive type", f"{pointer}/name", expected="another name"
             )
+        if self._is_strict and not is_full_name(full):
+            raise SchemaFault(f"{show(full)} is not a valid name", f"{pointer}/name", expected=_A_NAME)
         return name, space
 
     def _check_name(self, name: str, pointer: str) -> None:
         if self._is_strict and not is_name(name):
-            raise SchemaFault(
-                f"{name!r} is not a valid name", pointer, expected="letters, digits and _, no digit first"
-            )
+            raise SchemaFault(f"{show(name)} is not a valid name", pointer, expected=_A_NAME)
 
     def _read_type_aliases(self, value: dict[str, Json], namespace: str | None, pointer: str) -> tuple[str, ...]:
         if "aliases" not in value:
             return ()
-        aliases = [full_name(alias, namespace) for alias in _read_texts(value, "aliases", pointer)]
+        aliases = [full_name(alias, namespace) for alias in read_texts(value, "aliases", pointer)]
         for index, alias in enumerate(aliases):
             if self._is_strict and not is_full_name(alias):
-                raise SchemaFault(f"{alias!r} is not a valid name", f"{pointer}/aliases/{index}", expected="a name")
+                raise SchemaFault(f"{show(alias)} is not a valid name", f"{pointer}/aliases/{index}", expected=_A_NAME)
         return tuple(dict.fromkeys(aliases))
 
     def _declare(self, node: NamedType, pointer: str) -> None:
         if node.full_name in self.named:
-            raise SchemaFault(f"{node.full_name!r} is declared twice", f"{pointer}/name", expected="one declaration")
+            raise SchemaFault(
+                f"{show(node.full_name)} is declared twice", f"{pointer}/name", expected="one declaration"
+            )
         self.named[node.full_name] = node
 
 
 def branch_name(node: AvroType) -> str:
     """What a type is called among the branches of a union: full name, or the kind of an unnamed type."""
     return node.full_name if isinstance(node, (Record, Enum, Fixed)) else node.kind.value
-
-
-def _read_order(value: dict[str, Json], pointer: str) -> str | None:
-    if "order" not in value:
-        return None
-    order = value["order"]
-    if not isinstance(order, str) or order.lower() not in ORDERS:
-        raise SchemaFault(f"{_shown(order)} is no order", f"{pointer}/order", expected=" or ".join(ORDERS))
-    return order.lower()
-
-
-def _read_enum_default(value: dict[str, Json], symbols: list[str], pointer: str) -> str | None:
-    default = _text_or_none(value.get("default"))
-    if default is not None and default not in symbols:
-        raise SchemaFault(f"the default {default!r} is no symbol", f"{pointer}/default", expected="one of the symbols")
-    return default
-
-
-def _read_texts(value: dict[str, Json], key: str, pointer: str) -> list[str]:
-    texts = value[key]
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise SchemaFault(f"{_shown(texts)} in {key!r}", f"{pointer}/{key}", expected="an array of strings")
-    return texts
-
-
-def _properties(value: dict[str, Json], attributes: Iterable[str]) -> dict[str, Json]:
-    return {key: item for key, item in value.items() if key not in attributes}
-
-
-def _required(value: dict[str, Json], key: str, pointer: str) -> Json:
-    if key not in value:
-        raise SchemaFault(f"no {key!r} in {_declared(value)}", pointer, expected=f"an attribute {key!r}")
-    return value[key]
-
-
-def _required_text(value: dict[str, Json], key: str, pointer: str) -> str:
-    text = _required(value, key, pointer)
-    if not isinstance(text, str):
-        raise SchemaFault(f"{_shown(text)} is no {key}", f"{pointer}/{key}", expected="a string")
-    return text
-
-
-def _declared(value: dict[str, Json]) -> str:
-    """The type word of a declaration, for messages; a field has none."""
-    word = value.get("type")
-    return word if isinstance(word, str) and word in {"record", "enum", "fixed", "array", "map"} else "the object"
-
-
-def _text_or_none(value: Json) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _shown(value: Json) -> str:
-    """A value as it may stand in a message: short, and in JSON's words."""
-    if isinstance(value, dict):
-        return "an object"
-    if isinstance(value, list):
-        return "an array"
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    text = repr(value)
-    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
-
-
-_SHOWN_CHARACTERS = 60

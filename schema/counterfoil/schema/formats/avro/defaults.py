@@ -8,71 +8,75 @@ Source: Apache Avro 1.12 specification, "Complex Types", table of field default 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.formats.avro.types import Kind
+from counterfoil.schema.formats.avro.types import Array, Kind, Map, Record, Union
 
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
     from counterfoil.schema.formats.avro.types import AvroType, Json
 
 _INT_LIMIT = 2**31
 _LONG_LIMIT = 2**63
+_DESCRIPTION_BY_KIND: Final = {
+    Kind.NULL: "null",
+    Kind.BOOLEAN: "true or false",
+    Kind.INT: "a whole number of 32 bits",
+    Kind.LONG: "a whole number of 64 bits",
+    Kind.FLOAT: "a number",
+    Kind.DOUBLE: "a number",
+    Kind.ARRAY: "an array whose items fit",
+    Kind.MAP: "an object whose values fit",
+    Kind.UNION: "a value of one of the branches",
+    Kind.RECORD: "an object with a fitting value for every field that has no default of its own",
+}
 
 
-def fits_default(avro_type: AvroType, value: Json) -> bool:
-    """Whether ``value`` is a valid default of ``avro_type``."""
-    match avro_type.kind:
+def fits_default(avro_type: AvroType, value: Json, *, unread: AbstractSet[str] = frozenset()) -> bool:
+    """Whether ``value`` is a valid default of ``avro_type``.
+
+    ``unread`` are the full names of records whose fields are not known yet. No value fits those: a record that holds
+    a default of itself would never end.
+    """
+    if isinstance(avro_type, Union):
+        return any(fits_default(branch, value, unread=unread) for branch in avro_type.branches)
+    if isinstance(avro_type, Array):
+        return isinstance(value, list) and all(fits_default(avro_type.items, item, unread=unread) for item in value)
+    if isinstance(avro_type, Map):
+        return isinstance(value, dict) and all(
+            fits_default(avro_type.values, item, unread=unread) for item in value.values()
+        )
+    if isinstance(avro_type, Record):
+        return avro_type.full_name not in unread and _fits_record(avro_type, value, unread)
+    return _fits_scalar(avro_type.kind, value)
+
+
+def describe_default(avro_type: AvroType) -> str:
+    """What a default of this type looks like, for error messages."""
+    return _DESCRIPTION_BY_KIND.get(avro_type.kind, "a string")
+
+
+def _fits_record(record: Record, value: Json, unread: AbstractSet[str]) -> bool:
+    if not isinstance(value, dict):
+        return False
+    return all(
+        fits_default(member.type, value[member.name], unread=unread) if member.name in value else member.has_default
+        for member in record.fields
+    )
+
+
+def _fits_scalar(kind: Kind, value: Json) -> bool:
+    match kind:
         case Kind.NULL:
             return value is None
         case Kind.BOOLEAN:
             return isinstance(value, bool)
         case Kind.INT:
-            return _is_integer(value, _INT_LIMIT)
+            return type(value) is int and -_INT_LIMIT <= value < _INT_LIMIT
         case Kind.LONG:
-            return _is_integer(value, _LONG_LIMIT)
+            return type(value) is int and -_LONG_LIMIT <= value < _LONG_LIMIT
         case Kind.FLOAT | Kind.DOUBLE:
-            return isinstance(value, (int, float)) and not isinstance(value, bool)
-        case Kind.BYTES | Kind.STRING | Kind.FIXED | Kind.ENUM:
+            return type(value) in (int, float)
+        case _:
             return isinstance(value, str)
-        case _:
-            return _fits_container(avro_type, value)
-
-
-def _fits_container(avro_type: AvroType, value: Json) -> bool:
-    match avro_type.kind:
-        case Kind.ARRAY:
-            return isinstance(value, list) and all(fits_default(avro_type.items, item) for item in value)
-        case Kind.MAP:
-            return isinstance(value, dict) and all(fits_default(avro_type.values, item) for item in value.values())
-        case Kind.UNION:
-            return any(fits_default(branch, value) for branch in avro_type.branches)
-        case _:
-            return (
-                isinstance(value, dict)
-                and all(field.name in value or field.has_default for field in avro_type.fields)
-                and all(
-                    fits_default(field.type, value[field.name]) for field in avro_type.fields if field.name in value
-                )
-            )
-
-
-def _is_integer(value: Json, limit: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and -limit <= value < limit
-
-
-def describe_default(avro_type: AvroType) -> str:
-    """What a default of this type looks like, for error messages."""
-    words = {
-        Kind.NULL: "null",
-        Kind.BOOLEAN: "true or false",
-        Kind.INT: "a whole number of 32 bits",
-        Kind.LONG: "a whole number of 64 bits",
-        Kind.FLOAT: "a number",
-        Kind.DOUBLE: "a number",
-        Kind.ARRAY: "an array of such items",
-        Kind.MAP: "an object of such values",
-        Kind.RECORD: "an object with a value for every field that has no default",
-    }
-    if avro_type.kind is Kind.UNION:
-        return "a value of one of the branches"
-    return words.get(avro_type.kind, "a string")

@@ -27,7 +27,7 @@ class AvroFormat:
 
     def find_differences(self, reader: ParsedSchema, writer: ParsedSchema) -> Sequence[Difference]:
         """Why ``reader`` cannot read everything that ``writer`` may write; ``TypeError`` for another language."""
-        from counterfoil.schema.formats.avro.differences import find_differences  # noqa: PLC0415 - only checks need it
+        from counterfoil.schema.formats.avro.differences import find_differences
 
         if not isinstance(reader, AvroSchema) or not isinstance(writer, AvroSchema):
             raise TypeError("both schemas must be Avro")

@@ -16,9 +16,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.errors import SchemaParseError
+from counterfoil.schema.formats.avro.attributes import SchemaFault
 from counterfoil.schema.formats.avro.canonical import JsonObject, print_canonical
-from counterfoil.schema.formats.avro.declarations import SchemaFault, TypeReader
+from counterfoil.schema.formats.avro.declarations import TypeReader
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union
 from counterfoil.schema.json_print import print_float
 
@@ -34,16 +34,11 @@ _LONG_LIMIT = 2**63
 def print_normalized(root: AvroType, *, supplied: Mapping[str, NamedType]) -> str:
     """The normalised text; types in ``supplied``, by full name, are not declared in it.
 
-    Raises ``SchemaParseError`` for a schema without a normal form: a property that holds a number beyond 64 bits, a
-    record default with a key that is no field, or names that collide once the null namespace inside another is gone.
+    Raises ``SchemaFault`` for a schema without a normal form: a property that holds a number beyond 64 bits, a record
+    default with a key that is no field, or names that collide once the null namespace inside another is gone.
     """
-    reader = TypeReader(is_strict=False, known=supplied)
-    try:
-        again = reader.read_document(_NormalWriter(set(supplied)).write(root))
-    except SchemaFault as fault:
-        raise SchemaParseError(
-            f"the schema has no normal form: {fault.problem}", path=fault.pointer, expected=fault.expected
-        ) from None
+    tree = _NormalWriter(set(supplied)).write(root)
+    again = TypeReader(is_strict=False, known=supplied).read_document(tree)
     return print_canonical(again, supplied=supplied)
 
 
@@ -141,7 +136,7 @@ def _respell_object(value: JsonObject, avro_type: AvroType, pointer: str) -> Jso
     if isinstance(avro_type, Map):
         return {key: _respell(value[key], avro_type.values, pointer) for key in sorted(value)}
     if not isinstance(avro_type, Record):
-        return _sort_keys(value, pointer)
+        return {key: _sort_keys(value[key], pointer) for key in sorted(value)}
     type_by_field = {member.name: member.type for member in avro_type.fields}
     unknown = sorted(value.keys() - type_by_field.keys())
     if unknown:

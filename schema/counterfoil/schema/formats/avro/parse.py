@@ -8,13 +8,15 @@ Source: Apache Avro 1.12 specification, "Schema Declaration".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.formats.avro.declarations import SchemaFault, TypeReader
+from counterfoil.schema.formats.avro.attributes import SchemaFault
+from counterfoil.schema.formats.avro.declarations import TypeReader
+from counterfoil.schema.formats.avro.depth import MAX_TYPE_DEPTH, clear_pointers, is_too_deep
 from counterfoil.schema.formats.avro.schema import AvroSchema
 from counterfoil.schema.formats.protocol import Validation
-from counterfoil.schema.json_text import locate, read_json
+from counterfoil.schema.json_text import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,8 +41,11 @@ def parse_avro(
     for reference in references:
         _read_reference(reader, reference)
     supplied = frozenset(reader.named)
-    reader.begin_text()
-    return AvroSchema(text, _read(reader, text), reader.named, supplied=supplied)
+    clear_pointers(reader.named.values())
+    root = _read(reader, text)
+    if _may_be_deep([text, *(reference.text for reference in references)]) and is_too_deep(root):
+        raise SchemaParseError("types lie too deep in each other", expected=f"at most {MAX_TYPE_DEPTH} levels")
+    return AvroSchema(text, root, reader.named, supplied=supplied)
 
 
 def _read(reader: TypeReader, text: str) -> AvroType:
@@ -48,7 +53,7 @@ def _read(reader: TypeReader, text: str) -> AvroType:
     try:
         return reader.read_document(document)
     except SchemaFault as fault:
-        _raise_located(fault, text)
+        raise fault.located(text) from None
 
 
 def _read_reference(reader: TypeReader, reference: ResolvedReference) -> None:
@@ -62,7 +67,6 @@ def _read_reference(reader: TypeReader, reference: ResolvedReference) -> None:
         ) from error
 
 
-def _raise_located(fault: SchemaFault, text: str) -> NoReturn:
-    raise SchemaParseError(
-        fault.problem, position=locate(text, fault.pointer), path=fault.pointer, expected=fault.expected
-    ) from None
+def _may_be_deep(texts: Sequence[str]) -> bool:
+    """Whether enough is declared for depth; every level takes a bracket, and counting is much cheaper than a walk."""
+    return sum(text.count("{") + text.count("[") for text in texts) > MAX_TYPE_DEPTH

@@ -6,6 +6,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from counterfoil.schema.formats.avro.attributes import SchemaFault
 from counterfoil.schema.formats.avro.canonical import equivalence_key, print_canonical
 from counterfoil.schema.formats.avro.normalized import print_normalized
 from counterfoil.schema.formats.avro.types import Enum, Fixed, Record
@@ -63,7 +64,12 @@ class AvroSchema:
 
     def is_equivalent(self, other: ParsedSchema) -> bool:
         """Whether both say the same, attribute order aside; docs, aliases and enum defaults count."""
-        return isinstance(other, AvroSchema) and self._equivalence_key == other._equivalence_key
+        return isinstance(other, AvroSchema) and self.equivalence_key == other.equivalence_key
+
+    @cached_property
+    def equivalence_key(self) -> str:
+        """A text that equivalent schemas share, for looking them up."""
+        return equivalence_key(self.root)
 
     def locate(self, pointer: str) -> Position | None:
         """The place in ``text`` of a JSON pointer, or of its nearest ancestor that stands in the text."""
@@ -75,8 +81,8 @@ class AvroSchema:
 
     @cached_property
     def _normalized(self) -> str:
-        return print_normalized(self.root, supplied={name: self.named[name] for name in self.supplied})
-
-    @cached_property
-    def _equivalence_key(self) -> str:
-        return equivalence_key(self.root)
+        supplied = {name: self.named[name] for name in self.supplied}
+        try:
+            return print_normalized(self.root, supplied=supplied)
+        except SchemaFault as fault:
+            raise fault.located(self.text) from None
