@@ -81,10 +81,5 @@ def name_sides(text: str, direction: Direction) -> str:
     return _SIDE.sub(lambda found: f"{found[1]} {side[found[2]]} schema", text)
 
 
-def _has_types(failure: Failure) -> bool:
-    """Whether the rules of one language found the failure; that the languages differ is found before any direction."""
-    return all(difference.error_type for difference in failure.differences)
-
-
 def _cut(text: str) -> str:
     return text if len(text) <= OLD_SCHEMA_LIMIT else f"{text[:OLD_SCHEMA_LIMIT]}..."
