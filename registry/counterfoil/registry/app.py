@@ -75,7 +75,7 @@ def assemble(storage: Storage, settings: ServerSettings) -> FastAPI:
 
 def _without_framework_telemetry() -> dict[str, Any]:
     """FastAPI measures by itself from 0.165 on, at a price; older ones know no such argument."""
-    import inspect  # noqa: PLC0415 - asked once, at the start
+    import inspect
 
     return {"telemetry": _QUIET} if "telemetry" in inspect.signature(FastAPI.__init__).parameters else {}
 

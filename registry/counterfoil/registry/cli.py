@@ -52,7 +52,7 @@ def serve(*, host: str, port: int, store: str, max_body_bytes: int, log_requests
     Prints one line with the address once requests are taken.
     """
     try:
-        from counterfoil.registry.server import run  # noqa: PLC0415 - the web framework, only when it is needed
+        from counterfoil.registry.server import run
     except ModuleNotFoundError as missing:
         raise click.ClickException(
             f"the registry needs the package {missing.name}; install it with: pip install 'counterfoil[registry]'"

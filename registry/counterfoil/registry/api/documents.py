@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from counterfoil.registry.domain.content import make_content
 from counterfoil.registry.domain.documents import (
     Document,
     config_document,
@@ -41,9 +43,10 @@ def read_schema_request(value: object) -> SchemaRequest:
     fields = object_of(value, "The request body")
     schema_id = optional(fields, "id", integer_of)
     version = optional(fields, "version", integer_of)
+    schema_type = optional(fields, "schemaType", text_of)
     return SchemaRequest(
         text=optional(fields, "schema", text_of),
-        schema_type=optional(fields, "schemaType", text_of) or SchemaType.AVRO.value,
+        schema_type=SchemaType.AVRO.value if schema_type is None else schema_type,
         references=optional(fields, "references", lambda items, at: list_of(items, at, read_reference)) or (),
         metadata=optional(fields, "metadata", read_metadata),
         rule_set=optional(fields, "ruleSet", read_rule_set),
@@ -95,9 +98,8 @@ def version_document(stored: Stored, *, text: str, qualified: bool = False) -> D
         "version": stored.entry.version,
         "id": stored.entry.schema_id,
     }
-    document.update(_content_fields(stored.content, text=text))
-    if qualified:
-        _qualify(document, stored.subject.context)
+    content = _qualified(stored.content, stored.subject.context) if qualified else stored.content
+    document.update(_content_fields(content, text=text))
     if not stored.exact:
         document.update(_times(stored.entry))
     return document
@@ -106,9 +108,8 @@ def version_document(stored: Stored, *, text: str, qualified: bool = False) -> D
 def by_id_document(found: ById, *, text: str, qualified: bool = False) -> Document:
     """What an id stands for."""
     document: Document = {"subject": str(found.use.subject), "version": found.use.version}
-    document.update(_content_fields(found.content, text=text))
-    if qualified:
-        _qualify(document, found.context)
+    content = _qualified(found.content, found.context) if qualified else found.content
+    document.update(_content_fields(content, text=text))
     document.update(_times(found.use))
     return document
 
@@ -118,10 +119,21 @@ def by_guid_document(found: ById, *, text: str) -> Document:
     return {**_content_fields(found.content, text=text), **_times(found.use)}
 
 
-def _qualify(document: Document, context: str) -> None:
-
-    for reference in document.get("references", ()):
-        reference["subject"] = str(parse_subject(reference["subject"], context=context))
+def _qualified(content: Content, context: str) -> Content:
+    """``content`` as it would be, had its references been written with their context; the guid is of that form too."""
+    references = tuple(
+        replace(reference, subject=str(parse_subject(reference.subject, context=context)))
+        for reference in content.references
+    )
+    if references == content.references:
+        return content
+    return make_content(
+        content.text,
+        content.schema_type,
+        references=references,
+        metadata=content.metadata,
+        rule_set=content.rule_set,
+    )
 
 
 def stored_config_document(config: Config) -> Document:

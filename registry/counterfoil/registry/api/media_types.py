@@ -47,7 +47,7 @@ def _media_range(part: str) -> tuple[str, float]:
 
 def _quality(name: str, ranges: list[tuple[str, float]]) -> float:
     """How much the caller wants ``name``; the most specific range that covers it decides."""
-    for wanted in (name, name.split("/")[0] + "/*", "*/*"):
+    for wanted in (name, name.split("/", maxsplit=1)[0] + "/*", "*/*"):
         found = [quality for media_range, quality in ranges if media_range == wanted]
         if found:
             return max(found)
@@ -57,7 +57,7 @@ def _quality(name: str, ranges: list[tuple[str, float]]) -> float:
 @lru_cache(maxsize=256)
 def check_consumed(content_type: str) -> None:
     """Return when a body of this type is read; else ``UnsupportedMediaType``. No type at all is fine."""
-    name = content_type.split(";")[0].strip().lower()
+    name = content_type.split(";", maxsplit=1)[0].strip().lower()
     if name and name not in _CONSUMED:
         raise UnsupportedMediaType(
             f"The media type {name[:100]!r} is not read; expected one of {', '.join(sorted(_CONSUMED))}"

@@ -131,10 +131,16 @@ class Catalog:
         return any(use.subject == subject for use in await self._storage.uses(subject.context, schema_id))
 
     async def uses(self, schema_id: int, subject: str, *, deleted: bool) -> list[Use]:
-        """The versions that hold an id; ``subject`` only picks the context."""
+        """The highest version of each subject that holds what an id stands for; ``subject`` only picks the context.
+
+        An import may have given one content several ids.
+        """
         context = await self.context_of_id(schema_id, subject)
-        uses = await self._storage.uses(context, schema_id)
-        return [use for use in uses if deleted or not use.deleted]
+        guid = await self._storage.guid_of_id(context, schema_id)
+        twins = [] if guid is None else await self._storage.ids_of_guid(guid)
+        uses = [use for place, twin in twins if place == context for use in await self._storage.uses(context, twin)]
+        highest = {use.subject: use for use in sorted(uses) if deleted or not use.deleted}
+        return list(highest.values())
 
     async def max_id(self, context: str) -> int:
         """The highest id that the context has seen."""
@@ -154,11 +160,15 @@ class Catalog:
         return list(await self._storage.ids_of_guid(guid))
 
     async def referenced_by(self, subject: QualifiedSubject, version: int | None, *, deleted: bool) -> list[int]:
-        """The ids of the schemas that refer to a version, ascending; ``deleted`` counts soft-deleted ones too."""
+        """The ids of the schemas that refer to a version, ascending; ``deleted`` counts soft-deleted ones too.
+
+        Ids of different contexts may be the same number, and are then there twice.
+        """
         history = await self._storage.history(subject)
         entry = history.pick(subject, version, deleted=True)
         uses = await self._storage.referrers(subject, entry.version)
-        return sorted({use.schema_id for use in uses if deleted or not use.deleted})
+        ids = {(use.subject.context, use.schema_id) for use in uses if deleted or not use.deleted}
+        return sorted(schema_id for _, schema_id in ids)
 
     # --- all schemas
 

@@ -129,8 +129,6 @@ class CompatibilityTest:
         normalize: bool,
         verbose: bool,
     ) -> CompatibilityResult:
-        if request.is_blank:
-            raise InvalidSchema("The schema is empty; expected a schema text")
         config = await self._scopes.config(subject)
         try:
             reading = await self._reader.read(

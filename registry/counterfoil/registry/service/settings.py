@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.config import Config
 from counterfoil.registry.domain.modes import Mode, check_writable
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import QualifiedSubject
+
+_ALWAYS_THERE: Final = frozenset({TOP_LEVEL, GLOBAL_LEVEL})
+"""The levels that have a config and a mode even when none is stored."""
 
 
 class Settings:
@@ -42,7 +45,7 @@ class Settings:
         found = (await self._storage.settings(scope)).config
         if found is not None:
             return found
-        if scope in {TOP_LEVEL, GLOBAL_LEVEL}:
+        if scope in _ALWAYS_THERE:
             return Config()
         raise ConfigNotFound(f"Subject {str(scope)!r} has no config of its own; ask with defaultToGlobal=true")
 
@@ -63,13 +66,16 @@ class Settings:
         return config
 
     async def delete_config(self, scope: QualifiedSubject) -> Config:
-        """The config that ``scope`` had; ``SubjectNotFound`` when it had none, except for the top level."""
+        """The config that ``scope`` had.
+
+        ``SubjectNotFound`` when it had none, except for the top and the global level.
+        """
         return await until_current(partial(self._delete_config, scope))
 
     async def _delete_config(self, scope: QualifiedSubject) -> Config:
         terms = await self._scopes.terms(scope)
         stored = await self._storage.settings(scope)
-        if stored.config is None and scope != TOP_LEVEL:
+        if stored.config is None and scope not in _ALWAYS_THERE:
             raise SubjectNotFound(f"Subject {str(scope)!r} has no config to delete")
         check_writable(terms.mode, scope)
         if stored.config is not None:
@@ -88,7 +94,7 @@ class Settings:
         found = (await self._storage.settings(scope)).mode
         if found is not None:
             return found
-        if scope in {TOP_LEVEL, GLOBAL_LEVEL}:
+        if scope in _ALWAYS_THERE:
             return Mode.READWRITE
         raise ModeNotFound(f"Subject {str(scope)!r} has no mode of its own; ask with defaultToGlobal=true")
 
@@ -110,14 +116,14 @@ class Settings:
     async def delete_mode(self, scope: QualifiedSubject, *, recursive: bool = False) -> Mode | None:
         """The mode that ``scope`` had; with ``recursive`` the subjects of a context lose theirs too.
 
-        ``SubjectNotFound`` when nothing was set and not ``recursive``, except for the top level.
+        ``SubjectNotFound`` when nothing was set and not ``recursive``, except for the top and the global level.
         """
         return await until_current(partial(self._delete_mode, scope, recursive=recursive))
 
     async def _delete_mode(self, scope: QualifiedSubject, *, recursive: bool) -> Mode | None:
         revision = await self._storage.settings_revision()
         stored = await self._storage.settings(scope)
-        if stored.mode is None and scope != TOP_LEVEL and not recursive:
+        if stored.mode is None and scope not in _ALWAYS_THERE and not recursive:
             raise SubjectNotFound(f"Subject {str(scope)!r} has no mode to delete")
         changed = {scope: replace(stored, mode=None)} if stored.mode is not None else {}
         if recursive and scope.is_context:
@@ -126,7 +132,7 @@ class Settings:
                     changed[other] = replace(settings, mode=None)
         if changed:
             await self._put(changed, revision)
-        return Mode.READWRITE if stored.mode is None and scope == TOP_LEVEL else stored.mode
+        return Mode.READWRITE if stored.mode is None and scope in _ALWAYS_THERE else stored.mode
 
     async def _put(
         self,
@@ -140,6 +146,6 @@ class Settings:
 
 def _extent(scope: QualifiedSubject) -> SubjectPrefix | QualifiedSubject:
     """The subjects whose versions stand in the way of IMPORT for ``scope``."""
-    if scope in {TOP_LEVEL, GLOBAL_LEVEL}:
+    if scope in _ALWAYS_THERE:
         return SubjectPrefix(None, "")
     return SubjectPrefix(scope.context, "") if scope.is_context else scope

@@ -25,11 +25,11 @@ def open_store(url: str) -> Storage:
         )
     rest = url.removeprefix(_SQLITE)
     if rest in {"", "/", "/:memory:"}:
-        from counterfoil.registry.store.memory import MemoryStorage  # noqa: PLC0415 - only the store that is used
+        from counterfoil.registry.store.memory import MemoryStorage
 
         return MemoryStorage()
     if not rest.startswith("/"):
         raise StoreNotUsable(f"Store {url!r} names a host; SQLite is a file: sqlite:///relative.db")
-    from counterfoil.registry.store.sqlite import SqliteStorage  # noqa: PLC0415 - only the store that is used
+    from counterfoil.registry.store.sqlite import SqliteStorage
 
     return SqliteStorage(Path(rest.removeprefix("/")))

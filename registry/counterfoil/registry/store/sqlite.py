@@ -6,7 +6,6 @@ Every answered write is on the disk (WAL, ``synchronous=FULL``): a process that 
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -66,7 +65,7 @@ class SqliteStorage(LocalStorage):
         self._writer.execute("SAVEPOINT plan")
         try:
             outcome: Appended | Exception | None = apply(self._tables, plan)
-        except (CounterfoilError, sqlite3.IntegrityError) as error:
+        except CounterfoilError as error:
             self._writer.execute("ROLLBACK TO plan")
             outcome = error
         self._writer.execute("RELEASE plan")
@@ -84,10 +83,7 @@ class SqliteStorage(LocalStorage):
 
     async def check(self) -> None:
         """Return when the file answers."""
-        try:
-            await self.settings_revision()
-        except sqlite3.Error as error:
-            raise StoreUnavailable(f"The store does not answer: {error}") from None
+        await self.settings_revision()
 
     async def close(self) -> None:
         """Finish the writes under way, close the file, let go of its lock."""

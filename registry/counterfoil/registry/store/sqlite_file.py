@@ -7,10 +7,12 @@ import os
 import sqlite3
 from contextlib import suppress
 from importlib import resources
-from pathlib import Path
-from typing import IO, Final
+from typing import IO, TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.errors import StoreNotUsable
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 APPLICATION_ID: Final = 0x43464C31
 """Marks a file as ours (SQLite's ``application_id``)."""
@@ -90,9 +92,8 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     script = resources.files("counterfoil.registry.store").joinpath("schema.sql").read_text()
     with suppress(sqlite3.OperationalError):  # a file system without WAL keeps its own journal, as safe
         connection.execute("PRAGMA journal_mode = WAL")
-    connection.executescript(
-        f"BEGIN IMMEDIATE;\n{script}\nPRAGMA application_id = {APPLICATION_ID};\nPRAGMA user_version = {FORMAT};\nCOMMIT;"
-    )
+    marks = f"PRAGMA application_id = {APPLICATION_ID};\nPRAGMA user_version = {FORMAT};"
+    connection.executescript(f"BEGIN IMMEDIATE;\n{script}\n{marks}\nCOMMIT;")
 
 
 def connect(path: Path) -> sqlite3.Connection:

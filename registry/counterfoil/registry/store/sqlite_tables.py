@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -23,11 +24,11 @@ from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.domain.versions import History, VersionEntry
 from counterfoil.registry.service.storage import ScopeSettings, Use, Visibility
 from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.schema.errors import StoreUnavailable
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from counterfoil.registry.service.storage import Target
     from counterfoil.schema.contexts import SubjectPrefix
@@ -44,7 +45,8 @@ WHERE v.context_id = (SELECT id FROM contexts WHERE name = ?) AND v.schema_id = 
 _REFERRERS = """
 SELECT c.name, s.name, v.version, v.schema_id, v.deleted, v.ts
 FROM (SELECT DISTINCT context_id, schema_id FROM schema_refs
-      WHERE target_context_id = (SELECT id FROM contexts WHERE name = ?) AND target_subject = ? AND target_version = ?) r
+      WHERE target_context_id = (SELECT id FROM contexts WHERE name = ?)
+      AND target_subject = ? AND target_version = ?) r
 JOIN versions v ON v.context_id = r.context_id AND v.schema_id = r.schema_id
 JOIN subjects s ON s.id = v.subject_id JOIN contexts c ON c.id = s.context_id
 ORDER BY c.name, s.name, v.version"""
@@ -62,15 +64,18 @@ class SqliteTables:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def _all(self, statement: str, parameters: Sequence[object] | dict[str, object] = ()) -> list[Any]:
-        return self._connection.execute(statement, parameters).fetchall()
+    def _all(self, statement: str, parameters: Sequence[object] | Mapping[str, object] = ()) -> list[Any]:
+        try:
+            return self._connection.execute(statement, parameters).fetchall()
+        except sqlite3.Error as error:
+            raise StoreUnavailable(f"The store failed: {error}") from error
 
     def _one(self, statement: str, parameters: Sequence[object] = ()) -> Any:
-        row = self._connection.execute(statement, parameters).fetchone()
-        return None if row is None else row[0]
+        rows = self._all(statement, parameters)
+        return rows[0][0] if rows else None
 
     def _run(self, statement: str, parameters: Sequence[object] = ()) -> None:
-        self._connection.execute(statement, parameters)
+        self._all(statement, parameters)
 
     # --- reads
 
@@ -254,7 +259,7 @@ class SqliteTables:
 
     def touch(self, subject: QualifiedSubject) -> None:
         """Give the subject a new revision."""
-        subject_id = self._one(f"SELECT {_SUBJECT_ID}", (subject.context, subject.name))  # noqa: S608 - constant
+        subject_id = self._one(f"SELECT {_SUBJECT_ID}", (subject.context, subject.name))
         self._run("UPDATE counters SET value = value + 1 WHERE name = 'change'")
         if self._one("SELECT count(*) FROM versions WHERE subject_id = ?", (subject_id,)) == 0:
             self._run("DELETE FROM subjects WHERE id = ?", (subject_id,))

@@ -114,13 +114,14 @@ def apply(tables: Tables, plan: Plan) -> Appended | None:
         case Append():
             return _append(tables, plan)
         case SoftDelete():
-            return _soft_delete(tables, plan)
+            _soft_delete(tables, plan)
         case HardDelete():
-            return _hard_delete(tables, plan)
+            _hard_delete(tables, plan)
         case PutSettings():
-            return _put_settings(tables, plan)
+            _put_settings(tables, plan)
         case DropContext():
-            return _drop_context(tables, plan)
+            _drop_context(tables, plan)
+    return None
 
 
 def _append(tables: Tables, plan: Append) -> Appended:
