@@ -85,9 +85,10 @@ class Exchange:
                     self._preferred = position
                 if attempt.is_answered or not (operation.is_repeatable or attempt.had_no_effect):
                     return self._read(operation, attempt, attempts)
-            left_s = self._settings.retry.total_s - (self._clock.monotonic() - started)
+            if round_number == self._settings.retry.retries:
+                break
             pause_s = self._pause_s(round_number, attempt.outcome)
-            if round_number == self._settings.retry.retries or pause_s >= left_s:
+            if pause_s >= self._settings.retry.total_s - (self._clock.monotonic() - started):
                 break
             yield Pause(pause_s)
         return self._read(operation, attempt, attempts)
