@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
 
 from counterfoil.registry.api.answers import error_answer
 from counterfoil.registry.api.endpoints import add_routes
@@ -24,6 +22,9 @@ from counterfoil.schema.errors import MethodNotAllowed, NotFound, RegistryError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from starlette.requests import Request
+    from starlette.responses import Response
 
     from counterfoil.registry.service.storage import Storage
     from counterfoil.registry.settings import ServerSettings

@@ -106,7 +106,7 @@ class Call:
         return items[first:last]
 
     def bounds(self, *, default_limit: int = _MAX_INT) -> tuple[int, int]:
-        """First and last index that ``offset`` and ``limit`` ask for; a limit out of range is no limit but the default."""
+        """First and last index that ``offset`` and ``limit`` ask for; a limit out of range is the default."""
         offset = max(self.integer("offset", 0), 0)
         limit = self.integer("limit", -1)
         return offset, offset + (limit if 0 < limit <= default_limit else default_limit)

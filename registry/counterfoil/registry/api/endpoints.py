@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.convertors import CONVERTOR_TYPES, StringConvertor
-from starlette.requests import Request
-from starlette.responses import Response
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotation
 
 from counterfoil.registry.api.answers import answer, error_answer
 from counterfoil.registry.api.call import Call
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from fastapi import FastAPI
+    from starlette.responses import Response
 
     from counterfoil.registry.api.replies import Replies
     from counterfoil.registry.api.routes import Route

@@ -31,7 +31,7 @@ ROUTE_HOLDER: Final = "counterfoil.route"
 
 
 class Paths:
-    """Routes on the path as it was sent: encoded, without a slash at the end, contexts moved into names, HEAD as GET."""
+    """Routes on the path as it was sent: still encoded, no slash at the end, contexts in the names, HEAD as GET."""
 
     def __init__(self, app: ASGIApp, *, max_body_bytes: int) -> None:
         self._app = app

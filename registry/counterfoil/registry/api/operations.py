@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import orjson
-from starlette.requests import Request
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotation
 from starlette.responses import Response
 
 from counterfoil.schema.errors import RegistryError
