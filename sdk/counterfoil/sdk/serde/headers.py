@@ -1,0 +1,46 @@
+"""Schema ids in Kafka headers: the body then goes out bare.
+
+Of several headers with one name the last counts, and writing replaces them all: a record that is consumed and produced
+again must not be read by the schema of its former life.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.schema.wire import KEY_HEADER, VALUE_HEADER
+from counterfoil.sdk.errors import SerdeError
+
+if TYPE_CHECKING:
+    from counterfoil.sdk.serde.plans import Headers
+
+
+def header_name(field: str | None) -> str:
+    """The header that holds the schema id of a record's key or value."""
+    return KEY_HEADER if field == "key" else VALUE_HEADER
+
+
+def read_header(headers: Headers, name: str) -> bytes | None:
+    """The value of the last header ``name``; None when there is none, or none that is bytes."""
+    found: Any = None
+    if isinstance(headers, MutableMapping):
+        found = headers.get(name)
+    else:
+        for key, value in headers:
+            if key == name:
+                found = value
+    return bytes(found) if isinstance(found, (bytes, bytearray, memoryview)) else None
+
+
+def write_header(headers: Headers, name: str, value: bytes) -> None:
+    """Set the header, in place; raises ``SerdeError`` when there is no list or dict to set it in."""
+    if isinstance(headers, MutableMapping):
+        headers[name] = value
+    elif isinstance(headers, list):
+        headers[:] = [pair for pair in headers if pair[0] != name]
+        headers.append((name, value))
+    else:
+        raise SerdeError(
+            f"The schema id goes into a header, and the record's headers are {headers!r:.60}; expected a list or a dict"
+        )
