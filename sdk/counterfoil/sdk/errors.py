@@ -13,6 +13,7 @@
         │   └── TruncatedFrame       the frame ends too early
         ├── SubjectUnresolved        no topic or no record name, and the subject needs one
         ├── UnknownSchemaId          the registry has no schema of the id or guid in the prefix
+        ├── RulesNotSupported        a schema carries rules that must run, and this SDK runs none
         ├── EncodeError              path, expected, got
         └── DecodeError              offset, path
             └── IncompatibleReader   the reader's schema can never read the writer's
@@ -158,3 +159,10 @@ class IncompatibleReader(DecodeError):
 
 class UnknownSchemaId(SerdeError, SchemaNotFound):
     """The registry has no schema with the id or guid that the data names: the record cannot be read, now or later."""
+
+
+class RulesNotSupported(SerdeError):
+    """A schema carries rules, such as encryption, that a client must run, and this one runs none.
+
+    Data of such a schema is neither written nor read, since skipping a rule may publish what it was there to hide.
+    """
