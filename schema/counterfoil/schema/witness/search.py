@@ -13,6 +13,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.avro import rules
 from counterfoil.schema.formats.avro.differences import missing_symbols, walk
 from counterfoil.schema.formats.avro.schema import AvroSchema
@@ -47,14 +48,10 @@ def search_for_witness(reader: ParsedSchema, writer: ParsedSchema, difference: D
     """The same as :func:`find_witness`; what comes back instead of None says how many data were tried, and why."""
     if not isinstance(reader, AvroSchema) or not isinstance(writer, AvroSchema):
         return NoWitness(0, f"no decoder of {writer.schema_type} is at hand")
-    found = next((found for found in walk(reader.root, writer.root) if found.difference == difference), None)
-    if found is None:
-        return NoWitness(0, "the two schemas do not differ in this")
-    if found.rule is rules.AMBIGUOUS_ALIAS:
-        return NoWitness(0, "decoders disagree about a field with several matches")
     try:
-        return _Search(reader, writer, found).run()
-    except RecursionError:
+        found = next((found for found in walk(reader.root, writer.root) if found.difference == difference), None)
+        return _Search(reader, writer, found).run() if found else NoWitness(0, "the two schemas do not differ in this")
+    except (RecursionError, InvalidSchema):
         return NoWitness(0, "the schemas are nested too deep")
 
 
@@ -69,6 +66,8 @@ class _Search:
         self._reader_at = spell_reader_at(found, writer_types)
 
     def run(self) -> Witness | NoWitness:
+        if self._found.rule is rules.AMBIGUOUS_ALIAS:
+            return NoWitness(0, "decoders disagree about a field with several matches")
         causes = Causes()
         if causes.is_about_record_names(self._found):
             return NoWitness(0, "only names of records differ, and decoders read records by structure")
