@@ -254,6 +254,31 @@ def test_a_missing_branch_says_why_the_branch_that_is_alike_does_not_do():
     )
 
 
+def test_a_missing_branch_says_where_inside_the_branch_it_fails():
+    def order(price: Json) -> Json:
+        return record(A, field("price", price), name="Order")
+
+    (difference,) = differences(["null", order("int")], ["null", order("string")])
+    assert difference.text == (
+        "The reader's union [null, record Order] has no branch that reads record Order: "
+        "the reader expects int, the writer writes string, at /fields/1/type of it"
+    )
+
+
+def test_unions_inside_unions_say_only_the_innermost_reason():
+    def nested(last: Json) -> Json:
+        inner: Json = last
+        for number in range(20):
+            inner = ["null", record(field("x", inner), name=f"N{number}")]
+        return inner
+
+    (difference,) = differences(nested("int"), nested("string"))
+    assert difference.text == (
+        "The reader's union [null, record N19] has no branch that reads record N19: "
+        "the reader expects int, the writer writes string, at /fields/0/type of it"
+    )
+
+
 def test_types_that_use_each_other_often_do_not_multiply_differences_without_bound():
     def chain(last: Json) -> Json:
         declared = record(field("x", last), name="N0")

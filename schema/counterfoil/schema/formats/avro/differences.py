@@ -155,7 +155,7 @@ class _Walk:
             trial = Place(place, None, reader, branch, index)
             for failure in self.compare(reader, branch, trial)[:1]:
                 difference = replace(failure.difference, path=place.path(str(index)))
-                found.append(Found(rules.MISSING_UNION_BRANCH, difference, trial))
+                found.append(Found(rules.MISSING_UNION_BRANCH, difference, trial, failure.because))
         return tuple(found)
 
     def _plain_from_union(self, reader: AvroType, writer: Union, place: Place) -> tuple[Found, ...]:
@@ -252,9 +252,15 @@ def _missing_branch(place: Place, reason: Found | None) -> Found:
     found = _found(rules.MISSING_UNION_BRANCH, place, detail=writer, facts=facts)
     if reason is None:
         return found
-    because = reason.difference.text
-    text = f"{found.difference.text}: {because[:1].lower()}{because[1:]}"
-    return replace(found, difference=replace(found.difference, text=text))
+    because = reason.because or _lowered_with_path(reason.difference)
+    text = f"{found.difference.text}: {because}"
+    return replace(found, difference=replace(found.difference, text=text), because=because)
+
+
+def _lowered_with_path(difference: Difference) -> str:
+    """A sentence to stand after a colon, with the path inside the branch where that is not the branch itself."""
+    where = f", at {difference.path} of it" if difference.path.count("/") > 1 else ""
+    return difference.text[:1].lower() + difference.text[1:] + where
 
 
 def _ambiguous_alias(field: Field, matches: list[Field], place: Place) -> Found:

@@ -75,8 +75,12 @@ def _nearest(nodes: list[AvroType], attribute: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A difference, the rule behind it, and the place where it was first met."""
+    """A difference, the rule behind it, and the place where it was first met.
+
+    ``because`` says, for a missing union branch, what stands in the way of the branch that is most alike.
+    """
 
     rule: CompatibilityRule
     difference: Difference
     place: Place
+    because: str = ""
