@@ -86,10 +86,14 @@ class SchemaTree:
     def content(self, path: str) -> tuple[str, ...]:
         """The text at ``path`` and the texts it refers to, as in :class:`ReadSchema`; nothing is parsed."""
         try:
-            references = self._references(path)
+            texts = (self._text(path), *(known.text for known in self._references(path)))
         except (UnicodeDecodeError, _Circle):
-            return (self.data(path).decode("utf-8", "replace"),)
-        return (_one_line_end(self._text(path)), *(_one_line_end(known.text) for known in references))
+            texts = (self.data(path).decode("utf-8", "replace"),)
+        return tuple(text.replace("\r\n", "\n") for text in texts)
+
+    def only(self, paths: Iterable[str]) -> SchemaTree:
+        """The same side with the files at ``paths`` alone."""
+        return SchemaTree((self._file_by_path[path] for path in paths), label=self.label, validation=self._validation)
 
     def read(self, path: str) -> ReadSchema:
         """The schema in the file at ``path``, or what is wrong with it."""
@@ -213,10 +217,6 @@ def _paths_by_identity(tree: SchemaTree, paths: Iterable[str]) -> dict[str, list
         if identity is not None:
             found.setdefault(identity, []).append(path)
     return found
-
-
-def _one_line_end(text: str) -> str:
-    return text.replace("\r\n", "\n")
 
 
 def _said(error: SchemaParseError) -> str:

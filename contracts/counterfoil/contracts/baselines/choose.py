@@ -24,7 +24,7 @@ from counterfoil.contracts.baselines.workspace import (
     scope_of,
 )
 from counterfoil.contracts.errors import BaselineNotFound, InputNotFound, NoRepository, UsageMistake
-from counterfoil.contracts.tree import SchemaFile, SchemaTree
+from counterfoil.contracts.tree import SchemaFile, SchemaTree, match_paths
 from counterfoil.schema.formats.protocol import Validation
 
 if TYPE_CHECKING:
@@ -156,7 +156,8 @@ class Comparison:
         files = (read_schema_file(str(place), path) for path in schema_paths_below(str(place)))
         laid = [SchemaFile(f"{prefix}{file.path}", file.data) for file in files if file]
         tree = SchemaTree(laid, label=label, validation=Validation.LENIENT)
-        return TreeBaseline(self.head, [tree], label=label, is_wanted=self.scope.is_wanted)
+        origin = match_paths(self.head.only(self.selected), tree)  # the folder may be part of the head itself
+        return TreeBaseline(self.head, [tree], label=label, is_wanted=self.scope.is_wanted, origin=origin)
 
     def _in_registry(self) -> Baseline:
         if self.request.registry is None:

@@ -36,6 +36,8 @@ def default_base(repository: GitRepository) -> tuple[str, str]:
     base = repository.merge_base("HEAD", branch)
     if base is None:
         raise BaselineNotFound(f"this clone holds no common ancestor of HEAD and {branch}; {_cure(repository, branch)}")
+    if base == repository.commit("HEAD") and repository.is_shallow():
+        raise BaselineNotFound(f"HEAD is on {branch} and what was before it is not here, since {_UNSHALLOW}")
     return (repository.upstream_name(branch) if branch == _REMOTE_HEAD else branch), base
 
 

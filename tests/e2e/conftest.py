@@ -1,0 +1,133 @@
+"""The installed command and real git repositories, as the tests of the command line use them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+EXECUTABLE = Path(sys.executable).with_name("counterfoil")
+
+
+class Outcome:
+    """How a command ended: ``code``, and what it printed."""
+
+    def __init__(self, done: subprocess.CompletedProcess[str]) -> None:
+        self.code = done.returncode
+        self.out = done.stdout
+        self.err = done.stderr
+
+    def __repr__(self) -> str:
+        return f"exit {self.code}\n{self.out}\n{self.err}"
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Standard output as JSON."""
+        return json.loads(self.out)
+
+    @property
+    def rules(self) -> list[str]:
+        """The rules of the findings in a JSON report."""
+        return [finding["rule"] for finding in self.report["findings"]]
+
+
+@pytest.fixture
+def counterfoil(tmp_path: Path) -> Callable[..., Outcome]:
+    """A function that runs the installed command, outside of the folders that a test makes for itself."""
+
+    def run(*arguments: object, folder: Path | None = None, settings: Mapping[str, str] | None = None) -> Outcome:
+        environment = {**git_environment(tmp_path), **(settings or {})}
+        done = subprocess.run(
+            [str(EXECUTABLE), *map(str, arguments)],
+            cwd=folder or tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=60,
+        )
+        assert "Traceback" not in done.stderr
+        return Outcome(done)
+
+    return run
+
+
+def git_environment(home: Path) -> dict[str, str]:
+    """This process's environment with a git that knows no settings of this machine, and no registry."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "COUNTERFOIL_"))}
+    return {
+        **inherited,
+        "HOME": str(home),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CEILING_DIRECTORIES": str(home),
+        **{f"GIT_{who}_{what}": "dev@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+    }
+
+
+class Workshop:
+    """A git repository in which a test plays the developer."""
+
+    def __init__(self, folder: Path, home: Path) -> None:
+        self.folder = folder
+        self._home = home
+
+    def git(self, *arguments: object) -> str:
+        """What git prints."""
+        return subprocess.run(
+            ["git", *map(str, arguments)],
+            cwd=self.folder,
+            env=git_environment(self._home),
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+
+    def write(self, path: str, content: object) -> Path:
+        """The file at ``path`` with ``content``: bytes, text, or a value that becomes JSON with one member a line."""
+        place = self.folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, bytes):
+            place.write_bytes(content)
+        else:
+            place.write_text(content if isinstance(content, str) else json.dumps(content, indent=1), encoding="utf-8")
+        return place
+
+    def commit(self, message: str = "a change") -> str:
+        """The hash of a new commit with everything in the working tree."""
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--allow-empty", "--message", message)
+        return self.git("rev-parse", "HEAD").strip()
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Workshop:
+    """A new repository on the branch ``main``, without commits."""
+    folder = tmp_path / "workshop"
+    folder.mkdir()
+    made = Workshop(folder, tmp_path)
+    made.git("init", "--quiet", "--initial-branch", "main")
+    return made
+
+
+def order_schema(**fields: object) -> dict[str, object]:
+    """The schema of ``shop.Order`` with these fields; a value that is a dict is the field object itself."""
+    made = [
+        {"name": name, **given} if isinstance(given, dict) and "type" in given else {"name": name, "type": given}
+        for name, given in fields.items()
+    ]
+    return {"type": "record", "name": "Order", "namespace": "shop", "fields": made}
+
+
+@pytest.fixture
+def order() -> Callable[..., dict[str, object]]:
+    """A function from fields to the schema of ``shop.Order``."""
+    return order_schema
