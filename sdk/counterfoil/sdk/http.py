@@ -167,11 +167,17 @@ def _options(settings: RegistrySettings) -> dict[str, Any]:
 
     return {
         "timeout": httpx.Timeout(settings.read_timeout_s, connect=settings.connect_timeout_s),
-        "verify": _tls_context(settings.tls),
+        "verify": _tls_context(settings.tls) if _needs_tls(settings) else False,
         "proxy": settings.proxy,
         "trust_env": False,
         "follow_redirects": False,
     }
+
+
+def _needs_tls(settings: RegistrySettings) -> bool:
+    """Whether any connection is encrypted: loading the certificate authorities takes long."""
+    urls = (*settings.urls, settings.proxy or "")
+    return any(url.lower().startswith("https:") for url in urls)
 
 
 def _tls_context(tls: TlsSettings) -> ssl.SSLContext | bool:

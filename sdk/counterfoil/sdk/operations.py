@@ -170,8 +170,8 @@ def _of_subject(root: str, subject: str | None) -> str:
 
 
 def ping() -> Operation[None]:
-    """``GET /``: whether it is there."""
-    return Operation("ping", "GET", "/", read.read_root)
+    """``GET /schemas/types``: whether a registry is there; the root has no answer under the URL of a context."""
+    return Operation("ping", "GET", "/schemas/types", read.read_any_texts)
 
 
 def schema_types() -> Operation[tuple[str, ...]]:

@@ -15,7 +15,7 @@ from counterfoil.sdk import AsyncRegistry, Registry, RegistrySettings, RegistryU
 from counterfoil.sdk.exchange import Clock
 from counterfoil.sdk.transport import NoReply, Reply
 
-OK = Reply(200, {}, b"{}")
+OK = Reply(200, {}, b'["AVRO"]')
 LOST = NoReply("silence for 10 s")
 UNSENT = NoReply("connection refused", was_sent=False)
 
@@ -102,7 +102,7 @@ def test_a_plain_no_is_final(world, status):
 def test_what_is_no_registry_is_final(world):
     with pytest.raises(RegistryUnavailable, match=r"no schema registry at http://one/.*text/html") as caught:
         world.ask(Reply(200, {"content-type": "text/html"}, b"<html>"), OK)
-    assert (caught.value.url, caught.value.attempts, caught.value.retryable) == ("http://one/", 1, True)
+    assert (caught.value.url, caught.value.attempts, caught.value.retryable) == ("http://one/schemas/types", 1, True)
 
 
 def test_giving_up_names_the_url_the_cause_and_the_count(world):
@@ -208,14 +208,19 @@ def test_a_deletion_that_did_not_happen_is_tried_again(world, outcome):
 def test_urls_are_tried_in_order_before_any_pause(world):
     world.settings = RegistrySettings.of("http://one/base/,http://two")
     world.ask(UNSENT, OK)
-    assert world.asked() == ["http://one/base/", "http://two/"]
+    assert world.asked() == ["http://one/base/schemas/types", "http://two/schemas/types"]
     assert world.time.pauses == []
 
 
 def test_a_round_that_fails_is_followed_by_a_pause(world):
     world.settings = RegistrySettings.of("http://one,http://two")
     world.ask(UNSENT, refusal(503), LOST, OK)
-    assert world.asked() == ["http://one/", "http://two/", "http://one/", "http://two/"]
+    assert world.asked() == [
+        "http://one/schemas/types",
+        "http://two/schemas/types",
+        "http://one/schemas/types",
+        "http://two/schemas/types",
+    ]
     assert world.time.pauses == [0.5]
 
 
@@ -234,7 +239,7 @@ def test_the_url_that_answered_is_asked_first_from_then_on(world):
         return both()
 
     world.ask(UNSENT, OK, OK, call=call)
-    assert world.asked() == ["http://one/", "http://two/", "http://two/"]
+    assert world.asked() == ["http://one/schemas/types", "http://two/schemas/types", "http://two/schemas/types"]
 
 
 # --- headers -------------------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ TEXT = Schema('"string"')
 ACTIVE, ALL, GONE = Visibility.ACTIVE, Visibility.WITH_DELETED, Visibility.DELETED_ONLY
 
 MADE = [
-    (operations.ping(), "GET", "/"),
+    (operations.ping(), "GET", "/schemas/types"),
     (operations.schema_types(), "GET", "/schemas/types"),
     (operations.contexts(), "GET", "/contexts"),
     (operations.delete_context("."), "DELETE", "/contexts/%2E"),
@@ -255,7 +255,7 @@ def test_empty_metadata_is_not_none():
         (operations.mode("s", default_to_global=False), {"mode": "readonly"}, Mode.READONLY),
         (operations.delete_mode("s", recursive=True), {}, None),
         (operations.config(None, default_to_global=False), {}, Config()),
-        (operations.ping(), {}, None),
+        (operations.ping(), ["AVRO"], None),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
@@ -308,7 +308,7 @@ MISSHAPEN = [
     (operations.versions("s", visibility=ACTIVE), [1.5], "whole number"),
     (operations.mode(None, default_to_global=False), {"mode": "UPSIDE"}, "one of READWRITE"),
     (operations.config(None, default_to_global=False), {"compatibilityLevel": "UPSIDE"}, "one of NONE"),
-    (operations.ping(), [], "not an object"),
+    (operations.ping(), {}, "not a list"),
 ]
 
 
