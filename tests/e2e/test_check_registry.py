@@ -1,0 +1,163 @@
+"""``check`` and ``diff`` against registries: a real one, and ones that refuse or are not there."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from counterfoil.schema.model import Reference, Schema
+from counterfoil.sdk import Registry
+from local_services import free_port
+
+
+@pytest.fixture
+def subject(live_registry, unique_name, order):
+    """A subject with two versions under BACKWARD_TRANSITIVE; the second gave ``total`` a default."""
+    name = f"{unique_name('orders')}-value"
+    with Registry(live_registry.url) as registry:
+        registry.set_config(name, "BACKWARD_TRANSITIVE")
+        registry.register(name, Schema(json.dumps(order(id="string"))))
+        registry.register(name, Schema(json.dumps(order(id="string", total={"type": "long", "default": 0}))))
+    return name
+
+
+def test_the_files_name_is_the_subject_and_the_registry_has_the_level(
+    counterfoil, live_registry, subject, order, tmp_path
+):
+    (tmp_path / f"{subject}.avsc").write_text(json.dumps(order(id="string", total="long"), indent=1))
+    arguments = ["check", "--against", "registry", "--registry", live_registry.url, "--format", "json"]
+    result = counterfoil(*arguments)
+    assert (result.code, result.rules) == (1, ["reader-field-missing-default"])
+    (finding,) = result.report["findings"]
+    assert finding["subject"] == subject
+    assert finding["against"] == [f"{subject} version 1"]
+    assert finding["line"] == 10
+    assert result.report["files"][0]["level"] == "BACKWARD_TRANSITIVE"
+    assert counterfoil(*arguments, "--level", "BACKWARD").code == 0  # version 2 has the field
+
+
+def test_the_address_may_come_from_the_environment(counterfoil, live_registry, subject, order, tmp_path):
+    (tmp_path / "order.avsc").write_text(json.dumps(order(id="long")))
+    settings = {"COUNTERFOIL_REGISTRY_URL": live_registry.url}
+    arguments = ["check", "order.avsc", "--against", "registry", "--subject", f"order.avsc={subject}"]
+    assert counterfoil(*arguments, settings=settings).code == 1
+    assert counterfoil(*arguments, "--offline", settings=settings).code == 2
+
+
+def test_what_is_registered_already_is_unchanged(counterfoil, live_registry, subject, order, tmp_path):
+    text = json.dumps(order(id="string", total={"type": "long", "default": 0}), indent=3)
+    (tmp_path / f"{subject}.avsc").write_text(text)
+    result = counterfoil("check", "--against", "registry", "--registry", live_registry.url, "--format", "json")
+    assert (result.code, result.report["files"][0]["status"]) == (0, "unchanged")
+
+
+def test_a_new_subject_passes_with_a_notice(counterfoil, live_registry, unique_name, order, tmp_path):
+    (tmp_path / f"{unique_name('new')}-value.avsc").write_text(json.dumps(order(id="string")))
+    result = counterfoil("check", "--against", "registry", "--registry", live_registry.url, "--format", "json")
+    assert (result.code, result.rules) == (0, ["schema-new"])
+
+
+def test_a_file_without_subject_is_no_answer(counterfoil, live_registry, order, tmp_path):
+    (tmp_path / "order.avsc").write_text(json.dumps(order(id="string")))
+    arguments = ["check", "--against", "registry", "--registry", live_registry.url]
+    result = counterfoil(*arguments, "--format", "json")
+    assert (result.code, result.rules) == (4, ["subject-unknown"])
+    assert counterfoil(*arguments, "--subject", "nowhere.avsc=x").code == 2
+
+
+def test_against_one_version(counterfoil, live_registry, subject, order, tmp_path):
+    (tmp_path / "order.avsc").write_text(json.dumps(order(id="string", total="long")))
+    asked = ["check", "order.avsc", "--registry", live_registry.url, "--against"]
+    assert counterfoil(*asked, f"{subject}@1").code == 1
+    assert counterfoil(*asked, f"{subject}@2").code == 0
+    assert counterfoil(*asked, f"{subject}@latest", "--level", "BACKWARD").code == 0
+    missing = counterfoil(*asked, f"{subject}@9")
+    assert (missing.code, missing.err.count("\n")) == (14, 1)
+
+
+def test_references_of_registered_schemas_are_fetched(counterfoil, live_registry, unique_name, order, tmp_path):
+    item = {"type": "record", "name": "shop.Item", "fields": [{"name": "sku", "type": "string"}]}
+    referred, name = f"{unique_name('item')}", f"{unique_name('carts')}-value"
+    cart = order(item="shop.Item")
+    with Registry(live_registry.url) as registry:
+        registry.register(referred, Schema(json.dumps(item)))
+        registry.register(name, Schema(json.dumps(cart), references=(Reference("shop.Item", referred, 1),)))
+    (tmp_path / "item.avsc").write_text(json.dumps({**item, "fields": [{"name": "sku", "type": "long"}]}))
+    (tmp_path / f"{name}.avsc").write_text(json.dumps(cart))
+    result = counterfoil(
+        "check", f"{name}.avsc", "--against", "registry", "--registry", live_registry.url, "--format", "json"
+    )
+    assert (result.code, result.rules) == (1, ["type-mismatch"])
+
+
+def test_diff_of_versions(counterfoil, live_registry, subject):
+    result = counterfoil("diff", f"{subject}@1", f"{subject}@latest", "--registry", live_registry.url)
+    assert result.code == 0
+    assert "+ total: field added: long = 0" in result.out
+    missing = counterfoil("diff", "nobody-value@1", f"{subject}@1", "--registry", live_registry.url)
+    assert (missing.code, missing.err.count("\n")) == (14, 1)
+
+
+@pytest.mark.parametrize("command", [["check", "--against", "registry"], ["diff", "orders-value@1", "orders-value@2"]])
+def test_no_registry_there(counterfoil, order, tmp_path, command):
+    (tmp_path / "orders-value.avsc").write_text(json.dumps(order(id="string")))
+    address = f"http://127.0.0.1:{free_port()}"
+    settings = {"COUNTERFOIL_REGISTRY_RETRIES": "0"}
+    result = counterfoil(*command, "--registry", address, "--timeout", "2", settings=settings)
+    assert (result.code, result.out, result.err.count("\n")) == (11, "", 1)
+    assert address in result.err
+
+
+@pytest.fixture
+def answering():
+    """A function that starts a server which answers everything with one status and body, and gives its address."""
+    servers = []
+
+    def start(status: int, body: str) -> str:
+        class Answer(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body.encode())
+
+            def log_message(self, *_: object) -> None:
+                """Nothing is logged."""
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+        servers.append(server)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{server.server_port}"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "code"),
+    [
+        (401, '{"error_code": 401, "message": "who are you?"}', 12),
+        (403, '{"error_code": 403, "message": "not for you"}', 12),
+        (500, '{"error_code": 50001, "message": "the store is away"}', 12),
+        (200, "<html>", 11),
+    ],
+)
+def test_registries_that_refuse(counterfoil, answering, tmp_path, status, body, code):  # noqa: PLR0917 (three are the case)
+    (tmp_path / "orders-value.avsc").write_text('"string"')
+    settings = {"COUNTERFOIL_REGISTRY_RETRIES": "0"}
+    result = counterfoil("check", "--against", "registry", "--registry", answering(status, body), settings=settings)
+    assert (result.code, result.out, result.err.count("\n")) == (code, "", 1), result
+
+
+def test_a_password_in_the_address_is_not_printed(counterfoil, live_registry, subject, order, tmp_path):
+    (tmp_path / f"{subject}.avsc").write_text(json.dumps(order(id="long")))
+    address = live_registry.url.replace("://", "://user:geheim@")
+    result = counterfoil("check", "--against", "registry", "--registry", address)
+    assert result.code == 1
+    assert "geheim" not in result.out + result.err

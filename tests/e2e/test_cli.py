@@ -1,0 +1,109 @@
+"""The front door: help, version, exit codes and silence, with the installed command."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import signal
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"fastapi", "uvicorn", "starlette", "pydantic", "orjson", "pyspark", "httpx", "httpcore", "fastavro", "sqlite3"}
+HEAVY |= {"confluent_kafka", "pyarrow", "pandas", "yaml", "asyncio", "ssl"}
+
+
+def imported_modules(*arguments: str) -> set[str]:
+    """The modules that the command has imported when it ends, by top-level name."""
+    program = (
+        "import sys; from counterfoil.contracts.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print('\\n'.join(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True)
+    return set(done.stderr.split())
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["check", "--help"], ["diff", "--help"]])
+def test_help_imports_nothing_heavy(arguments):
+    modules = imported_modules(*arguments)
+    assert "click" in modules
+    assert not HEAVY & {name.partition(".")[0] for name in modules}
+
+
+def test_a_subcommand_does_not_import_the_others():
+    modules = imported_modules("check", "--help")
+    assert "counterfoil.contracts.cli.check" in modules
+    assert "counterfoil.contracts.cli.diff" not in modules
+    assert not [name for name in modules if name.startswith(("counterfoil.registry", "counterfoil.converter"))]
+
+
+def test_help_lists_every_command_of_the_distribution(counterfoil):
+    entries = importlib.metadata.entry_points(group="counterfoil.commands")
+    result = counterfoil("--help")
+    assert result.code == 0
+    listed = {line.split()[0] for line in result.out.partition("Commands:")[2].splitlines() if line.strip()}
+    assert listed >= {entry.name for entry in entries}
+    assert "Not available" not in result.out
+
+
+def test_version(counterfoil):
+    result = counterfoil("--version")
+    assert (result.code, result.out) == (0, f"counterfoil, version {importlib.metadata.version('counterfoil')}\n")
+
+
+@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["--nonsense"], ["check", "--nonsense"], ["diff", "one"]])
+def test_usage_errors_are_2(counterfoil, arguments):
+    result = counterfoil(*arguments)
+    assert (result.code, result.out) == (2, "")
+    assert "Usage: counterfoil" in result.err
+
+
+def test_a_closed_pipe_is_silent(workshop, order, tmp_path):
+    for number in range(400):
+        workshop.write(f"s{number}.avsc", {**order(id="string"), "name": f"S{number}"})
+    command = subprocess.Popen(
+        [str(sys.executable), "-c", "from counterfoil.contracts.cli import main; raise SystemExit(main())", "check"],
+        cwd=workshop.folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+    )
+    assert command.stdout
+    assert command.stderr
+    command.stdout.close()
+    assert command.stderr.read() == b""
+    assert command.wait(timeout=60) == 141
+
+
+def test_an_interrupt_is_silent_and_130(tmp_path):
+    program = (
+        "import os, signal\n"
+        "import click\n"
+        "from counterfoil.contracts.cli.run import run\n"
+        "command = click.Command('x', callback=lambda: os.kill(os.getpid(), signal.SIGINT))\n"
+        "raise SystemExit(run(command, []))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+    assert done.returncode == 128 + signal.SIGINT
+
+
+def test_output_that_cannot_be_written_is_one_line(workshop, order):
+    workshop.write("order.avsc", order(id="string"))
+    with open("/dev/full", "w") as full:  # noqa: PTH123 (a device, not a path of ours)
+        done = subprocess.run(
+            [sys.executable, "-c", "from counterfoil.contracts.cli import main; raise SystemExit(main())", "check"],
+            cwd=workshop.folder,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode == 14
+    assert done.stderr.count(b"\n") == 1
+    assert b"No space left" in done.stderr
+
+
+def test_shells_can_complete(counterfoil):
+    settings = {"_COUNTERFOIL_COMPLETE": "bash_complete", "COMP_WORDS": "counterfoil che", "COMP_CWORD": "1"}
+    assert counterfoil(settings=settings).out == "plain,check\n"
