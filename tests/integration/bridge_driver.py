@@ -64,7 +64,13 @@ def bridge_between(source: str, target: str, **changes: Any) -> ResolvedBridge:
     )
     plan = SimpleNamespace(hash=changes.pop("plan", "0123456789abcdef" * 4), problems=())
     return ResolvedBridge(
-        file=file, plan=plan, writer_by_id={5: None}, version_by_id={5: 1}, target_id=TARGET_ID, target_version=1
+        file=file,
+        plan=plan,
+        writer_by_id={5: None},
+        version_by_id={5: 1},
+        newest_id=5,
+        target_id=TARGET_ID,
+        target_version=1,
     )
 
 

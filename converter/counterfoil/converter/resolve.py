@@ -16,7 +16,7 @@ from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import ResolvedReference, SchemaType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from counterfoil.converter.bridge_file import BridgeFile
     from counterfoil.schema.evolution import ConversionPlan
@@ -30,14 +30,15 @@ if TYPE_CHECKING:
 class ResolvedBridge:
     """A bridge that can be run once ``problems`` is empty.
 
-    ``version_by_id`` tells which version of the source subject each writer id is; ``target_version`` is the version of
-    the target subject that ``target_id`` names.
+    ``version_by_id`` tells which version of the source subject each writer id is, soft-deleted ones among them, and
+    ``newest_id`` is the id of the shape that all are read as; ``target_version`` is what ``target_id`` is a version of.
     """
 
     file: BridgeFile
     plan: ConversionPlan
     writer_by_id: Mapping[int, AvroSchema]
     version_by_id: Mapping[int, int]
+    newest_id: int
     target_id: int
     target_version: int
 
@@ -47,7 +48,7 @@ class ResolvedBridge:
         return tuple(str(problem) for problem in self.plan.problems) + tuple(self._unreadable_writers())
 
     def _unreadable_writers(self) -> list[str]:
-        newest = max(self.version_by_id, key=lambda each: self.version_by_id[each])
+        newest = self.newest_id
         found = []
         for schema_id, writer in self.writer_by_id.items():
             differences = find_differences(self.writer_by_id[newest], writer)
@@ -80,21 +81,42 @@ def resolve(file: BridgeFile, registry: Registry) -> ResolvedBridge:
     """
     from counterfoil.schema.evolution import derive_plan
 
-    earlier = [_registered(registry, file.source_subject, version) for version in _versions(registry, file)]
+    writers = _writers(registry, file.source_subject, _versions(registry, file))
+    newest = max((each for each in writers if each.is_active), key=lambda each: each.version)
     target = _registered(registry, file.target_subject, file.target_version)
-    writer_by_id = {each.id: _avro(each, registry) for each in earlier}
     return ResolvedBridge(
         file=file,
-        plan=derive_plan(writer_by_id[earlier[-1].id], _avro(target, registry), file.rules),
-        writer_by_id=writer_by_id,
-        version_by_id={each.id: each.version or 0 for each in earlier},
+        plan=derive_plan(newest.schema, _avro(target, registry), file.rules),
+        writer_by_id={each.id: each.schema for each in writers},
+        version_by_id={each.id: each.version for each in writers},
+        newest_id=newest.id,
         target_id=target.id,
         target_version=target.version or 0,
     )
 
 
+@dataclass(frozen=True)
+class _Writer:
+    """A version of the source subject; a soft-deleted one may still be what old records were written with."""
+
+    version: int
+    id: int
+    schema: AvroSchema
+    is_active: bool
+
+
+def _writers(registry: Registry, subject: str, active: Sequence[int]) -> list[_Writer]:
+    from counterfoil.sdk import Visibility
+
+    everything = registry.versions(subject, visibility=Visibility.WITH_DELETED)
+    found = (registry.version(subject, number, visibility=Visibility.WITH_DELETED) for number in everything)
+    return [
+        _Writer(each.version or 0, each.id, _avro(each, registry), is_active=each.version in active) for each in found
+    ]
+
+
 def _versions(registry: Registry, file: BridgeFile) -> list[int]:
-    """All versions of the source subject, ascending."""
+    """The active versions of the source subject, ascending."""
     try:
         versions = sorted(registry.versions(file.source_subject))
     except SubjectNotFound:

@@ -91,12 +91,18 @@ class VerifyReport:
             return ExitCode.BROKEN
         return ExitCode.OK if self.records else ExitCode.CANNOT_SAY
 
+    def totals(self) -> dict[str, int]:
+        """The counts of all partitions together; ``source`` is how many records of the source were looked at."""
+        names = [name for name, value in asdict(PartitionVerdict(0, 0, 0)).items() if isinstance(value, int)]
+        sums = {name: self._count(name) for name in names if name not in {"partition", "first", "end", "records"}}
+        return {"source": self.records, **sums}
+
     def as_json(self) -> dict[str, Any]:
         """The report as JSON has it."""
         return {
             **asdict(self),
             "partitions": [{**asdict(each), "faults": each.faults} for each in self.partitions],
-            "records": self.records,
+            "totals": self.totals(),
             "good": self.is_good,
         }
 

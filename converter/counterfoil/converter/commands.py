@@ -1,0 +1,304 @@
+"""What the sub-commands of ``counterfoil bridge`` do; each returns the exit code of the process."""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+import threading
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from counterfoil.converter.bridge_file import load_bridge_file
+from counterfoil.converter.errors import BridgeError, PreflightFailed
+from counterfoil.converter.reports import give, parse_forms
+from counterfoil.schema.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from counterfoil.converter.bridge_file import BridgeFile
+    from counterfoil.converter.checkpoint import Checkpoint
+    from counterfoil.converter.preflight import Finding
+    from counterfoil.converter.resolve import ResolvedBridge
+    from counterfoil.converter.sampling import TrialReport
+    from counterfoil.converter.topics import Cluster
+    from counterfoil.schema.evolution import ConversionPlan
+    from counterfoil.schema.formats.avro.schema import AvroSchema
+
+
+def show_plan(
+    *, file: Path, registry: str | None, formats: Sequence[str], source_schema: Path | None, target_schema: Path | None
+) -> ExitCode:
+    """``bridge plan``: how every target field is filled."""
+    forms = parse_forms(formats)
+    declared = load_bridge_file(file)
+    if (source_schema is None) != (target_schema is None):
+        raise click.UsageError("--source-schema and --target-schema go together")
+    if source_schema is not None and target_schema is not None:
+        from counterfoil.schema.evolution import derive_plan
+
+        plan = derive_plan(_schema_file(source_schema), _schema_file(target_schema), declared.rules)
+        problems = tuple(str(problem) for problem in plan.problems)
+        facts = [f"from {source_schema} to {target_schema}"]
+    else:
+        resolved = _resolved(declared, registry)
+        plan, problems, facts = resolved.plan, resolved.problems, _identity_lines(resolved)
+    give(
+        forms,
+        lines=lambda: [f"bridge {declared.name}", *facts, *_plan_lines(plan), *_problem_lines(plan, problems)],
+        document=lambda: _plan_document(declared, plan, problems),
+    )
+    return ExitCode.BROKEN if problems else ExitCode.OK
+
+
+def _schema_file(path: Path) -> AvroSchema:
+    from counterfoil.schema.formats.avro.parse import parse_avro
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as refusal:
+        raise BridgeError(f"The schema {path} cannot be read: {refusal}") from None
+    return parse_avro(text)
+
+
+def _resolved(declared: BridgeFile, url: str | None) -> ResolvedBridge:
+    from counterfoil.converter.resolve import resolve
+    from counterfoil.sdk import Registry
+
+    if not url:
+        raise click.UsageError("which registry? --registry or COUNTERFOIL_REGISTRY_URL")
+    with Registry(url) as registry:
+        return resolve(declared, registry)
+
+
+def _cluster(bootstrap_servers: str | None) -> Cluster:
+    from counterfoil.converter.topics import Cluster
+
+    if not bootstrap_servers:
+        raise click.UsageError("which Kafka cluster? --bootstrap-servers or COUNTERFOIL_BOOTSTRAP_SERVERS")
+    return Cluster(bootstrap_servers)
+
+
+def _identity_lines(resolved: ResolvedBridge) -> list[str]:
+    file = resolved.file
+    versions = ", ".join(f"{version} (id {each})" for each, version in sorted(resolved.version_by_id.items()))
+    return [
+        f"from {file.source_topic}, subject {file.source_subject}, versions {versions}",
+        (
+            f"to {file.target_topic}, subject {file.target_subject}, version {resolved.target_version} "
+            f"(id {resolved.target_id})"
+        ),
+    ]
+
+
+def _plan_lines(plan: ConversionPlan) -> Iterator[str]:
+    rows = [(row.target or "-", row.how, row.source, row.note) for row in plan.rows()]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        yield "  " + "  ".join([*cells, row[3]]).rstrip()
+
+
+def _problem_lines(plan: ConversionPlan, problems: Sequence[str]) -> list[str]:
+    if problems:
+        return [f"NOT COMPLETE: {len(problems)} open", *(f"  {problem}" for problem in problems)]
+    return [f"complete, plan {plan.hash[:16]}"]
+
+
+def _plan_document(declared: BridgeFile, plan: ConversionPlan, problems: Sequence[str]) -> dict[str, Any]:
+    return {
+        "bridge": declared.name,
+        "hash": plan.hash,
+        "complete": not problems,
+        "rows": [asdict(row) for row in plan.rows()],
+        "dropped": list(plan.dropped),
+        "lossy": list(plan.lossy),
+        "problems": list(problems),
+    }
+
+
+def check_bridge(
+    *,
+    file: Path,
+    registry: str | None,
+    bootstrap_servers: str | None,
+    engine: str,
+    jars: Path | None,
+    master: str | None,
+    formats: Sequence[str],
+    sample: int,
+    seed: int,
+) -> ExitCode:
+    """``bridge check``: the plan on sampled records."""
+    from counterfoil.converter.engine_choice import judge_with_reference, make_engine
+    from counterfoil.converter.preflight import Severity, inspect
+    from counterfoil.converter.sampling import sample as take_sample
+    from counterfoil.converter.sampling import try_out
+    from counterfoil.converter.session import start_session
+
+    forms = parse_forms(formats)
+    resolved = _resolved(load_bridge_file(file), registry)
+    conversion = resolved.conversion()
+    cluster = _cluster(bootstrap_servers)
+    findings = inspect(resolved.file, cluster, None)
+    with tempfile.TemporaryDirectory(prefix="counterfoil-check-") as folder:
+        taken = list(take_sample(cluster, resolved.file.source_topic, size=sample, seed=seed))
+        spark = start_session(master=master, jars=jars, log_file=Path(folder) / "spark.log")
+        trial = try_out(
+            taken,
+            engine=make_engine(engine, conversion),
+            reference=judge_with_reference(conversion),
+            spark=spark,
+        )
+        spark.stop()
+    give(
+        forms, lines=lambda: _check_lines(resolved, findings, trial), document=lambda: _check_document(findings, trial)
+    )
+    if trial.disagreements or any(finding.severity is Severity.ERROR for finding in findings):
+        return ExitCode.BROKEN
+    return ExitCode.OK if trial.records else ExitCode.CANNOT_SAY
+
+
+def _check_lines(resolved: ResolvedBridge, findings: Sequence[Finding], trial: TrialReport) -> list[str]:
+    ids = ", ".join(f"id {each}: {count:,}" for each, count in sorted(trial.by_writer_id.items()))
+    return [
+        f"bridge {resolved.file.name}",
+        *_identity_lines(resolved),
+        f"complete, plan {resolved.plan.hash[:16]}",
+        *(str(finding) for finding in findings),
+        *trial.lines(),
+        *([f"records by schema id: {ids}"] if ids else []),
+    ]
+
+
+def _check_document(findings: Sequence[Finding], trial: TrialReport) -> dict[str, Any]:
+    return {"findings": [asdict(finding) for finding in findings], "trial": trial.as_json()}
+
+
+def run_bridge(
+    *,
+    file: Path,
+    registry: str | None,
+    bootstrap_servers: str | None,
+    engine: str,
+    jars: Path | None,
+    master: str | None,
+    checkpoint: Path | None,
+    available_now: bool,
+    interval_s: float,
+    max_offsets_per_trigger: int,
+    create_topics: bool,
+    force: bool,
+) -> ExitCode:
+    """``bridge run``: convert, Kafka to Kafka."""
+    from counterfoil.converter.checkpoint import Checkpoint
+    from counterfoil.converter.session import check_java, connector_settings
+
+    resolved = _resolved(load_bridge_file(file), registry)
+    conversion = resolved.conversion()
+    cluster = _cluster(bootstrap_servers)
+    check_java()
+    connector_settings(jars)
+    folder = Checkpoint(checkpoint or file.parent / "checkpoints" / resolved.file.name)
+    for line in _ready_topics(resolved.file, cluster, folder, create_target=create_topics):
+        click.echo(line)
+
+    from counterfoil.converter.engine_choice import FAILURE_CODES, make_engine
+    from counterfoil.converter.job import BridgeRun, RunSettings
+    from counterfoil.converter.session import start_session
+
+    stop = threading.Event()
+    spark = start_session(master=master, jars=jars, log_file=folder.log_file)
+    _stop_on_signals(stop)
+    settings = RunSettings(
+        checkpoint=folder,
+        max_offsets_per_trigger=max_offsets_per_trigger,
+        interval_s=None if available_now else interval_s,
+        force=force,
+    )
+    run = BridgeRun(
+        bridge=resolved,
+        engine=make_engine(engine, conversion),
+        cluster=cluster,
+        settings=settings,
+        codes=FAILURE_CODES,
+        say=click.echo,
+        stop=stop,
+    )
+    try:
+        outcome = run.run(spark)
+    finally:
+        spark.stop()
+    click.echo(outcome.text)
+    return outcome.exit_code
+
+
+def _ready_topics(
+    declared: BridgeFile, cluster: Cluster, checkpoint: Checkpoint, *, create_target: bool
+) -> Iterator[str]:
+    """What was created and what people should know; ``PreflightFailed`` when the run cannot keep its promises."""
+    from counterfoil.converter.preflight import Severity, inspect, prepare_topics
+
+    yield from prepare_topics(declared, cluster, create_target=create_target)
+    findings = inspect(declared, cluster, checkpoint)
+    errors = [finding.text for finding in findings if finding.severity is Severity.ERROR]
+    if errors:
+        raise PreflightFailed(errors)
+    yield from (str(finding) for finding in findings)
+
+
+def _stop_on_signals(stop: threading.Event) -> None:
+    """Let SIGINT and SIGTERM end the run after the current batch; a second one ends the process at once."""
+
+    def request(number: int, _frame: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+        click.echo(f"{signal.Signals(number).name}: stopping after the current batch")
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, request)
+
+
+def verify_bridge(
+    *,
+    file: Path,
+    registry: str | None,
+    bootstrap_servers: str | None,
+    formats: Sequence[str],
+    sample: str,
+    seed: int,
+    checkpoint: Path | None,
+) -> ExitCode:
+    """``bridge verify``: every source record exactly once."""
+    from counterfoil.converter.engine_choice import recompute_with_reference
+    from counterfoil.converter.verify import Sample, Verification
+
+    forms = parse_forms(formats)
+    if sample != "all" and not sample.isdecimal():
+        raise click.UsageError("--sample takes a number, or all")
+    resolved = _resolved(load_bridge_file(file), registry)
+    cluster = _cluster(bootstrap_servers)
+    report = Verification(
+        file=resolved.file,
+        topics=cluster,
+        recompute=recompute_with_reference(resolved.conversion()),
+        sample=Sample(size=None if sample == "all" else int(sample), seed=seed),
+        ranges=_finished(checkpoint, resolved.file.source_topic) if checkpoint else None,
+    ).run()
+    give(forms, lines=report.lines, document=report.as_json)
+    return report.exit_code
+
+
+def _finished(folder: Path, topic: str) -> dict[int, tuple[int, int]]:
+    """The source offsets whose batches are finished, by partition."""
+    from counterfoil.converter.checkpoint import Checkpoint
+
+    checkpoint = Checkpoint(folder)
+    beginning, position = checkpoint.beginning(topic), checkpoint.position(topic)
+    if beginning is None or position is None:
+        raise BridgeError(f"The checkpoint {folder} has no batches of topic {topic}")
+    return {partition: (beginning.get(partition, 0), end) for partition, end in position.items()}

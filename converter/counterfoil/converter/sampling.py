@@ -1,0 +1,171 @@
+"""A dry run: some records of the source, through the reference evaluator and through the engine, side by side."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from counterfoil.converter.engines.protocol import RECORD_COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from counterfoil.converter.engines.protocol import Engine
+    from counterfoil.converter.topics import Cluster
+    from counterfoil.schema.evolution import ConversionError
+
+_SPOTS: Final = 5
+_SCHEMA: Final = (
+    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int, "
+    "headers array<struct<key: string, value: binary>>"
+)
+
+Judgement: TypeAlias = "bytes | ConversionError"
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """One record of the source."""
+
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+
+
+@dataclass(slots=True)
+class TrialReport:
+    """What a dry run found.
+
+    ``failures`` counts by ``code`` and ``field``, each with an example of where and why; ``disagreements`` names
+    records for which the engine and the reference gave different bytes or reasons.
+    """
+
+    engine: str
+    records: int = 0
+    converted: int = 0
+    tombstones: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    failures: Counter[tuple[str, str]] = field(default_factory=Counter)
+    examples: dict[tuple[str, str], str] = field(default_factory=dict)
+    by_writer_id: Counter[int] = field(default_factory=Counter)
+    disagreements: list[str] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as JSON has it."""
+        failures = [
+            {"code": code, "field": name, "count": count, "example": self.examples[code, name]}
+            for (code, name), count in self.failures.most_common()
+        ]
+        plain = {key: value for key, value in asdict(self).items() if key not in {"failures", "examples"}}
+        return {**plain, "failures": failures, "dead_letters": self.failures.total()}
+
+    def lines(self) -> list[str]:
+        """The report as people read it."""
+        if not self.records:
+            return ["no records to try"]
+        growth = f"{self.bytes_out / self.bytes_in:.2f} times the size" if self.bytes_in and self.bytes_out else "empty"
+        converted = f"{self.converted:,} converted ({growth})"
+        dead = f"{self.failures.total():,} would be dead letters"
+        shown = [f"{self.records:,} records tried: {converted}, {self.tombstones:,} tombstones, {dead}"]
+        for (code, name), count in self.failures.most_common():
+            where = f" at {name}" if name else ""
+            shown.append(f"  {count:,} {code}{where}, for example {self.examples[code, name]}")
+        verdict = f"{self.engine} and reference agree" if not self.disagreements else f"{self.engine} DISAGREES:"
+        return [*shown, verdict, *(f"  {each}" for each in self.disagreements)]
+
+
+def sample(cluster: Cluster, topic: str, *, size: int, seed: int) -> Iterator[Sampled]:
+    """About ``size`` records of ``topic``: the oldest, the newest, and some from random places, of every partition."""
+    marks = {number: mark for number, mark in cluster.watermarks(topic).items() if mark[0] < mark[1]}
+    if not marks:
+        return
+    chunk = max(1, size // (len(marks) * _SPOTS))
+    chooser = random.Random(seed)  # noqa: S311 - a sample, not a secret
+    starts = {number: _spots(first, end, chunk, chooser) for number, (first, end) in marks.items()}
+    for turn in range(_SPOTS):
+        ranges = {
+            number: (spots[turn], _end_of(spots, turn, chunk, marks[number][1]))
+            for number, spots in starts.items()
+            if turn < len(spots)
+        }
+        for message in cluster.read(topic, ranges):
+            yield Sampled(message.partition(), message.offset(), message.key(), message.value())
+
+
+def _spots(first: int, end: int, chunk: int, chooser: random.Random) -> list[int]:
+    """Where the chunks of a partition begin, ascending."""
+    newest = max(first, end - chunk)
+    return sorted({first, newest, *(chooser.randint(first, newest) for _ in range(_SPOTS - 2))})
+
+
+def _end_of(spots: Sequence[int], turn: int, chunk: int, end: int) -> int:
+    """The end of a chunk, which never runs into the next one."""
+    following = spots[turn + 1] if turn + 1 < len(spots) else end
+    return min(spots[turn] + chunk, following, end)
+
+
+def try_out(
+    records: Iterable[Sampled], *, engine: Engine, reference: Callable[[bytes], Judgement], spark: SparkSession
+) -> TrialReport:
+    """What becomes of ``records``, by the reference, and whether the engine agrees on every one of them."""
+    report = TrialReport(engine=engine.name)
+    kept = list(records)
+    expected = [None if record.value is None else reference(record.value) for record in kept]
+    for record, judgement in zip(kept, expected, strict=True):
+        _count(report, record, judgement)
+    if kept:
+        given = _run(engine, kept, spark)
+        for record, judgement in zip(kept, expected, strict=True):
+            _compare(report, record, judgement, given.get((record.partition, record.offset)))
+    return report
+
+
+def _count(report: TrialReport, record: Sampled, judgement: Judgement | None) -> None:
+    report.records += 1
+    if record.value is None or judgement is None:
+        report.tombstones += 1
+        return
+    if record.value[:1] == b"\x00":
+        report.by_writer_id[int.from_bytes(record.value[1:5], "big")] += 1
+    if isinstance(judgement, bytes):
+        report.converted += 1
+        report.bytes_in += len(record.value)
+        report.bytes_out += len(judgement)
+        return
+    kind = (str(judgement.code), judgement.field)
+    report.failures[kind] += 1
+    report.examples.setdefault(kind, f"partition {record.partition} offset {record.offset}: {judgement.text}")
+
+
+def _run(engine: Engine, records: Sequence[Sampled], spark: SparkSession) -> Mapping[tuple[int, int], Any]:
+    """The engine's rows, by partition and offset."""
+    converted = engine.convert(_frame(records, spark)).select("partition", "offset", "converted", "failure")
+    return {(row["partition"], row["offset"]): row for row in converted.collect()}
+
+
+def _frame(records: Sequence[Sampled], spark: SparkSession) -> DataFrame:
+    rows = [(each.key, each.value, "sample", each.partition, each.offset, None, 0, None) for each in records]
+    return spark.createDataFrame(rows, _SCHEMA).select(*RECORD_COLUMNS)
+
+
+def _compare(report: TrialReport, record: Sampled, judgement: Judgement | None, row: Any) -> None:
+    where = f"partition {record.partition} offset {record.offset}"
+    if row is None:
+        report.disagreements.append(f"{where}: no row came back")
+        return
+    given, failure = row["converted"], row["failure"]
+    if judgement is None or isinstance(judgement, bytes):
+        wanted_code = None
+        is_same = (None if given is None else bytes(given)) == judgement and failure is None
+    else:
+        wanted_code = str(judgement.code)
+        is_same = failure is not None and given is None and failure["code"] == wanted_code
+    if not is_same:
+        told = failure["code"] if failure is not None else "other bytes" if given is not None else "nothing"
+        report.disagreements.append(f"{where}: {told} instead of {wanted_code or 'the reference value'}")

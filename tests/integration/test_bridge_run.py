@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from bridge_driver import bridge_between, run_bridge, swap
+from confluent_kafka import Producer
+
+from counterfoil.converter.bridge_file import StopAbove
+from counterfoil.converter.checkpoint import Checkpoint
+from counterfoil.converter.errors import CheckpointConflict
+from counterfoil.converter.headers import parse_origin
+from counterfoil.converter.preflight import Severity, inspect, prepare_topics
+from counterfoil.converter.topics import Cluster
+from counterfoil.converter.verify import Sample, Verification
+from counterfoil.schema.exit_codes import ExitCode
+from local_services import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from counterfoil.converter.resolve import ResolvedBridge
+    from local_services import KafkaBroker
+
+FRAME = b"\x00\x00\x00\x00\x05"
+LONG_AGO_MS = 1_600_000_000_000
+
+
+@dataclass
+class Route:
+    """Three topics on a real broker and what is done with them."""
+
+    broker: KafkaBroker
+    source: str
+    target: str
+    folder: Path
+    spark: Any
+
+    @property
+    def dead(self) -> str:
+        return f"{self.source}.bridge-dlq"
+
+    @property
+    def cluster(self) -> Cluster:
+        return Cluster(self.broker.bootstrap_servers)
+
+    def produce(self, records: list[dict[str, Any]], topic: str | None = None) -> None:
+        producer = Producer({"bootstrap.servers": self.broker.bootstrap_servers, "log_level": 0})
+        for record in records:
+            producer.produce(topic or self.source, **record)
+        assert producer.flush(30) == 0
+
+    def bridge(self, **changes: Any) -> ResolvedBridge:
+        return bridge_between(self.source, self.target, **changes)
+
+    def run(self, bridge: ResolvedBridge | None = None, checkpoint: str = "checkpoint", **settings: Any) -> Any:
+        return run_bridge(
+            self.spark,
+            self.broker.bootstrap_servers,
+            bridge or self.bridge(),
+            self.folder / checkpoint,
+            **{"max_offsets_per_trigger": 100_000, **settings},
+        )
+
+    def read(self, topic: str) -> list[Any]:
+        return list(self.cluster.read(topic, self.cluster.watermarks(topic)))
+
+    def verify(self, **changes: Any) -> Any:
+        bridge = self.bridge(**changes)
+        return Verification(bridge.file, self.cluster, recompute=swap, sample=Sample(size=None)).run()
+
+
+@pytest.fixture
+def route(broker: KafkaBroker, spark: Any, unique_name: Callable[[str], str], tmp_path: Path) -> Route:
+    made = Route(broker, unique_name("in"), unique_name("out"), tmp_path, spark)
+    for topic in (made.source, made.target, made.dead):
+        broker.create_topic(topic, partitions=2)
+    return made
+
+
+def numbered(count: int, **more: Any) -> list[dict[str, Any]]:
+    return [
+        {"value": FRAME + f"value {number}".encode(), "key": f"k{number}".encode(), "partition": number % 2, **more}
+        for number in range(count)
+    ]
+
+
+def test_key_headers_partition_and_origin_arrive(route: Route):
+    headers = [("a", b"1"), ("trace", None), ("a", b""), ("b", "é".encode()), ("a", b"1")]
+    route.produce(
+        [
+            {"value": FRAME + b"one", "key": b"k", "partition": 1, "timestamp": LONG_AGO_MS, "headers": headers},
+            {"value": None, "key": b"k", "partition": 1, "timestamp": LONG_AGO_MS + 1},
+            {"value": FRAME + b"\xffno", "key": None, "partition": 0, "timestamp": LONG_AGO_MS, "headers": headers},
+            {"value": b"unframed", "key": b"", "partition": 0},
+        ]
+    )
+    outcome, _ = route.run()
+    assert outcome.exit_code is ExitCode.OK
+    first, tombstone = [each for each in route.read(route.target) if each.partition() == 1]
+    assert (first.key(), first.value()) == (b"k", b"\x00\x00\x00\x00\x4done")
+    plan = b"0123456789abcdef"
+    src = f"{route.source}/1/0/{LONG_AGO_MS}".encode()
+    assert first.headers() == [
+        *headers, ("bridge.src", src), ("bridge.plan", plan), ("bridge.via", b"swap-bridge"),
+        ("bridge.ts", str(LONG_AGO_MS).encode()), ("bridge.id", b"5"),
+    ]  # fmt: skip
+    assert (tombstone.key(), tombstone.value()) == (b"k", None)
+    assert "bridge.id" not in dict(tombstone.headers())
+    (dead,) = route.read(route.dead)
+    assert (dead.key(), dead.value(), dead.partition()) == (None, FRAME + b"\xffno", 0)
+    assert dead.headers()[: len(headers)] == headers
+    told = dict(dead.headers()[len(headers) :])
+    assert (told["bridge.error"], told["bridge.error.field"], told["bridge.error.text"]) == (b"refused", b"", b"marked")
+    assert parse_origin(told["bridge.src"]).offset == 0
+    assert route.verify().exit_code is ExitCode.OK
+    assert (outcome.totals.converted, outcome.totals.tombstones, outcome.totals.dead_letters) == (2, 1, 1)
+
+
+def test_without_keep_no_timestamp_is_carried(route: Route):
+    route.produce(numbered(2))
+    route.run(route.bridge(timestamp="now"))
+    assert all("bridge.ts" not in dict(each.headers()) for each in route.read(route.target))
+
+
+def test_a_second_run_goes_on_and_leaves_nothing_to_do(route: Route):
+    route.produce(numbered(100))
+    route.run(max_offsets_per_trigger=30)
+    route.produce(numbered(10))
+    outcome, lines = route.run()
+    assert outcome.totals.read == 10
+    assert lines[-1].startswith("batch 1: 110 of 110 (100%)")
+    outcome, _ = route.run()
+    assert outcome.totals.read == 0
+    report = route.verify()
+    assert report.is_good
+    assert report.records == 110
+
+
+def test_what_the_target_would_not_take_is_a_dead_letter(route: Route):
+    limit = 4000
+    small = route.target + "-small"
+    route.broker.create_topic(small, partitions=2, settings={"max.message.bytes": str(limit)})
+    route.target = small
+    route.produce([{"value": FRAME + b"x" * size, "partition": 0} for size in (100, 2500, limit - 5, 10 * limit)])
+    route.produce([{"value": FRAME + b"x", "partition": 1, "headers": [("large", b"h" * limit)]}])
+    outcome, _ = route.run()
+    assert outcome.totals.dead_by_code == {"too-large": 3}
+    texts = [dict(each.headers())["bridge.error.text"].decode() for each in route.read(route.dead)]
+    assert all(text.endswith(f"the target takes {limit}") for text in texts)
+    assert len(route.read(small)) == 2
+    assert route.verify().is_good
+
+
+def test_two_bridges_in_opposite_directions_do_not_echo(route: Route):
+    route.produce(numbered(10))
+    route.run()
+    route.produce([{"value": FRAME + b"native", "partition": 0}], route.target)
+    back = bridge_between(route.target, route.source, name="back")
+    prepare_topics(back.file, route.cluster, create_target=False)
+    outcome, _ = route.run(back, "back")
+    assert (outcome.totals.read, outcome.totals.echoes, outcome.totals.converted) == (11, 10, 1)
+    outcome, _ = route.run()
+    assert (outcome.totals.read, outcome.totals.echoes, outcome.totals.converted) == (1, 1, 0)
+    assert route.verify().is_good
+    assert Verification(back.file, route.cluster, recompute=swap).run().is_good
+
+
+@pytest.mark.parametrize(
+    ("limit", "code"), [(StopAbove(rate=0.3), ExitCode.BROKEN), (StopAbove(count=20), ExitCode.OK)]
+)
+def test_too_many_dead_letters_end_the_run_and_lose_nothing(route: Route, limit: StopAbove, code: ExitCode):
+    bad = [{"value": FRAME + b"\xff", "partition": 0} for _ in range(20)]
+    route.produce([*bad, *numbered(30), *numbered(400)])
+    outcome, _ = route.run(route.bridge(stop_above=limit), max_offsets_per_trigger=40)
+    assert outcome.exit_code is code
+    if code is ExitCode.BROKEN:
+        assert "stopped: more dead letters than 30%" in outcome.text
+        assert outcome.totals.read < 450
+        route.run()
+    assert route.verify().is_good
+
+
+def test_a_checkpoint_of_another_plan_is_refused(route: Route):
+    route.produce(numbered(2))
+    route.run()
+    route.produce(numbered(2))
+    with pytest.raises(CheckpointConflict) as refusal:
+        route.run(route.bridge(plan="f" * 64))
+    assert refusal.value.exit_code is ExitCode.CONFLICT
+    outcome, _ = route.run(route.bridge(plan="f" * 64), force=True)
+    assert outcome.totals.read == 2
+
+
+def test_a_continuous_run_stops_when_asked_and_an_available_now_run_takes_over(route: Route):
+    route.produce(numbered(50))
+    stop = threading.Event()
+    outcomes: list[Any] = []
+    running = threading.Thread(target=lambda: outcomes.append(route.run(stop=stop, interval_s=0.2)))
+    running.start()
+    try:
+        for expected in (50, 100):
+            wait_until(lambda: len(route.read(route.target)) == expected, what=f"{expected} records", deadline_s=120)  # noqa: B023 - called at once
+            if expected == 50:
+                route.produce(numbered(50))
+    finally:
+        stop.set()
+        running.join(120)
+    (outcome, _), *_ = outcomes
+    assert outcome.exit_code is ExitCode.OK
+    assert outcome.text.startswith("stopped on request: 100 records")
+    route.produce(numbered(5))
+    outcome, _ = route.run()
+    assert outcome.text.startswith("finished: 5 records")
+    assert route.verify().is_good
+
+
+def test_preflight_on_a_real_broker(route: Route):
+    file = route.bridge().file
+    assert [each for each in inspect(file, route.cluster, None) if each.severity is Severity.ERROR] == []
+    route.produce(numbered(20))
+    route.run()
+    route.produce(numbered(20))
+    from confluent_kafka import TopicPartition
+
+    deleted = route.broker.admin.delete_records([TopicPartition(route.source, 0, 15)])
+    for each in deleted.values():
+        each.result(30)
+    (error,) = inspect(file, route.cluster, Checkpoint(route.folder / "checkpoint"))
+    assert error.severity is Severity.ERROR
+    assert "offsets 10 to 14" in error.text
+
+
+def test_spark_never_splits_or_reorders_a_partition(route: Route):
+    route.produce(numbered(4000))
+    route.run(max_offsets_per_trigger=1500)
+    report = route.verify()
+    assert report.is_good, json.dumps(report.as_json(), indent=1)
+    assert [each.records for each in report.partitions] == [2000, 2000]

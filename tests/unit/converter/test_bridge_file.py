@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from counterfoil.converter.bridge_file import (
+    Partitioning,
+    StopAbove,
+    Timestamps,
+    load_bridge_file,
+    parse_bridge_file,
+)
+from counterfoil.converter.errors import InvalidBridgeFile
+from counterfoil.schema.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SMALLEST = "bridge: b\nsource: {topic: in}\ntarget: {topic: out}\n"
+
+
+def refusal(text: str) -> InvalidBridgeFile:
+    with pytest.raises(InvalidBridgeFile) as caught:
+        parse_bridge_file(text, name="b.yaml")
+    return caught.value
+
+
+def test_what_is_not_said_has_a_default():
+    bridge = parse_bridge_file(SMALLEST)
+    assert (bridge.source_subject, bridge.target_subject) == ("in-value", "out-value")
+    assert bridge.target_version is None
+    assert bridge.partitioning is Partitioning.SAME
+    assert bridge.timestamps is Timestamps.KEEP
+    assert bridge.dead_letter_topic == "in.bridge-dlq"
+    assert bridge.stop_above == StopAbove(rate=0.01)
+
+
+def test_everything_can_be_said():
+    bridge = parse_bridge_file(
+        "bridge: rides-v2-to-v1\n"
+        "source: {topic: in, subject: ':.ctx:in', versions: all}\n"
+        "target: {topic: out, subject: other, version: 4}\n"
+        "key: copy\npartition: by-key\ntimestamp: now\n"
+        "errors: {topic: dead, stop_above: 250}\n"
+    )
+    assert bridge.name == "rides-v2-to-v1"
+    assert bridge.source_subject == ":.ctx:in"
+    assert (bridge.target_subject, bridge.target_version) == ("other", 4)
+    assert (bridge.partitioning, bridge.timestamps) == (Partitioning.BY_KEY, Timestamps.NOW)
+    assert (bridge.dead_letter_topic, bridge.stop_above) == ("dead", StopAbove(count=250))
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ("bridge: b\nsource: {topic: in}\n", (1, 1), "needs target"),
+        (SMALLEST + "timestmap: keep\n", (4, 1), "did you mean timestamp?"),
+        (SMALLEST + "colour: red\n", (4, 1), "it takes bridge, drop, errors"),
+        ("bridge: b\nsource: {topic: in, sbject: x}\ntarget: {topic: out}\n", (2, 21), "did you mean subject?"),
+        (SMALLEST + "partition: random\n", (4, 12), "same or by-key"),
+        (SMALLEST + "key: convert\n", (4, 6), "can only be copy"),
+        (SMALLEST + "bridge: c\n", (4, 1), "a second time"),
+        ("bridge: b\nsource: {topic: 'a b'}\ntarget: {topic: out}\n", (2, 17), "no name for a Kafka topic"),
+        ("bridge: b\nsource: {topic: in}\ntarget: {topic: in}\n", (3, 9), "two topics"),
+        ("bridge: b\nsource: {topic: in}\ntarget: {topic: out, version: 0}\n", (3, 31), "a number from 1"),
+        (SMALLEST + "errors: {topic: out}\n", (4, 9), "a topic of their own"),
+        (SMALLEST + "errors: {stop_above: 101%}\n", (4, 22), "a percentage such as 1%"),
+        (SMALLEST + "errors: {stop_above: -1}\n", (4, 22), "a percentage such as 1%"),
+        (SMALLEST + "errors: 5\n", (4, 9), "a mapping"),
+        ("bridge: [b]\nsource: {topic: in}\ntarget: {topic: out}\n", (1, 9), "must be a name"),
+        ("bridge: b\n  source: {", (2, 9), "not YAML"),
+        ("- bridge\n", (1, 1), "must be a mapping"),
+        (SMALLEST + "fields: [a]\n", (4, 9), "fields must be a mapping"),
+    ],
+)
+def test_a_mistake_is_told_with_its_place(text: str, place: tuple[int, int], words: str):
+    mistake = refusal(text)
+    assert (mistake.line, mistake.column) == place
+    assert words in str(mistake)
+    assert str(mistake).startswith(f"b.yaml:{place[0]}:{place[1]}: ")
+
+
+def test_a_rule_that_cannot_be_read_is_told_at_its_field():
+    mistake = refusal(SMALLEST + "fields:\n  a: {from: b}\n  c: {frm: d}\n")
+    assert (mistake.line, mistake.column) == (6, 3)
+
+
+def test_keys_that_yaml_takes_for_values_are_words():
+    parse_bridge_file(
+        SMALLEST + "fields:\n  a: {from: b, null: 0}\n  c: {split: {from: d, on: ' ', take: 0}}\ndrop: [e]\n"
+    )
+
+
+def test_an_absent_file_and_an_empty_one_have_no_place(tmp_path: Path):
+    with pytest.raises(InvalidBridgeFile, match="no such file"):
+        load_bridge_file(tmp_path / "absent.yaml")
+    (tmp_path / "empty.yaml").write_text("# nothing\n")
+    with pytest.raises(InvalidBridgeFile, match="the file is empty") as caught:
+        load_bridge_file(tmp_path / "empty.yaml")
+    assert caught.value.line is None
+    assert caught.value.exit_code is ExitCode.PRECONDITION
+
+
+@given(st.text(max_size=200))
+def test_no_text_ends_in_a_foreign_exception(text: str):
+    with contextlib.suppress(InvalidBridgeFile):
+        parse_bridge_file(text)
+
+
+@pytest.mark.parametrize(
+    ("spelt", "dead_letters", "records", "expected"),
+    [
+        ("1%", 10, 1000, False),
+        ("1%", 11, 1000, True),
+        ("5", 5, 5, False),
+        ("5", 6, 10**9, True),
+        ("never", 9, 9, False),
+    ],
+)
+def test_when_dead_letters_are_too_many(spelt: str, dead_letters: int, records: int, *, expected: bool):
+    limit = parse_bridge_file(f"{SMALLEST}errors: {{stop_above: {spelt}}}\n").stop_above
+    assert str(limit) == spelt
+    assert limit.is_exceeded(dead_letters=dead_letters, records=records) is expected

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from counterfoil.converter.bridge_file import BridgeFile, Partitioning
+from counterfoil.converter.preflight import Severity, inspect, overtaken, prepare_topics
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DEFAULTS = {"cleanup.policy": "delete", "retention.ms": "-1", "max.message.bytes": "1000"}
+
+
+@dataclass
+class FakeCluster:
+    """Topics by name: how many partitions, and settings that differ from ``DEFAULTS``."""
+
+    topics: dict[str, tuple[int, dict[str, str]]] = field(default_factory=dict)
+
+    def partition_count(self, topic: str) -> int | None:
+        return self.topics[topic][0] if topic in self.topics else None
+
+    def settings(self, topic: str) -> dict[str, str]:
+        return {**DEFAULTS, **self.topics[topic][1]}
+
+    def watermarks(self, topic: str) -> dict[int, tuple[int, int]]:
+        return dict.fromkeys(range(self.topics[topic][0]), (0, 10))
+
+    def create_topic(self, topic: str, *, partitions: int, settings: Mapping[str, str]) -> None:
+        self.topics[topic] = (partitions, dict(settings))
+
+
+def file(**changes: Any) -> BridgeFile:
+    return BridgeFile("b", "in", "in-value", "out", "out-value", "dead", SimpleNamespace(), **changes)
+
+
+def cluster(**changes: tuple[int, dict[str, str]] | None) -> FakeCluster:
+    everything = {"in": (3, {}), "out": (3, {}), "dead": (3, {})} | changes
+    return FakeCluster({name: facts for name, facts in everything.items() if facts is not None})
+
+
+def told(found: FakeCluster, severity: Severity, **changes: Any) -> list[str]:
+    return [each.text for each in inspect(file(**changes), found, None) if each.severity is severity]
+
+
+def test_nothing_to_say_about_good_topics():
+    assert inspect(file(), cluster(), None) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"in": None}, "no topic in to read"),
+        ({"out": None}, "kafka-topics.sh --create --topic out --partitions 3"),
+        ({"out": (4, {})}, "in has 3 while out has 4"),
+        ({"dead": (2, {})}, "dead has 2 partitions and in 3"),
+        ({"dead": (3, {"cleanup.policy": "compact"})}, "dead is compacted"),
+        ({"dead": (3, {"max.message.bytes": "999"})}, "raise max.message.bytes"),
+    ],
+)
+def test_what_would_break_a_promise_is_an_error(changes: dict[str, Any], words: str):
+    (only,) = told(cluster(**changes), Severity.ERROR)
+    assert words in only
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"out": (3, {"max.message.bytes": "999"})}, "becomes a dead letter (too-large)"),
+        ({"out": (3, {"cleanup.policy": "compact"})}, "a record without a key ends the run"),
+        ({"in": (3, {"cleanup.policy": "compact"})}, "tombstones go there and delete nothing"),
+        ({"out": (3, {"retention.ms": "86400000"})}, "deletes records 1 days after"),
+        (
+            {"out": (3, {"retention.ms": "86400000"}), "in": (3, {"retention.ms": "172800000"})},
+            "in keeps them longer",
+        ),
+    ],
+)
+def test_what_may_surprise_is_a_warning(changes: dict[str, Any], words: str):
+    found = cluster(**changes)
+    assert told(found, Severity.ERROR) == []
+    (only,) = told(found, Severity.WARNING)
+    assert words in only
+
+
+def test_a_target_that_keeps_as_long_as_the_source_is_no_surprise():
+    same = {"retention.ms": "86400000"}
+    assert inspect(file(), cluster(**{"in": (3, same), "out": (3, same)}), None) == []
+
+
+def test_partition_counts_may_differ_by_key():
+    assert told(cluster(out=(4, {})), Severity.ERROR, partitioning=Partitioning.BY_KEY) == []
+
+
+def test_what_retention_took_is_named():
+    (only,) = overtaken("in", {0: 5, 1: 0}, {0: (9, 20), 1: (0, 20)})
+    assert "offsets 5 to 8 of in partition 0 were deleted" in only.text
+    assert "(4 offsets)" in only.text
+
+
+def test_a_checkpoint_beyond_the_end_is_of_another_topic():
+    (only,) = overtaken("in", {0: 25}, {0: (0, 20)})
+    assert "was made anew" in only.text
+
+
+def test_missing_topics_are_created_with_the_partitions_of_the_source():
+    found = cluster(out=None, dead=None)
+    assert prepare_topics(file(), found, create_target=False) == ["created topic dead with 3 partitions, kept for ever"]
+    assert "out" not in found.topics
+    assert found.topics["dead"] == (
+        3,
+        {"cleanup.policy": "delete", "retention.ms": "-1", "max.message.bytes": str(1000 + (1 << 16))},
+    )
+    prepare_topics(file(), found, create_target=True)
+    assert found.topics["out"][0] == 3
+    assert prepare_topics(file(), found, create_target=True) == []

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from counterfoil.converter.errors import MissingPart
+from counterfoil.converter.session import check_session, connector_settings, pyspark_version
+from counterfoil.schema.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def session(master: str, **settings: str) -> SimpleNamespace:
+    named = {name.replace("__", "."): value for name, value in settings.items()}
+    configuration = SimpleNamespace(get=named.get)
+    return SimpleNamespace(sparkContext=SimpleNamespace(master=master, getConf=lambda: configuration))
+
+
+def test_without_a_folder_the_connectors_are_those_of_the_running_pyspark():
+    version = pyspark_version()
+    coordinates = connector_settings(None)["spark.jars.packages"].split(",")
+    assert coordinates == [
+        f"org.apache.spark:spark-sql-kafka-0-10_2.13:{version}",
+        f"org.apache.spark:spark-avro_2.13:{version}",
+    ]
+
+
+def test_a_folder_without_the_connectors_is_told_what_it_lacks(tmp_path: Path):
+    version = pyspark_version()
+    (tmp_path / f"spark-avro_2.13-{version}.jar").touch()
+    (tmp_path / "spark-sql-kafka-0-10_2.13-3.5.0.jar").touch()
+    (tmp_path / "kafka-clients-3.9.0.jar").touch()
+    with pytest.raises(MissingPart) as refusal:
+        connector_settings(tmp_path)
+    assert f"lacks spark-sql-kafka-0-10_2.13-{version}.jar, spark-token-provider" in str(refusal.value)
+    assert "spark-avro" not in str(refusal.value)
+    assert refusal.value.exit_code is ExitCode.PRECONDITION
+
+
+@pytest.mark.parametrize("master", ["local", "local[2]", "local[*]", "local[4,1]"])
+def test_local_mode_tries_a_task_once(master: str):
+    check_session(session(master))
+
+
+@pytest.mark.parametrize("master", ["local[2,3]", "spark://host:7077", "yarn"])
+def test_a_session_that_repeats_tasks_is_refused(master: str):
+    with pytest.raises(MissingPart, match=r"spark\.task\.maxFailures is 4"):
+        check_session(session(master))
+    check_session(session(master, spark__task__maxFailures="1"))
+
+
+def test_speculation_is_refused_everywhere():
+    with pytest.raises(MissingPart, match=r"spark\.speculation is true"):
+        check_session(session("local[2]", spark__speculation="true"))
