@@ -1,1 +1,41 @@
-"""Conversion plans: how records of one schema become records of another."""
+"""Conversion plans: how records of one schema become records of another.
+
+>>> from counterfoil.schema.formats.avro.parse import parse_avro
+>>> source = parse_avro('{"type": "record", "name": "Ride", "fields": [{"name": "km", "type": "double"}]}')
+>>> target = parse_avro('{"type": "record", "name": "Ride", "fields": [{"name": "miles", "type": "double"}]}')
+>>> plan = derive_plan(source, target, parse_rules({"miles": {"expr": "km / 1.6"}}))
+>>> plan.is_complete, evaluate(plan, {"km": 8.0})
+(True, {'miles': 5.0})
+"""
+
+from counterfoil.schema.evolution.base import base_schema, base_text
+from counterfoil.schema.evolution.derive import derive_plan
+from counterfoil.schema.evolution.errors import (
+    ConversionError,
+    ExpressionError,
+    FailureCode,
+    PlanError,
+    PlanUnfinished,
+)
+from counterfoil.schema.evolution.evaluate import evaluate, evaluator
+from counterfoil.schema.evolution.model import ConversionPlan, PlanRow, Problem, ProblemKind
+from counterfoil.schema.evolution.rules import PlanRules, parse_rules
+
+__all__ = [
+    "ConversionError",
+    "ConversionPlan",
+    "ExpressionError",
+    "FailureCode",
+    "PlanError",
+    "PlanRow",
+    "PlanRules",
+    "PlanUnfinished",
+    "Problem",
+    "ProblemKind",
+    "base_schema",
+    "base_text",
+    "derive_plan",
+    "evaluate",
+    "evaluator",
+    "parse_rules",
+]

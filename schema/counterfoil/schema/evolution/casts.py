@@ -1,0 +1,227 @@
+"""Casts: from one scalar to another, or the reason why not.
+
+======================  ==============================================================================================
+whole → whole           ``out-of-range`` beyond the target
+whole → real            the nearest
+real → float            the nearest, ``out-of-range`` when that is infinite; NaN and infinities stay
+real → whole            ``cast-failed`` unless it is a whole number, ``out-of-range`` beyond the target
+boolean ↔ whole         0 and 1; ``cast-failed`` for others
+text → number           :mod:`.numbers`; ``cast-failed``, or ``out-of-range``
+text → boolean          ``true`` and ``false``
+number → text           whole numbers plainly, real numbers with fixed decimals (``cast-failed`` for NaN and infinities)
+text → enum, enum →     the symbol of the same name, else ``cast-failed``
+bytes → text            UTF-8, else ``cast-failed``
+bytes → fixed           of the right size, else ``cast-failed``
+decimals                exact: ``cast-failed`` when digits would be lost, ``out-of-range`` beyond the precision
+instants                cut off to the larger unit, ``out-of-range`` in the smaller
+======================  ==============================================================================================
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from counterfoil.schema.evolution.base import decimal_bytes
+from counterfoil.schema.evolution.errors import ConversionError, FailureCode, shown
+from counterfoil.schema.evolution.numbers import (
+    INT_RANGE,
+    LONG_RANGE,
+    double_of_text,
+    exact_decimal,
+    float_of_text,
+    float_of_whole,
+    nearest_float,
+    text_of_real,
+    whole_of_text,
+)
+from counterfoil.schema.evolution.types import is_instant, ticks_per_second
+
+if TYPE_CHECKING:
+    from counterfoil.schema.evolution.model import Cast, Scalar
+
+Turn: TypeAlias = Callable[[Any], Any]
+
+UUID_PATTERN: Final = r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_UUID: Final = re.compile(UUID_PATTERN)
+_EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+_MAX_DECIMAL_DIGITS: Final = 1000
+_BOOLEANS: Final = {"true": True, "false": False}
+
+
+class _Refused(Exception):
+    """A value that a cast does not take: the code and the sentence."""
+
+    def __init__(self, code: FailureCode, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+        self.text = text
+
+
+def widen_function(source: Scalar, target: Scalar) -> Turn:
+    """What a value is as a larger type."""
+    if target.base == "double" and source.base in {"int", "long"}:
+        return float
+    if target.base == "bytes" and source.base in {"string", "enum"}:
+        return str.encode
+    return _same
+
+
+def cast_function(op: Cast, field: str) -> Turn:
+    """What a value is as another type; the function raises ``ConversionError`` for ``field``."""
+    turn = _turn(op)
+
+    def cast(value: Any) -> Any:
+        try:
+            return turn(value)
+        except _Refused as refused:
+            raise ConversionError(refused.code, field, refused.text) from None
+
+    return cast
+
+
+def _turn(op: Cast) -> Turn:
+    source, target = op.source, op.target
+    if is_instant(source) and is_instant(target):
+        return lambda value: _rescaled(value, source, target)
+    if "decimal" in {source.word, target.word}:
+        return lambda value: _by_decimal(value, source, target)
+    if target.word == "uuid":
+        return lambda text: text if _UUID.fullmatch(text) else _refuse(text, "no UUID")
+    if target.base == "string":
+        return _to_text(op)
+    if source.base in {"string", "enum"}:
+        return _from_text(target)
+    if target.base in {"int", "long"}:
+        return lambda value: _whole(value, target)
+    if target.base == "fixed":
+        return lambda value: value if len(value) == target.size else _refuse(value, f"not {target.size} bytes long")
+    return _TO_REAL_OR_BOOLEAN[target.base]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _refuse(value: Any, problem: str) -> Any:
+    raise _Refused(FailureCode.CAST_FAILED, f"{shown(value)} is {problem}")
+
+
+def _beyond(value: Any, target: Scalar) -> Any:
+    raise _Refused(FailureCode.OUT_OF_RANGE, f"{shown(value)} does not fit {target}")
+
+
+def _ranged(number: int, value: Any, target: Scalar) -> int:
+    low, high = INT_RANGE if target.base == "int" else LONG_RANGE
+    return number if low <= number <= high else _beyond(value, target)
+
+
+def _whole(value: float, target: Scalar) -> int:
+    """A whole number, boolean or real number as a whole number."""
+    if isinstance(value, float) and (not math.isfinite(value) or value != math.floor(value)):
+        _refuse(value, "no whole number")
+    return _ranged(int(value), value, target)
+
+
+def _boolean(value: int) -> bool:
+    return bool(value) if value in {0, 1} else bool(_refuse(value, "neither 0 nor 1"))
+
+
+def _float(value: float) -> float:
+    if isinstance(value, int):
+        return float_of_whole(value)
+    near = nearest_float(value)
+    if math.isinf(near) and math.isfinite(value):
+        raise _Refused(FailureCode.OUT_OF_RANGE, f"{shown(value)} does not fit float")
+    return near
+
+
+_TO_REAL_OR_BOOLEAN: Final[dict[str, Turn]] = {"boolean": _boolean, "float": _float, "double": float}
+
+
+def _to_text(op: Cast) -> Turn:
+    source, decimals = op.source, op.decimals
+    if source.base in {"float", "double"}:
+        is_float = source.base == "float"
+
+        def of_real(value: float) -> str:
+            text = text_of_real(value, decimals or 0, is_float=is_float)
+            return text if text is not None else str(_refuse(value, "no number that has decimals"))
+
+        return of_real
+    return {"boolean": lambda value: "true" if value else "false", "bytes": _utf8}.get(source.base, str)
+
+
+def _utf8(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return str(_refuse(value, "not UTF-8"))
+
+
+def _from_text(target: Scalar) -> Turn:
+    if target.base == "enum":
+        symbols = frozenset(target.symbols)
+        return lambda text: text if text in symbols else _refuse(text, f"none of {', '.join(target.symbols)}")
+    if target.base == "boolean":
+        return lambda text: _BOOLEANS[text] if text in _BOOLEANS else _refuse(text, "neither true nor false")
+    if target.base in {"int", "long"}:
+        return lambda text: _whole_of_text(text, target)
+    return lambda text: _real_of_text(text, target)
+
+
+def _whole_of_text(text: str, target: Scalar) -> int:
+    number = whole_of_text(text)
+    return _refuse(text, "no whole number") if number is None else _ranged(number, text, target)
+
+
+def _real_of_text(text: str, target: Scalar) -> float:
+    value = float_of_text(text) if target.base == "float" else double_of_text(text)
+    if value is None:
+        _refuse(text, "no number")
+    elif math.isinf(value):
+        _beyond(text, target)
+    return math.nan if value is None else value
+
+
+def _rescaled(value: int, source: Scalar, target: Scalar) -> int:
+    """A point in time in another unit; what is smaller than the unit is cut off towards the past."""
+    return _ranged(value * ticks_per_second(target) // ticks_per_second(source), value, target)
+
+
+def _by_decimal(value: Any, source: Scalar, target: Scalar) -> Any:
+    number = _decimal_of(value, source)
+    if target.base == "string":
+        return f"{number:f}"
+    if target.base == "double":
+        return float(number)
+    return _decimal_bytes(number, value, target)
+
+
+def _decimal_of(value: Any, source: Scalar) -> Decimal:
+    if source.word == "decimal":
+        unscaled = int.from_bytes(value, "big", signed=True)
+        return Decimal(unscaled).scaleb(-source.scale, context=_EXACT)
+    if source.base in {"int", "long"}:
+        return Decimal(value)
+    number = exact_decimal(value)
+    return Decimal(str(_refuse(value, "no number"))) if number is None else number
+
+
+def _decimal_bytes(number: Decimal, value: Any, target: Scalar) -> bytes:
+    """The number in the target's scale, if it needs no more digits than that."""
+    if number and abs(number.adjusted()) > _MAX_DECIMAL_DIGITS:
+        _beyond(value, target)
+    scaled = number.scaleb(target.scale, context=_EXACT)
+    if scaled != scaled.to_integral_value():
+        _refuse(value, f"more exact than {target.scale} decimals")
+    unscaled = int(scaled)
+    if len(str(abs(unscaled))) > (target.precision or 0):
+        _beyond(value, target)
+    try:
+        return decimal_bytes(unscaled, target.size)
+    except OverflowError:
+        return bytes(_beyond(value, target))

@@ -1,0 +1,259 @@
+"""The meaning of a plan: what becomes of one value, or why nothing does.
+
+Operations are turned into closures once per plan; each takes the scope and gives a base value or None, or raises
+``ConversionError`` naming the target field that it was made for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from counterfoil.schema.evolution.arithmetic import compile_expression
+from counterfoil.schema.evolution.base import base_value, has_logical_types
+from counterfoil.schema.evolution.casts import cast_function, widen_function
+from counterfoil.schema.evolution.errors import ConversionError, FailureCode, PlanUnfinished, shown
+from counterfoil.schema.evolution.instants import format_instant, parse_instant
+from counterfoil.schema.evolution.model import (
+    Arithmetic,
+    BuildRecord,
+    Cast,
+    Constant,
+    Format,
+    Join,
+    Lookup,
+    MapBranches,
+    MapItems,
+    MapValues,
+    Parse,
+    Read,
+    ReplaceNull,
+    RequireValue,
+    Shape,
+    Split,
+    Widen,
+)
+
+if TYPE_CHECKING:
+    from counterfoil.schema.evolution.model import ConversionPlan, Op
+
+Step: TypeAlias = Callable[[Any], Any]
+
+
+def evaluate(plan: ConversionPlan, value: dict[str, Any]) -> dict[str, Any]:
+    """The target record that ``plan`` makes of a source record.
+
+    ``value`` is what a decoder gives, with logical types or without. The result holds base values (a timestamp is a
+    number, a decimal its bytes), to be encoded with ``base_schema(plan.target)``. Raises ``ConversionError`` with
+    code, field and text, and ``PlanUnfinished`` for a plan with problems.
+    """
+    if _has_logical_types(plan):
+        value = base_value(plan.source.root, value)
+    return evaluator(plan)(value)
+
+
+def evaluator(plan: ConversionPlan) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """The function from a source record of base values to a target record of base values; made once per plan."""
+    if plan.problems:
+        raise PlanUnfinished(tuple(str(problem) for problem in plan.problems))
+    return _compiled(plan)
+
+
+@lru_cache(maxsize=32)
+def _compiled(plan: ConversionPlan) -> Step:
+    return compile_op(plan.root, "")
+
+
+@lru_cache(maxsize=32)
+def _has_logical_types(plan: ConversionPlan) -> bool:
+    return has_logical_types(plan.source.root)
+
+
+def compile_op(op: Op, field: str) -> Step:
+    """The function that an operation is; ``field`` is the target path that its errors name."""
+    return _COMPILER_BY_OP[type(op)](op, field)
+
+
+def _read(op: Read, _field: str) -> Step:
+    path = op.path
+    if not path:
+        return lambda scope: scope
+    if len(path) == 1:
+        (name,) = path
+        return lambda scope: scope[name]
+
+    def read(scope: Any) -> Any:
+        for name in path:
+            if scope is None:
+                return None
+            scope = scope[name]
+        return scope
+
+    return read
+
+
+def _constant(op: Constant, _field: str) -> Step:
+    value = op.value
+    return lambda _scope: value
+
+
+def _through(of: Op, field: str, turn: Callable[[Any], Any]) -> Step:
+    """``turn`` of the value below, null untouched."""
+    inner = compile_op(of, field)
+
+    def step(scope: Any) -> Any:
+        value = inner(scope)
+        return None if value is None else turn(value)
+
+    return step
+
+
+def _widen(op: Widen, field: str) -> Step:
+    return _through(op.of, field, widen_function(op.source, op.target))
+
+
+def _cast(op: Cast, field: str) -> Step:
+    return _through(op.of, field, cast_function(op, field))
+
+
+def _format(op: Format, field: str) -> Step:
+    return _through(op.of, field, lambda value: format_instant(op, value, field))
+
+
+def _parse(op: Parse, field: str) -> Step:
+    return _through(op.of, field, lambda text: parse_instant(op, text, field))
+
+
+def _lookup(op: Lookup, field: str) -> Step:
+    table = dict(op.table)
+    inner = compile_op(op.of, field)
+    otherwise = compile_op(op.otherwise, field) if op.otherwise is not None else None
+
+    def step(scope: Any) -> Any:
+        value = inner(scope)
+        if value is None:
+            return None
+        if value in table:
+            return table[value]
+        if otherwise is None:
+            raise ConversionError(FailureCode.LOOKUP_MISSING, field, f"{shown(value)} is not in the table")
+        return otherwise(scope)
+
+    return step
+
+
+def _replace_null(op: ReplaceNull, field: str) -> Step:
+    inner, replacement = compile_op(op.of, field), op.value
+
+    def step(scope: Any) -> Any:
+        value = inner(scope)
+        return replacement if value is None else value
+
+    return step
+
+
+def _require_value(op: RequireValue, field: str) -> Step:
+    inner = compile_op(op.of, field)
+
+    def step(scope: Any) -> Any:
+        value = inner(scope)
+        if value is None:
+            raise ConversionError(FailureCode.NULL_NOT_ALLOWED, field, "the source is null here")
+        return value
+
+    return step
+
+
+def _split(op: Split, field: str) -> Step:
+    separator, take = op.separator, op.take
+
+    def piece(text: str) -> str:
+        pieces = text.split(separator)
+        if not -len(pieces) <= take < len(pieces):
+            problem = f"{shown(text)} has {len(pieces)} pieces; piece {take} is not there"
+            raise ConversionError(FailureCode.SPLIT_MISSING, field, problem)
+        return pieces[take]
+
+    return _through(op.of, field, piece)
+
+
+def _join(op: Join, field: str) -> Step:
+    parts = [compile_op(part, field) for part in op.parts]
+    separator = op.separator
+
+    def step(scope: Any) -> Any:
+        texts = [part(scope) for part in parts]
+        return None if None in texts else separator.join(texts)
+
+    return step
+
+
+def _arithmetic(op: Arithmetic, field: str) -> Step:
+    return compile_expression(op, field, lambda path: _read(Read(path), field))
+
+
+def _build_record(op: BuildRecord, field: str) -> Step:
+    prefix = f"{field}." if field else ""
+    members = [(name, compile_op(member, f"{prefix}{name}")) for name, member in op.fields]
+    guard = compile_op(op.guard, field) if op.guard is not None else None
+
+    def step(scope: Any) -> Any:
+        if guard is not None and guard(scope) is None:
+            return None
+        return {name: member(scope) for name, member in members}
+
+    return step
+
+
+def _map_items(op: MapItems, field: str) -> Step:
+    item = compile_op(op.item, f"{field}[]")
+    return _through(op.of, field, lambda values: [item(value) for value in values])
+
+
+def _map_values(op: MapValues, field: str) -> Step:
+    item = compile_op(op.value, f"{field}{{}}")
+    return _through(op.of, field, lambda values: {key: item(value) for key, value in values.items()})
+
+
+_SHAPE_BY_CLASS = {
+    bool: Shape.BOOLEAN,
+    int: Shape.INTEGER,
+    float: Shape.REAL,
+    str: Shape.TEXT,
+    bytes: Shape.BYTES,
+    list: Shape.LIST,
+    dict: Shape.OBJECT,
+}
+
+
+def _map_branches(op: MapBranches, field: str) -> Step:
+    step_by_shape = {shape: compile_op(branch, field) for shape, branch in op.branches}
+
+    def turn(value: Any) -> Any:
+        step = step_by_shape.get(_SHAPE_BY_CLASS[type(value)])
+        if step is None:
+            raise ConversionError(FailureCode.UNION_BRANCH_MISSING, field, f"no branch takes {shown(value)}")
+        return step(value)
+
+    return _through(op.of, field, turn)
+
+
+_COMPILER_BY_OP: dict[type, Callable[[Any, str], Step]] = {
+    Read: _read,
+    Constant: _constant,
+    Widen: _widen,
+    Cast: _cast,
+    Format: _format,
+    Parse: _parse,
+    Lookup: _lookup,
+    ReplaceNull: _replace_null,
+    RequireValue: _require_value,
+    Split: _split,
+    Join: _join,
+    Arithmetic: _arithmetic,
+    BuildRecord: _build_record,
+    MapItems: _map_items,
+    MapValues: _map_values,
+    MapBranches: _map_branches,
+}

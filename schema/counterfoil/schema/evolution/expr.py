@@ -1,0 +1,239 @@
+"""Formulas: a grammar of arithmetic over fields, with the place of every mistake.
+
+::
+
+    sum     = product { ("+" | "-") product }
+    product = unary { ("*" | "/") unary }
+    unary   = "-" unary | atom
+    atom    = number | path | call | "(" sum ")"
+    call    = ("round" | "floor" | "ceil" | "abs") "(" sum ")"
+    path    = name { "." name }
+
+A whole number without point or exponent is a long, every other number a double. ``+ - *`` of two longs is a long, and
+``overflow`` beyond 64 bits; everything else is a double. ``/`` is always a double. ``round`` (half to even), ``floor``
+and ``ceil`` give a double. No result is NaN or infinite: that is ``overflow``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from counterfoil.schema.evolution.errors import ExpressionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FUNCTIONS: Final = ("round", "floor", "ceil", "abs")
+MAX_DEPTH: Final = 50
+MAX_LENGTH: Final = 2000
+_LONG_MAX: Final = 2**63 - 1
+_TOKEN: Final = re.compile(
+    r"(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
+    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)"
+    r"|(?P<sign>[-+*/()])"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number as written: an ``int`` (long) or a ``float`` (double)."""
+
+    value: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class FieldValue:
+    """The source field at ``path``."""
+
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Negate:
+    """The number with its sign turned."""
+
+    of: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """``left`` and ``right`` under one of ``+ - * /``."""
+
+    sign: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One of ``FUNCTIONS`` of one number."""
+
+    function: str
+    of: Expression
+
+
+Expression: TypeAlias = Number | FieldValue | Negate | Binary | Call
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str
+    text: str
+    position: int
+
+    def __str__(self) -> str:
+        return "the end" if self.kind == "end" else repr(self.text)
+
+
+def parse_expression(text: str) -> Expression:
+    """The formula that ``text`` spells; ``ExpressionError`` says at which character it is none.
+
+    >>> parse_expression("km / 1.609344")
+    Binary(sign='/', left=FieldValue(path=('km',)), right=Number(value=1.609344))
+    """
+    if len(text) > MAX_LENGTH:
+        raise ExpressionError("the formula goes on", position=MAX_LENGTH, expected=f"at most {MAX_LENGTH} characters")
+    return _Parser(_tokens(text)).parse()
+
+
+def paths_of(expression: Expression) -> Iterator[tuple[str, ...]]:
+    """The paths of the fields that a formula reads, from left to right."""
+    if isinstance(expression, FieldValue):
+        yield expression.path
+    elif isinstance(expression, Binary):
+        yield from paths_of(expression.left)
+        yield from paths_of(expression.right)
+    elif isinstance(expression, (Negate, Call)):
+        yield from paths_of(expression.of)
+
+
+def result_of(expression: Expression, kind_by_path: dict[tuple[str, ...], str]) -> str:
+    """What the formula gives, ``long`` or ``double``; ``kind_by_path`` says which of the two each field is."""
+    if isinstance(expression, Number):
+        return "long" if isinstance(expression.value, int) else "double"
+    if isinstance(expression, FieldValue):
+        return kind_by_path[expression.path]
+    if isinstance(expression, Binary):
+        parts = {result_of(expression.left, kind_by_path), result_of(expression.right, kind_by_path)}
+        return "long" if parts == {"long"} and expression.sign != "/" else "double"
+    if isinstance(expression, Call) and expression.function != "abs":
+        return "double"
+    return result_of(expression.of, kind_by_path)
+
+
+def _tokens(text: str) -> list[_Token]:
+    found: list[_Token] = []
+    place = 0
+    while place < len(text):
+        if text[place].isspace():
+            place += 1
+            continue
+        match = _TOKEN.match(text, place)
+        if match is None or match.lastgroup is None:
+            raise ExpressionError(
+                f"{text[place]!r} has no meaning", position=place + 1, expected="a number, a field, + - * / or ( )"
+            )
+        found.append(_Token(match.lastgroup, match[0], place + 1))
+        place = match.end()
+    found.append(_Token("end", "", len(text) + 1))
+    return found
+
+
+class _Parser:
+    """Recursive descent over the tokens of one formula."""
+
+    def __init__(self, tokens: list[_Token]) -> None:
+        self._tokens = tokens
+        self._next = 0
+        self._depth = 0
+
+    def parse(self) -> Expression:
+        whole = self._sum()
+        if self._peek().kind != "end":
+            raise self._unexpected("+ - * / or the end")
+        return whole
+
+    def _peek(self) -> _Token:
+        return self._tokens[self._next]
+
+    def _take(self) -> _Token:
+        token = self._peek()
+        self._next += 1
+        return token
+
+    def _unexpected(self, expected: str) -> ExpressionError:
+        token = self._peek()
+        return ExpressionError(f"{token} stands", position=token.position, expected=expected)
+
+    def _sum(self) -> Expression:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            token = self._peek()
+            raise ExpressionError(
+                "the formula goes deeper", position=token.position, expected=f"at most {MAX_DEPTH} levels"
+            )
+        left = self._product()
+        while self._peek().text in {"+", "-"}:
+            left = Binary(self._take().text, left, self._product())
+        self._depth -= 1
+        return left
+
+    def _product(self) -> Expression:
+        left = self._unary()
+        while self._peek().text in {"*", "/"}:
+            left = Binary(self._take().text, left, self._unary())
+        return left
+
+    def _unary(self) -> Expression:
+        signs = 0
+        while self._peek().text == "-":
+            self._take()
+            signs += 1
+        atom = self._atom()
+        return Negate(atom) if signs % 2 else atom
+
+    def _atom(self) -> Expression:
+        token = self._peek()
+        if token.kind == "number":
+            return self._number()
+        if token.kind == "name":
+            return self._name()
+        if token.text == "(":
+            self._take()
+            return self._closed()
+        raise self._unexpected("a number, a field or (")
+
+    def _closed(self) -> Expression:
+        inner = self._sum()
+        if self._peek().text != ")":
+            raise self._unexpected(")")
+        self._take()
+        return inner
+
+    def _name(self) -> Expression:
+        token = self._take()
+        if self._peek().text != "(":
+            return FieldValue(tuple(token.text.split(".")))
+        if token.text not in FUNCTIONS:
+            raise ExpressionError(
+                f"{token.text!r} is no function", position=token.position, expected=f"one of {', '.join(FUNCTIONS)}"
+            )
+        self._take()
+        return Call(token.text, self._closed())
+
+    def _number(self) -> Number:
+        token = self._take()
+        if token.text.isdigit():
+            whole = int(token.text)
+            if whole > _LONG_MAX:
+                raise ExpressionError(
+                    f"{token} is beyond 64 bits", position=token.position, expected="a smaller number, or one with .0"
+                )
+            return Number(whole)
+        value = float(token.text)
+        if math.isinf(value):
+            raise ExpressionError(f"{token} is beyond a double", position=token.position, expected="a smaller number")
+        return Number(value)

@@ -1,0 +1,105 @@
+"""Dates and points in time as text, and back.
+
+A point in time is counted from 1970 in UTC and spelt in a zone; a local timestamp has no zone, and a date neither.
+What the pattern does not show is cut off (formatting) or zero (parsing). A wall-clock time that a zone skips is read
+with the offset from before the gap, one that it has twice is the earlier.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.evolution.errors import ConversionError, FailureCode, shown
+from counterfoil.schema.evolution.model import Scalar
+from counterfoil.schema.evolution.numbers import INT_RANGE, LONG_RANGE
+from counterfoil.schema.evolution.patterns import WIDTH_BY_LETTERS, Pattern, zone_of
+from counterfoil.schema.evolution.types import ticks_per_second
+
+if TYPE_CHECKING:
+    from counterfoil.schema.evolution.model import Format, Parse
+
+_MICROS_PER_SECOND: Final = 1_000_000
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - wall-clock time, the zone is added apart
+_EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+def is_local(scalar: Scalar) -> bool:
+    """Whether the type has no zone of its own, so that a rule's zone says nothing."""
+    return scalar.word == "date" or scalar.word.startswith("local-")
+
+
+def format_instant(op: Format, value: int, field: str) -> str:
+    """The number as text. Raises ``ConversionError`` ``format-failed`` outside the years 1 to 9999."""
+    try:
+        wall = _wall_clock(op, value)
+    except (OverflowError, ValueError):
+        text = f"{value} is not in the years 1 to 9999"
+        raise ConversionError(FailureCode.FORMAT_FAILED, field, text) from None
+    shown_by_letters = {
+        "yyyy": f"{wall.year:04}",
+        "MM": f"{wall.month:02}",
+        "dd": f"{wall.day:02}",
+        "HH": f"{wall.hour:02}",
+        "mm": f"{wall.minute:02}",
+        "ss": f"{wall.second:02}",
+        "SSS": f"{wall.microsecond // 1000:03}",
+        "SSSSSS": f"{wall.microsecond:06}",
+    }
+    return "".join(shown_by_letters[piece.letters] if piece.letters else piece.text for piece in op.pattern.pieces)
+
+
+def _wall_clock(op: Format, value: int) -> datetime:
+    if op.source.word == "date":
+        return datetime.fromordinal(value + _EPOCH_DAY)
+    micros = value * _MICROS_PER_SECOND // ticks_per_second(op.source)
+    wall = _EPOCH + timedelta(microseconds=micros)
+    if is_local(op.source):
+        return wall
+    return wall.replace(tzinfo=UTC).astimezone(zone_of(op.zone))
+
+
+def parse_instant(op: Parse, text: str, field: str) -> int:
+    """The number that a text stands for. Raises ``ConversionError`` ``parse-failed`` or ``out-of-range``."""
+    match = _expression(op.pattern).fullmatch(text)
+    if match is None:
+        raise ConversionError(FailureCode.PARSE_FAILED, field, f"{shown(text)} is not spelt {op.pattern.spelt}")
+    parts = {letters: int(digits) for letters, digits in match.groupdict().items()}
+    try:
+        wall = datetime(  # noqa: DTZ001 - wall-clock time, the zone is added below
+            parts["yyyy"], parts["MM"], parts["dd"], parts.get("HH", 0), parts.get("mm", 0), parts.get("ss", 0),
+            parts.get("SSS", 0) * 1000 + parts.get("SSSSSS", 0),
+        )  # fmt: skip
+    except ValueError:
+        raise ConversionError(FailureCode.PARSE_FAILED, field, f"{shown(text)} is no date that exists") from None
+    return _number(op, wall, text, field)
+
+
+def _number(op: Parse, wall: datetime, text: str, field: str) -> int:
+    if op.target.word == "date":
+        return wall.toordinal() - _EPOCH_DAY
+    micros = (wall - _EPOCH) // _MICROSECOND
+    if not is_local(op.target):
+        offset = wall.replace(tzinfo=zone_of(op.zone)).utcoffset() or timedelta()
+        micros -= offset // _MICROSECOND
+    number = micros * ticks_per_second(op.target) // _MICROS_PER_SECOND
+    low, high = INT_RANGE if op.target.base == "int" else LONG_RANGE
+    if not low <= number <= high:
+        raise ConversionError(FailureCode.OUT_OF_RANGE, field, f"{shown(text)} does not fit {op.target}")
+    return number
+
+
+@lru_cache(maxsize=64)
+def _expression(pattern: Pattern) -> re.Pattern[str]:
+    return re.compile(parse_expression_text(pattern))
+
+
+def parse_expression_text(pattern: Pattern) -> str:
+    """A regular expression for the texts of a pattern, with a group for each piece, named by its letters."""
+    return "".join(
+        f"(?P<{piece.letters}>[0-9]{{{WIDTH_BY_LETTERS[piece.letters]}}})" if piece.letters else re.escape(piece.text)
+        for piece in pattern.pieces
+    )

@@ -1,0 +1,309 @@
+"""A conversion plan: how every field of a target schema is filled from a value of the source schema.
+
+The plan is a tree of frozen operations. Each takes the *scope*, the source record (or, below an array or a map, one
+element of it), and gives a value, null, or a named error. Null goes through every operation untouched, except through
+those that say what replaces it. :mod:`.evaluate` is the meaning of the operations; an engine compiles them.
+
+Values are *base values*: a logical type is the number, text or bytes that it stands on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from counterfoil.schema.evolution.base import meaning_text
+
+if TYPE_CHECKING:
+    from counterfoil.schema.evolution.expr import Expression
+    from counterfoil.schema.evolution.patterns import Pattern
+    from counterfoil.schema.formats.avro.schema import AvroSchema
+
+Path: TypeAlias = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A type without parts, as the operations name it.
+
+    ``word`` is the Avro type, or its logical type where it has one (``timestamp-millis``); ``base`` the Avro type
+    below. The rest is set where the type has it.
+    """
+
+    word: str
+    base: str
+    symbols: tuple[str, ...] = ()
+    precision: int | None = None
+    scale: int = 0
+    size: int | None = None
+
+    def __str__(self) -> str:
+        if self.word == "decimal":
+            return f"decimal({self.precision}, {self.scale})"
+        return f"fixed({self.size})" if self.word == "fixed" else self.word
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The source value at ``path``; null where a record on the way is null. The empty path is the scope itself."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """Always ``value``, a base value of the target's type."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Widen:
+    """The same value as a larger type: no value is lost and none is refused."""
+
+    of: Op
+    source: Scalar
+    target: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """The value as another type, or ``cast-failed`` or ``out-of-range``; ``decimals`` for floating point as text."""
+
+    of: Op
+    source: Scalar
+    target: Scalar
+    decimals: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A date or a point in time as text."""
+
+    of: Op
+    source: Scalar
+    pattern: Pattern
+    zone: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parse:
+    """Text as a date or a point in time, or ``parse-failed``."""
+
+    of: Op
+    target: Scalar
+    pattern: Pattern
+    zone: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """The value that ``table`` has for it. ``otherwise`` is for values that are not in the table; without it they are
+    ``lookup-missing``.
+    """
+
+    of: Op
+    table: tuple[tuple[Any, Any], ...]
+    otherwise: Op | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceNull:
+    """The value, or ``value`` where it is null."""
+
+    of: Op
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class RequireValue:
+    """The value, or ``null-not-allowed`` where it is null."""
+
+    of: Op
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The piece of a text at ``take``, counted from 0 or back from -1; ``split-missing`` when there is none."""
+
+    of: Op
+    separator: str
+    take: int
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Texts put together; null when one of them is null."""
+
+    parts: tuple[Op, ...]
+    separator: str
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """A formula; null when a field in it is null.
+
+    ``result`` is ``long`` or ``double``; ``integers`` are the paths of the fields that are read as longs, all others
+    are read as doubles.
+    """
+
+    expression: Expression
+    result: str
+    integers: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BuildRecord:
+    """A record from its fields; null where ``guard`` is null."""
+
+    fields: tuple[tuple[str, Op], ...]
+    guard: Op | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MapItems:
+    """An array with ``item`` done to each item; the item is the scope."""
+
+    of: Op
+    item: Op
+
+
+@dataclass(frozen=True, slots=True)
+class MapValues:
+    """A map with ``value`` done to each value; the value is the scope."""
+
+    of: Op
+    value: Op
+
+
+class Shape(Enum):
+    """The Python class of a base value: what tells the branches of a union apart."""
+
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    REAL = "real"
+    TEXT = "text"
+    BYTES = "bytes"
+    LIST = "list"
+    OBJECT = "object"
+
+
+@dataclass(frozen=True, slots=True)
+class MapBranches:
+    """A union, each branch by its own operation; the branch's value is the scope."""
+
+    of: Op
+    branches: tuple[tuple[Shape, Op], ...]
+
+
+Op: TypeAlias = (
+    Read | Constant | Widen | Cast | Format | Parse | Lookup | ReplaceNull | RequireValue | Split | Join | Arithmetic
+    | BuildRecord | MapItems | MapValues | MapBranches
+)  # fmt: skip
+
+
+class ProblemKind(Enum):
+    """What is wrong with a plan, as a word."""
+
+    UNCOVERED = "uncovered"
+    """A target field has no source, no default and no rule."""
+    UNUSED = "unused"
+    """A source field goes nowhere and is not dropped either."""
+    LOSSY = "lossy"
+    """Values would be lost or refused, and no rule says how."""
+    UNKNOWN = "unknown"
+    """A rule names a field that is not there."""
+    WRONG_TYPE = "wrong-type"
+    """Types that cannot become each other, or a constant that is no value of its type."""
+    UNSUPPORTED = "unsupported"
+    """A schema that no plan can be made for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that must be settled before the plan can run; its ``str`` is one sentence."""
+
+    kind: ProblemKind
+    field: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.text}" if self.field else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRow:
+    """How one target field is filled, for people: ``how`` is a word or two, ``source`` names fields, ``note`` tells more."""
+
+    target: str
+    how: str
+    source: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class ConversionPlan:
+    """How every value of ``source`` becomes a value of ``target``.
+
+    ``root`` builds the target record. ``problems`` is what is still open: a plan that has some converts nothing.
+    ``dropped`` are the source fields that are left behind on purpose, ``lossy`` the target fields whose source value
+    cannot be had back from them.
+    """
+
+    source: AvroSchema
+    target: AvroSchema
+    root: BuildRecord
+    problems: tuple[Problem, ...] = ()
+    described: tuple[PlanRow, ...] = ()
+    dropped: tuple[str, ...] = ()
+    lossy: tuple[str, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left open."""
+        return not self.problems
+
+    def rows(self) -> tuple[PlanRow, ...]:
+        """How each target field is filled, in the target's order, then what is dropped."""
+        left = tuple(PlanRow("", "dropped", path, "stays behind") for path in self.dropped)
+        return self.described + left
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256, in hex, of everything that decides the result: the operations and the meaning of both schemas."""
+        content = {
+            "operations": encoded(self.root),
+            "source": meaning_text(self.source.root),
+            "target": meaning_text(self.target.root),
+        }
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    # Two plans are one when they convert alike; the engines keep what they compiled by plan.
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ConversionPlan) and (self is other or self.hash == other.hash)
+
+    def __hash__(self) -> int:
+        return hash(self.hash)
+
+
+def encoded(value: Any) -> Any:
+    """A value made of operations, as JSON: equal for equal meaning, different for everything else."""
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = {member.name: encoded(getattr(value, member.name)) for member in fields(value)}
+        return {"op": type(value).__name__, **parts}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, (bytes, bytearray)):
+        return {"bytes": bytes(value).hex()}
+    if isinstance(value, float):
+        return {"float": value.hex()}
+    if isinstance(value, dict):
+        return {"map": [[key, encoded(item)] for key, item in value.items()]}
+    if isinstance(value, (list, tuple)):
+        return [encoded(item) for item in value]
+    return value

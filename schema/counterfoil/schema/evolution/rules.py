@@ -1,0 +1,343 @@
+"""The rules of a bridge document, as typed values.
+
+::
+
+    fields:
+      trip_distance:  {from: distance_miles}                          # another name
+      VendorID:       {from: vendor, lookup: {CMT: 1}, else: 0}       # a table; else: error (default), keep, or a value
+      pickup_text:    {format: pickup_at, as: "yyyy-MM-dd HH:mm:ss", zone: UTC}
+      pickup_at:      {parse: pickup_text, as: "yyyy-MM-dd", zone: UTC}
+      miles:          {expr: km / 1.609344}
+      passengers:     {from: passenger_count, null: 0}                # null: error, or a value
+      full_name:      {join: [first, last], with: " "}
+      first:          {split: {from: name, on: " ", take: 0}}
+      origin:         {const: bridge}
+      total_amount:   {from: total_amount, cast: float}
+      price:          {from: amount, cast: string, decimals: 2}
+    drop: [driver_note]                                               # or: drop: rest
+
+One word says where the value comes from; ``lookup``, ``cast`` and ``null`` may follow and are applied in this order.
+The words ``error``, ``keep`` and ``rest`` are meant as such; a value that is spelt so is written ``{const: error}``.
+Paths lead into records with dots (``pickup.lat``), into the items of an array with ``[]`` (``stops[].lat``) and into
+the values of a map with ``{}``; below an array or a map, source paths start at the item.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final, TypeAlias
+
+from counterfoil.schema.evolution.errors import ExpressionError, PlanError, shown
+from counterfoil.schema.evolution.expr import Expression, parse_expression
+from counterfoil.schema.evolution.numbers import MAX_DECIMALS
+from counterfoil.schema.evolution.patterns import Pattern, check_zone, parse_pattern
+
+Path: TypeAlias = tuple[str, ...]
+
+_NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
+_SOURCE_PATH: Final = re.compile(rf"{_NAME}(\.{_NAME})*")
+_TARGET_PATH: Final = re.compile(rf"{_NAME}((\[\]|\{{\}})*\.{_NAME})*(\[\]|\{{\}})*")
+_SEGMENT: Final = re.compile(rf"{_NAME}|\[\]|\{{\}}")
+_PATH_EXPECTED: Final = "a field, or a path such as pickup.lat"
+_ORIGINS: Final = ("from", "join", "split", "expr", "const", "format", "parse")
+_KEYS_BY_ORIGIN: Final = {
+    "from": {"lookup", "else", "cast", "decimals", "null"},
+    "join": {"with", "lookup", "else", "cast", "null"},
+    "split": {"lookup", "else", "cast", "null"},
+    "expr": {"lookup", "else", "cast", "decimals", "null"},
+    "const": set(),
+    "format": {"as", "zone", "lookup", "else", "null"},
+    "parse": {"as", "zone", "null"},
+}
+_ALL_KEYS: Final = sorted({*_ORIGINS, *(key for keys in _KEYS_BY_ORIGIN.values() for key in keys)})
+
+
+@dataclass(frozen=True, slots=True)
+class From:
+    """The source field at ``path``."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class JoinOf:
+    """Several source fields as one text."""
+
+    parts: tuple[Path, ...]
+    separator: str
+
+
+@dataclass(frozen=True, slots=True)
+class SplitOf:
+    """One piece of a text field."""
+
+    path: Path
+    separator: str
+    take: int
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """Arithmetic over source fields; ``text`` as written."""
+
+    expression: Expression
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A fixed value, as JSON."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class FormatOf:
+    """A date or a point in time as text."""
+
+    path: Path
+    pattern: Pattern
+    zone: str
+
+
+@dataclass(frozen=True, slots=True)
+class ParseOf:
+    """Text as a date or a point in time."""
+
+    path: Path
+    pattern: Pattern
+    zone: str
+
+
+Origin: TypeAlias = From | JoinOf | SplitOf | Formula | Const | FormatOf | ParseOf
+
+
+class Word(Enum):
+    """What to do instead of giving a value."""
+
+    ERROR = "error"
+    KEEP = "keep"
+
+
+Otherwise: TypeAlias = Word | Const
+
+
+@dataclass(frozen=True, slots=True)
+class LookupRule:
+    """A table; ``otherwise`` is None where the rule says nothing, which is only allowed if the table has everything."""
+
+    table: tuple[tuple[Any, Any], ...]
+    otherwise: Otherwise | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CastRule:
+    """The type to convert to, by name, and the decimals that a floating-point number has as text."""
+
+    to: str
+    decimals: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRule:
+    """How one target field is filled: where the value comes from, and what is done with it."""
+
+    target: Path
+    spelt: str
+    origin: Origin
+    lookup: LookupRule | None = None
+    cast: CastRule | None = None
+    null: Otherwise | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRules:
+    """All rules of one bridge. ``drop`` are paths of source fields; ``drop_rest`` drops whatever nobody uses."""
+
+    fields: tuple[FieldRule, ...] = ()
+    drop: tuple[str, ...] = field(default=())
+    drop_rest: bool = False
+
+
+def parse_rules(fields: Mapping[str, object], drop: object = None) -> PlanRules:
+    """The rules that the parts ``fields`` and ``drop`` of a bridge document spell, as plain values.
+
+    ``drop`` is a list of source paths, the word ``rest``, or None. Raises ``PlanError`` for the first entry that
+    cannot be read, naming the target field. Whether the named fields exist is asked when a plan is derived.
+    """
+    if not isinstance(fields, Mapping):
+        raise PlanError(f"{shown(fields)} is no mapping", field="fields", expected="target fields with their rules")
+    rules = tuple(_field_rule(name, entry) for name, entry in fields.items())
+    dropped, rest = _dropped(drop)
+    return PlanRules(rules, dropped, rest)
+
+
+def _dropped(drop: object) -> tuple[tuple[str, ...], bool]:
+    expected = "a list of source fields, or the word rest"
+    if drop is None:
+        return (), False
+    if drop == "rest":
+        return (), True
+    if not isinstance(drop, Sequence) or isinstance(drop, (str, bytes)):
+        raise PlanError(f"{shown(drop)} is no list", field="drop", expected=expected)
+    for path in drop:
+        if not isinstance(path, str) or not _TARGET_PATH.fullmatch(path):
+            raise PlanError(f"{shown(path)} is no field", field="drop", expected=_PATH_EXPECTED)
+    return tuple(drop), False
+
+
+def target_path(text: object) -> Path:
+    """The segments of a target path; ``PlanError`` when it is none.
+
+    >>> target_path("stops[].lat")
+    ('stops', '[]', 'lat')
+    """
+    if not isinstance(text, str) or not _TARGET_PATH.fullmatch(text):
+        raise PlanError(f"{shown(text)} is no target field", field=str(text), expected=_PATH_EXPECTED)
+    return tuple(_SEGMENT.findall(text))
+
+
+def _field_rule(name: object, entry: object) -> FieldRule:
+    target, spelt = target_path(name), str(name)
+    given = _entry(entry, spelt)
+    origin_word = _origin_word(given, spelt)
+    allowed = _KEYS_BY_ORIGIN[origin_word]
+    for key in given:
+        if key != origin_word and key not in allowed:
+            raise PlanError(
+                f"{key!r} cannot stand beside {origin_word!r}",
+                field=spelt,
+                expected=", ".join(sorted(allowed)) or "nothing else",
+            )
+    return FieldRule(
+        target,
+        spelt,
+        _origin(origin_word, given, spelt),
+        _lookup(given, spelt),
+        _cast(given, spelt),
+        _otherwise(given["null"], spelt, words=(Word.ERROR,)) if "null" in given else None,
+    )
+
+
+def _entry(entry: object, spelt: str) -> dict[str, Any]:
+    """The rule's words; YAML's own readings of ``null`` and ``on`` as keys are taken back."""
+    if not isinstance(entry, Mapping):
+        raise PlanError(f"{shown(entry)} is no rule", field=spelt, expected="such as {from: other_name}")
+    given: dict[str, Any] = {}
+    for key, value in entry.items():
+        word = "null" if key is None else key
+        if word not in _ALL_KEYS:
+            raise PlanError(
+                f"there is no rule word {shown(word)}", field=spelt, expected=f"one of {', '.join(_ALL_KEYS)}"
+            )
+        given[word] = value
+    return given
+
+
+def _origin_word(given: Mapping[str, Any], spelt: str) -> str:
+    words = [word for word in _ORIGINS if word in given]
+    if len(words) != 1:
+        problem = f"{' and '.join(words)} stand together" if words else "nothing says where the value comes from"
+        raise PlanError(problem, field=spelt, expected=f"one of {', '.join(_ORIGINS)}")
+    return words[0]
+
+
+def _origin(word: str, given: Mapping[str, Any], spelt: str) -> Origin:
+    value = given[word]
+    if word == "from":
+        return From(_source_path(value, spelt))
+    if word == "const":
+        return Const(value)
+    if word == "expr":
+        return _formula(value, spelt)
+    if word == "join":
+        return _join(value, given.get("with", ""), spelt)
+    if word == "split":
+        return _split(value, spelt)
+    pattern = given.get("as")
+    if not isinstance(pattern, str):
+        raise PlanError(f"{word} needs a pattern", field=spelt, expected="such as as: yyyy-MM-dd HH:mm:ss")
+    zone = check_zone(str(given.get("zone", "UTC")), field=spelt)
+    made = FormatOf if word == "format" else ParseOf
+    return made(_source_path(value, spelt), parse_pattern(pattern, field=spelt), zone)
+
+
+def _source_path(value: object, spelt: str) -> Path:
+    if not isinstance(value, str) or not _SOURCE_PATH.fullmatch(value):
+        raise PlanError(f"{shown(value)} is no source field", field=spelt, expected=_PATH_EXPECTED)
+    return tuple(value.split("."))
+
+
+def _formula(value: object, spelt: str) -> Formula:
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise PlanError(f"{shown(value)} is no formula", field=spelt, expected="such as expr: km / 1.609344")
+    try:
+        return Formula(parse_expression(str(value)), str(value))
+    except ExpressionError as error:
+        raise error.under(spelt) from None
+
+
+def _join(parts: object, separator: object, spelt: str) -> JoinOf:
+    if not isinstance(parts, Sequence) or isinstance(parts, str) or not parts:
+        raise PlanError(f"{shown(parts)} cannot be joined", field=spelt, expected="a list such as [first, last]")
+    if not isinstance(separator, str):
+        raise PlanError(f"with: {shown(separator)} is no text", field=spelt, expected='such as with: " "')
+    return JoinOf(tuple(_source_path(part, spelt) for part in parts), separator)
+
+
+def _split(value: object, spelt: str) -> SplitOf:
+    expected = 'such as {from: name, on: " ", take: 0}'
+    if not isinstance(value, Mapping):
+        raise PlanError(f"{shown(value)} cannot be split", field=spelt, expected=expected)
+    given = {"on" if key is True else key: part for key, part in value.items()}
+    if set(given) != {"from", "on", "take"}:
+        raise PlanError(f"split has {', '.join(map(str, given)) or 'nothing'}", field=spelt, expected=expected)
+    separator, take = given["on"], given["take"]
+    if not isinstance(separator, str) or not separator:
+        raise PlanError(f"on: {shown(separator)} separates nothing", field=spelt, expected="a text")
+    if isinstance(take, bool) or not isinstance(take, int) or abs(take) > 10_000:  # noqa: PLR2004 - no text has more
+        raise PlanError(f"take: {shown(take)} is no piece", field=spelt, expected="a number from 0, or back from -1")
+    return SplitOf(_source_path(given["from"], spelt), separator, take)
+
+
+def _lookup(given: Mapping[str, Any], spelt: str) -> LookupRule | None:
+    if "lookup" not in given:
+        if "else" in given:
+            raise PlanError("else has no lookup beside it", field=spelt, expected="lookup: {...}")
+        return None
+    table = given["lookup"]
+    if not isinstance(table, Mapping) or not table:
+        raise PlanError(f"lookup: {shown(table)} is no table", field=spelt, expected="such as lookup: {CMT: 1}")
+    if "decimals" in given:
+        raise PlanError("a looked-up value has no decimals", field=spelt, expected="lookup or decimals")
+    otherwise = _otherwise(given["else"], spelt, words=tuple(Word)) if "else" in given else None
+    return LookupRule(tuple(table.items()), otherwise)
+
+
+def _cast(given: Mapping[str, Any], spelt: str) -> CastRule | None:
+    decimals = given.get("decimals")
+    if "decimals" in given and "cast" not in given:
+        raise PlanError("decimals has no cast beside it", field=spelt, expected="cast: string")
+    if "cast" not in given:
+        return None
+    if not isinstance(given["cast"], str):
+        raise PlanError(f"cast: {shown(given['cast'])} is no type", field=spelt, expected="such as cast: float")
+    if decimals is not None and (
+        isinstance(decimals, bool) or not isinstance(decimals, int) or not 0 <= decimals <= MAX_DECIMALS
+    ):
+        raise PlanError(f"decimals: {shown(decimals)}", field=spelt, expected=f"a number from 0 to {MAX_DECIMALS}")
+    return CastRule(given["cast"], decimals)
+
+
+def _otherwise(value: object, spelt: str, *, words: tuple[Word, ...]) -> Otherwise:
+    if isinstance(value, Mapping):
+        if set(value) != {"const"}:
+            raise PlanError(f"{shown(value)} is no value", field=spelt, expected="a value, or {const: value}")
+        return Const(value["const"])
+    for word in words:
+        if value == word.value:
+            return word
+    return Const(value)

@@ -1,0 +1,134 @@
+"""The source as a rule sees it: which fields there are at which path, which may be null, and which were used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from counterfoil.schema.evolution.types import split_null
+from counterfoil.schema.formats.avro.types import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from counterfoil.schema.formats.avro.types import AvroType
+
+Path = tuple[str, ...]
+
+_MAX_DEPTH = 8
+
+
+@dataclass(slots=True)
+class _Shared:
+    """What all views of one scope have in common."""
+
+    used: set[Path] = field(default_factory=set)
+    entered: set[Path] = field(default_factory=set)
+    elements: dict[Path, Scope] = field(default_factory=dict)
+
+
+class Scope:
+    """The record (or the element of an array or map) that paths start at.
+
+    ``prefix`` is what stands before a path for people, such as ``stops[].``. Using a field is marked, so that
+    :func:`unused_paths` can tell afterwards what went nowhere.
+    """
+
+    def __init__(self, root: AvroType, *, prefix: str = "", place: str = "") -> None:
+        self.root = root
+        self.prefix = prefix
+        self.place = place
+        self._not_null: tuple[Path, ...] = ()
+        self._shared = _Shared()
+
+    def guarded(self, path: Path) -> Scope:
+        """The same scope, seen from where the value at ``path`` is known not to be null."""
+        view = Scope(self.root, prefix=self.prefix, place=self.place)
+        view._not_null = (*self._not_null, path)
+        view._shared = self._shared
+        return view
+
+    def element(self, path: Path, segment: str, root: AvroType) -> Scope:
+        """The scope of the items (``segment`` is ``[]``) or values (``{}``) of the field at ``path``."""
+        spelt = ".".join(path)
+        place = f"{self.prefix}{spelt}{segment}" if spelt else f"{self.place}{segment}"
+        below = Scope(root, prefix=f"{place}.", place=place)
+        self._shared.elements[path] = below
+        self.enter(path)
+        return below
+
+    def type_at(self, path: Path) -> AvroType | None:
+        """The type at ``path``, null on the way left out of account; None where there is no such field."""
+        node: AvroType | None = self.root
+        for name in path:
+            _, inner = split_null(node) if node is not None else (False, None)
+            if not isinstance(inner, Record):
+                return None
+            node = next((member.type for member in inner.fields if member.name == name), None)
+        return node
+
+    def is_nullable(self, path: Path) -> bool:
+        """Whether the value at ``path``, or a record on the way to it, may be null."""
+        return any(
+            split_null(node)[0]
+            for end in range(len(path) + 1)
+            if path[:end] not in self._assumed() and (node := self.type_at(path[:end])) is not None
+        )
+
+    def _assumed(self) -> set[Path]:
+        """The paths that are not null: the guards, and everything on the way to them."""
+        return {guard[:end] for guard in self._not_null for end in range(len(guard) + 1)}
+
+    def use(self, path: Path) -> None:
+        """Mark the field at ``path``, with all that is in it, as used."""
+        self._shared.used.add(path)
+
+    def enter(self, path: Path) -> None:
+        """Mark that the fields of the record at ``path`` are looked at one by one."""
+        self._shared.entered.add(path)
+
+    def names(self) -> list[str]:
+        """The names of the fields that a path may start with."""
+        _, inner = split_null(self.root)
+        return [member.name for member in inner.fields] if isinstance(inner, Record) else []
+
+    def all_paths(self) -> Iterator[str]:
+        """Every path as people write it, elements included."""
+        yield from (self.prefix + ".".join(path) for path in self.paths(()))
+        for below in self._shared.elements.values():
+            yield from below.all_paths()
+
+    def paths(self, path: Path) -> Iterator[Path]:
+        """Every path below ``path``, to a certain depth."""
+        node = self.type_at(path)
+        _, inner = split_null(node) if node is not None else (False, None)
+        if isinstance(inner, Record) and len(path) < _MAX_DEPTH:
+            for member in inner.fields:
+                yield (*path, member.name)
+                yield from self.paths((*path, member.name))
+
+    def unused(self, path: Path = ()) -> Iterator[str]:
+        """The fields at and below ``path`` that were not used: the outermost of each."""
+        shared = self._shared
+        if path in shared.used:
+            return
+        node = self.type_at(path)
+        _, inner = split_null(node) if node is not None else (False, None)
+        is_touched = any(used[: len(path)] == path for used in (*shared.used, *shared.entered))
+        if path in shared.elements:
+            yield from shared.elements[path].unused()
+        elif isinstance(inner, Record) and is_touched:
+            for member in inner.fields:
+                yield from self.unused((*path, member.name))
+        elif path:
+            yield self.prefix + ".".join(path)
+        else:
+            yield self.place
+
+
+def unused_paths(scope: Scope) -> Iterator[str]:
+    """The source fields that nothing used, as people write their paths; an unused record is told once, as a whole."""
+    _, inner = split_null(scope.root)
+    if isinstance(inner, Record):
+        for member in inner.fields:
+            yield from scope.unused((member.name,))

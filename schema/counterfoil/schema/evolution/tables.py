@@ -1,0 +1,61 @@
+"""Lookup tables: their entries as values of the two types they stand between."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.schema.evolution.numbers import INT_RANGE, LONG_RANGE, whole_of_text
+from counterfoil.schema.evolution.types import NoValue, value_of_json
+
+if TYPE_CHECKING:
+    from counterfoil.schema.evolution.model import Scalar
+    from counterfoil.schema.evolution.rules import LookupRule
+    from counterfoil.schema.formats.avro.types import AvroType
+
+_BOOLEANS = {"true": True, "false": False}
+
+
+def table_of(lookup: LookupRule, source: Scalar, target: AvroType) -> tuple[tuple[tuple[Any, Any], ...], list[str]]:
+    """The table with its keys as values of ``source`` and its results as values of ``target``; and what is wrong."""
+    entries: dict[Any, Any] = {}
+    problems: list[str] = []
+    for written, result in lookup.table:
+        try:
+            key = _key(written, source)
+        except NoValue as no_value:
+            problems.append(f"lookup {written!r}: {no_value}")
+            continue
+        try:
+            value = value_of_json(target, result)
+        except NoValue as no_value:
+            problems.append(f"lookup {written!r}: {result!r} is no value here; expected {no_value}")
+            continue
+        if key in entries:
+            problems.append(f"lookup: {key!r} stands in the table twice")
+        entries[key] = value
+    return tuple(entries.items()), problems
+
+
+def _key(written: Any, source: Scalar) -> Any:
+    """A key as a value of the source's type; documents write whole numbers and booleans as text too."""
+    if source.base in {"int", "long"}:
+        low, high = INT_RANGE if source.base == "int" else LONG_RANGE
+        number = whole_of_text(written) if isinstance(written, str) else written
+        if isinstance(number, int) and not isinstance(number, bool) and low <= number <= high:
+            return number
+    elif source.base == "boolean":
+        if isinstance(written, bool):
+            return written
+        if isinstance(written, str) and written in _BOOLEANS:
+            return _BOOLEANS[written]
+    elif source.base == "enum":
+        if written in source.symbols:
+            return written
+        raise NoValue(f"the key is no symbol; expected one of {', '.join(source.symbols)}")
+    elif source.base == "string":
+        if isinstance(written, str):
+            return written
+        raise NoValue("the key is no text; put it into quotes")
+    else:
+        raise NoValue(f"{source} cannot be the key of a table")
+    raise NoValue(f"the key is no {source}")
