@@ -15,13 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from registry_driver import MEDIA_TYPE, InProcessRegistry
 
-from counterfoil.registry.app import assemble
-from counterfoil.registry.settings import ServerSettings
-from counterfoil.registry.store.memory import MemoryStorage
 
 RECORDINGS = Path(__file__).parents[1] / "data" / "recordings" / "rest.dev.jsonl"
-MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
 FOREIGN_TYPES = {"JSON", "PROTOBUF"}
 TAG_EDITS = {"schemaTagsToAdd", "schemaTagsToRemove", "propagateSchemaTags"}
 
@@ -69,48 +66,13 @@ def inside(steps: list[Step]) -> list[Step]:
 # --- asking -----------------------------------------------------------------------------------------------------------
 
 
-class Registry:
-    """An application asked without a network, so that every byte of a path arrives as it was recorded."""
-
-    def __init__(self) -> None:
-        self._app = assemble(MemoryStorage(), ServerSettings(store="sqlite://"))
-
-    async def fill(self, next_id: int) -> None:
-        """Register schemas of no interest until ``next_id`` is the next id: the recorded registry was not empty."""
-        for number in range(1, next_id):
-            schema = json.dumps({"type": "fixed", "name": f"Filler{number}", "size": number})
-            body = json.dumps({"schema": schema}).encode()
-            status, _, _ = await self.ask("POST", f"/subjects/filler-{number}/versions", body, {})
-            assert status == 200
-
-    async def ask(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, str, str]:
-        raw_path, _, query = path.partition("?")
-        scope = {
-            "type": "http",
-            "asgi": {"version": "3.0"},
-            "http_version": "1.1",
-            "method": method,
-            "scheme": "http",
-            "path": raw_path,
-            "raw_path": raw_path.encode(),
-            "query_string": query.encode(),
-            "root_path": "",
-            "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
-            "server": ("test", 80),
-            "client": ("test", 1),
-        }
-        messages: list[dict[str, Any]] = []
-
-        async def receive() -> dict[str, Any]:
-            return {"type": "http.request", "body": body or b"", "more_body": False}
-
-        async def send(message: Any) -> None:
-            messages.append(message)
-
-        await self._app(scope, receive, send)
-        answered = {name.decode().lower(): value.decode() for name, value in messages[0]["headers"]}
-        text = b"".join(message.get("body", b"") for message in messages[1:]).decode()
-        return messages[0]["status"], answered.get("content-type", "").split(";")[0], text
+async def fill(registry: InProcessRegistry, next_id: int) -> None:
+    """Register schemas of no interest until ``next_id`` is the next id: the recorded registry was not empty."""
+    for number in range(1, next_id):
+        reply = await registry.register(
+            f"filler-{number}", {"type": "fixed", "name": f"Filler{number}", "size": number}
+        )
+        assert reply.status == 200
 
 
 def request_of(step: Step) -> tuple[str, bytes | None, dict[str, str]]:
@@ -204,16 +166,16 @@ def differences(step: Step, found: dict[str, Any]) -> list[str]:
 
 async def replay(sequence: dict[str, Any]) -> tuple[int, list[str]]:
     """How many steps were compared, and the differences of the first that was not equal."""
-    registry = Registry()
-    await registry.fill(sequence.get("idBase", 1))
+    registry = InProcessRegistry()
+    await fill(registry, sequence.get("idBase", 1))
     compared = 0
     for index, step in enumerate(inside(sequence["steps"])):
         path, body, headers = request_of(step)
-        status, media_type, text = await registry.ask(step["m"], path, body, headers)
+        reply = await registry.ask(step["m"], path, body, headers)
         if "skip" in step:
             continue
         compared += 1
-        wrong = differences(step, facts(step, status, media_type, text))
+        wrong = differences(step, facts(step, reply.status, reply.media_type, reply.text))
         if wrong:
             shown = json.dumps(step.get("body"), ensure_ascii=False) if "body" in step else step.get("raw", "")
             return compared, [f"{sequence['name']} step {index}: {step['m']} {step['path']} {shown[:600]}", *wrong]

@@ -1,0 +1,95 @@
+"""A registry asked in this process, without a network, so that every byte of a path arrives as it was written."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from counterfoil.registry.app import assemble
+from counterfoil.registry.settings import ServerSettings
+from counterfoil.registry.store.memory import MemoryStorage
+
+MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer; ``json`` is its value, ``code`` its ``error_code`` where it has one."""
+
+    status: int
+    headers: dict[str, str]
+    text: str
+
+    @property
+    def media_type(self) -> str:
+        return self.headers.get("content-type", "").split(";")[0]
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+    @property
+    def code(self) -> int | None:
+        return self.json.get("error_code") if isinstance(self.json, dict) else None
+
+    @property
+    def outcome(self) -> Any:
+        """The error's code, or the value of a success."""
+        return self.json if self.status == 200 else self.code
+
+
+class InProcessRegistry:
+    """An application over ``storage``, an empty one in memory by default."""
+
+    def __init__(self, storage: Any = None, *, max_body_bytes: int = 10 * 1024 * 1024) -> None:
+        settings = ServerSettings(store="sqlite://", max_body_bytes=max_body_bytes)
+        self.app = assemble(storage or MemoryStorage(), settings)
+
+    async def ask(
+        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+    ) -> Reply:
+        raw_path, _, query = path.partition("?")
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": raw_path,
+            "raw_path": raw_path.encode(),
+            "query_string": query.encode(),
+            "root_path": "",
+            "headers": [(name.lower().encode(), value.encode()) for name, value in (headers or {}).items()],
+            "server": ("test", 80),
+            "client": ("test", 1),
+        }
+        messages: list[dict[str, Any]] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": body or b"", "more_body": False}
+
+        async def send(message: Any) -> None:
+            messages.append(message)
+
+        await self.app(scope, receive, send)
+        answered = {name.decode().lower(): value.decode() for name, value in messages[0]["headers"]}
+        text = b"".join(message.get("body", b"") for message in messages[1:]).decode()
+        return Reply(messages[0]["status"], answered, text)
+
+    async def get(self, path: str) -> Reply:
+        return await self.ask("GET", path)
+
+    async def delete(self, path: str) -> Reply:
+        return await self.ask("DELETE", path)
+
+    async def post(self, path: str, body: Any) -> Reply:
+        return await self.ask("POST", path, json.dumps(body).encode(), {"Content-Type": MEDIA_TYPE})
+
+    async def put(self, path: str, body: Any) -> Reply:
+        return await self.ask("PUT", path, json.dumps(body).encode(), {"Content-Type": MEDIA_TYPE})
+
+    async def register(self, subject: str, schema: Any, **fields: Any) -> Reply:
+        """Register ``schema``, a text or the JSON of one, with further fields of the body."""
+        text = schema if isinstance(schema, str) else json.dumps(schema)
+        return await self.post(f"/subjects/{subject}/versions", {"schema": text, **fields})
