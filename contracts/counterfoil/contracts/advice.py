@@ -72,7 +72,7 @@ _FORWARD_MEND: Final[Mapping[str, str]] = {
     "missing-union-branch": "Do not write the new branch before the readers know it; add a field for it instead.",
     "missing-enum-symbols": "Do not write the new symbols before the readers know them, or give the enum a default "
     "in one release and add the symbols in a later one.",
-    "fixed-size-mismatch": "Keep the size, and add a field of a new fixed type beside it.",
+    "fixed-size-mismatch": "Keep the size that deployed readers expect, and add a field of a new fixed type beside it.",
     "name-mismatch": "Keep the name: deployed readers have no alias for the new one.",
     "ambiguous-alias": "Do not write both names: deployed readers take them for the same field.",
 }
@@ -81,10 +81,14 @@ _FORWARD_MEND: Final[Mapping[str, str]] = {
 def advice_for(rule: str, direction: Direction | None = None) -> str:
     """What to do about a finding of ``rule``: one or two sentences, or empty where nothing needs doing.
 
-    With ``Direction.FORWARD`` the failing reader is an earlier schema, which a change cannot mend.
+    With ``Direction.FORWARD`` the failing reader is an earlier schema, which a change cannot mend; with ``BACKWARD`` it
+    is the schema that is checked, and is called so.
     """
     if rule in FILE_RULE_BY_ID:
         return FILE_RULE_BY_ID[rule].mend
     if direction is Direction.FORWARD and rule in _FORWARD_MEND:
         return _FORWARD_MEND[rule]
-    return RULE_BY_ID[rule].mend if rule in RULE_BY_ID else ""
+    mend = RULE_BY_ID[rule].mend if rule in RULE_BY_ID else ""
+    if direction is Direction.BACKWARD:
+        return mend.replace("the reader's", "this schema's").replace("the writer's", "the earlier schema's")
+    return mend

@@ -60,7 +60,7 @@ class _Walk:
 
     def _visit_object(self, node: dict[str, Any], namespace: str) -> None:
         kind = node.get("type")
-        if kind in _NAMED and isinstance(node.get("name"), str):
+        if _is_named(node):
             full_name = _full_name(node, namespace)
             self.declared.add(full_name)
             namespace = full_name.rpartition(".")[0]
@@ -89,6 +89,9 @@ def _full_name(node: dict[str, Any], namespace: str) -> str:
 
 
 def _top_level_name(node: Any) -> str | None:
-    if isinstance(node, dict) and node.get("type") in _NAMED and isinstance(node.get("name"), str):
-        return _full_name(node, "")
-    return None
+    return _full_name(node, "") if isinstance(node, dict) and _is_named(node) else None
+
+
+def _is_named(node: dict[str, Any]) -> bool:
+    kind = node.get("type")
+    return isinstance(kind, str) and kind in _NAMED and isinstance(node.get("name"), str)

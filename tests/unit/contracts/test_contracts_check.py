@@ -1,0 +1,166 @@
+"""The check as a function: files and earlier versions in, findings out."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from counterfoil.contracts.advice import FILE_RULE_BY_ID, advice_for
+from counterfoil.contracts.baseline import Removed, TreeBaseline
+from counterfoil.contracts.check import check_files
+from counterfoil.contracts.model import CheckReport, FailOn, FileOutcome, Finding, Severity, Status, fingerprint
+from counterfoil.contracts.tree import ReadSchema, SchemaFile, SchemaTree
+from counterfoil.contracts.verdict import exit_code_of
+from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.formats.avro.rules import RULE_BY_ID
+from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.parsing import parse_schema
+
+
+def tree(label="head", **texts):
+    files = [SchemaFile(f"{name}.avsc", text.encode()) for name, text in texts.items()]
+    return SchemaTree(files, label=label, validation=Validation.LENIENT)
+
+
+def record(name="Order", **kinds):
+    fields = [{"name": field, "type": kind} for field, kind in kinds.items()]
+    return json.dumps({"type": "record", "name": name, "fields": fields})
+
+
+def check(head, *states, level=None):
+    baseline = TreeBaseline(head, states, label="base", is_wanted=lambda _: True)
+    return check_files(head, head.paths, baseline=baseline, level=level)
+
+
+class FakeBaseline:
+    """A baseline with fixed answers."""
+
+    label = "fake"
+    note = ""
+
+    def __init__(self, history, level=None, subject=None):
+        self._history = history
+        self._level = level
+        self._subject = subject
+        self.asked_transitive = []
+
+    def subject(self, path):
+        del path
+        return self._subject
+
+    def level(self, path):
+        del path
+        return self._level
+
+    def history(self, path, *, is_transitive):
+        del path
+        self.asked_transitive.append(is_transitive)
+        return self._history
+
+    def removed(self):
+        return (Removed("gone.avsc", ""),)
+
+
+def test_both_directions_are_reported_with_their_reader():
+    report = check(tree(o=record(a="string")), tree("base", o=record(a="int")), level=CompatibilityLevel.FULL)
+    directions = [(one.direction, one.evidence.reader, one.evidence.writer) for one in report.findings]
+    assert sorted(directions) == [("BACKWARD", "o.avsc", "base"), ("FORWARD", "base", "o.avsc")]
+    assert len({one.fingerprint for one in report.findings}) == 2
+
+
+def test_the_sides_are_called_what_they_are():
+    report = check(tree(o=record(a="int", b="int")), tree("base", o=record(a="int")))
+    assert report.findings[0].text == (
+        "this schema needs field b, which the earlier schema's record Order does not have, and it has no default"
+    )
+
+
+def test_the_baselines_level_counts_unless_another_is_given():
+    earlier = ReadSchema("v1", "o", schema=parse_schema(record(a="int")))
+    fake = FakeBaseline([earlier], level=CompatibilityLevel.FORWARD_TRANSITIVE)
+    report = check_files(tree(o=record()), ["o.avsc"], baseline=fake)
+    assert [one.level for one in report.files if one.status is Status.COMPARED] == ["FORWARD_TRANSITIVE"]
+    assert report.is_broken(FailOn.ERROR)
+    report = check_files(tree(o=record()), ["o.avsc"], baseline=fake, level=CompatibilityLevel.BACKWARD)
+    assert not report.is_broken(FailOn.ERROR)
+    assert fake.asked_transitive == [True, False]
+
+
+def test_a_file_whose_schema_the_baseline_cannot_name_is_skipped():
+    report = check_files(tree(o=record()), ["o.avsc"], baseline=FakeBaseline(None), level=CompatibilityLevel.NONE)
+    assert [one.status for one in report.files] == [Status.SKIPPED]
+    assert report.checked == 0
+
+
+def test_subjects_name_findings():
+    earlier = ReadSchema("v1", "o", schema=parse_schema(record(a="int")))
+    fake = FakeBaseline([earlier], subject="orders-value")
+    report = check_files(tree(o=record(a="string")), ["o.avsc"], baseline=fake, level=CompatibilityLevel.BACKWARD)
+    assert report.findings[0].subject == "orders-value"
+
+
+def test_the_element_is_told_in_names():
+    item = {"type": "record", "name": "Item", "fields": [{"name": "sku", "type": "int"}]}
+    earlier = record(items={"type": "array", "items": item})
+    report = check(tree(o=earlier.replace('"int"', '"string"')), tree("base", o=earlier))
+    assert [one.element for one in report.findings] == ["items[].sku"]
+
+
+def test_level_none_asks_nothing_but_validity():
+    head = tree(o=record(a="string"), bad="{")
+    report = check(head, tree("base", o=record(a="int"), gone='"int"'), level=CompatibilityLevel.NONE)
+    assert [(one.rule, one.path) for one in report.findings] == [("schema-invalid", "bad.avsc")]
+
+
+def test_schemas_nested_too_deep_are_a_finding():
+    deep = '{"type": "array", "items": ' * 150 + '"int"' + "}" * 150
+    report = check(tree(o=deep.replace("int", "long")), tree("base", o=deep))
+    assert all(one.rule in {"schema-invalid", "type-mismatch"} for one in report.findings)
+
+
+@pytest.mark.parametrize("rule", [*FILE_RULE_BY_ID, *RULE_BY_ID])
+def test_every_rule_that_can_fail_has_advice(rule):
+    if rule != "schema-new":
+        assert advice_for(rule)
+        assert advice_for(rule, Direction.FORWARD)
+
+
+def test_advice_of_the_forward_direction_leaves_deployed_readers_alone():
+    for rule in RULE_BY_ID:
+        assert advice_for(rule, Direction.FORWARD) != advice_for(rule, Direction.BACKWARD)
+
+
+def finding(severity):
+    return Finding("r", severity, "s", "p", "t", "f")
+
+
+@pytest.mark.parametrize(
+    ("severity", "fail_on", "code"),
+    [
+        (Severity.ERROR, FailOn.ERROR, ExitCode.BROKEN),
+        (Severity.ERROR, FailOn.WARNING, ExitCode.BROKEN),
+        (Severity.ERROR, FailOn.NEVER, ExitCode.OK),
+        (Severity.WARNING, FailOn.ERROR, ExitCode.OK),
+        (Severity.WARNING, FailOn.WARNING, ExitCode.BROKEN),
+        (Severity.NOTICE, FailOn.WARNING, ExitCode.OK),
+    ],
+)
+def test_fail_on(severity, fail_on, code):
+    outcome = FileOutcome("p", "s", Status.COMPARED, CompatibilityLevel.BACKWARD)
+    report = CheckReport("base", (outcome,), (finding(severity),))
+    assert exit_code_of(report, fail_on=fail_on, is_empty_fine=False) is code
+
+
+def test_zero_checks_are_no_answer():
+    assert exit_code_of(CheckReport("base"), fail_on=FailOn.ERROR, is_empty_fine=False) is ExitCode.CANNOT_SAY
+    assert exit_code_of(CheckReport("base"), fail_on=FailOn.ERROR, is_empty_fine=True) is ExitCode.OK
+    broken = CheckReport("base", (), (finding(Severity.ERROR),))
+    assert exit_code_of(broken, fail_on=FailOn.ERROR, is_empty_fine=True) is ExitCode.BROKEN
+
+
+def test_a_fingerprint_depends_on_every_fact_and_on_their_borders():
+    assert fingerprint("a", "b", "c") == fingerprint("a", "b", "c")
+    assert len({fingerprint("a", "b", "c"), fingerprint("a", "bc"), fingerprint("ab", "c"), fingerprint("x", "b")}) == 4
+    assert len(fingerprint("a", "\udce9")) == 12
