@@ -16,7 +16,8 @@ import statistics
 import sys
 import time
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time as clock_time, timedelta
+from datetime import UTC, date, datetime, timedelta
+from datetime import time as clock_time
 from decimal import Decimal
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -161,10 +162,12 @@ class OurRegistry:
         self.schema = Schema(text)
 
     def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
+        """Whatever it is, it is number 1."""
         _ = normalize
         return RegisteredSchema(subject, 1, 1, None, schema)
 
     def schema_by_id(self, schema_id: int) -> Schema:
+        """The one schema."""
         _ = schema_id
         return self.schema
 
@@ -176,13 +179,16 @@ class TheirRegistry:
         self.schema = TheirSchema(text, "AVRO")
 
     def config(self) -> dict[str, Any]:
+        """No settings."""
         return {}
 
     def register_schema_full_response(self, subject: str, schema: Any, normalize_schemas: bool = False) -> Any:  # noqa: FBT001, FBT002 - their signature
+        """Whatever it is, it is number 1."""
         _ = normalize_schemas
         return TheirRegistered(schema_id=1, guid=None, schema=schema, subject=subject, version=1)
 
     def get_schema(self, schema_id: int, *_args: Any, **_kwargs: Any) -> Any:
+        """The one schema."""
         _ = schema_id
         return self.schema
 

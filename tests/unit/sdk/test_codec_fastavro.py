@@ -7,15 +7,14 @@ import io
 import json
 
 import fastavro
-import pytest
-from avro_data import avro_data
-from avro_schemas import avro_records, avro_schemas
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from avro_data import avro_data
+from avro_schemas import avro_records, avro_schemas
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.sdk.errors import DecodeError
+from counterfoil.sdk.errors import DecodeError, EncodeError
 from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
 from counterfoil.sdk.serde.avro_codec.decode_walk import DecodeWalk
 from counterfoil.sdk.serde.avro_codec.encode_walk import EncodeWalk
@@ -96,11 +95,12 @@ def test_a_reader_without_fields_passes_over_everything(drawn):
 @given(avro_schemas(), st.binary(max_size=60))
 def test_random_bytes_give_a_value_or_a_decode_error(text, data):
     decode = compile_decoder(parse_avro(text))
+    error = None
     try:
         decode(data)
-    except DecodeError as error:
-        assert error.data == data
-        assert error.offset is not None
+    except DecodeError as caught:
+        error = caught
+    assert error is None or (error.data, type(error.offset)) == (data, int)
 
 
 @RELAXED
@@ -113,14 +113,14 @@ def test_damaged_bytes_give_a_value_or_a_decode_error(drawn, choice):
             data[choice.draw(st.integers(0, len(data) - 1))] = choice.draw(st.integers(0, 255))
     cut = bytes(data[: choice.draw(st.integers(0, len(data)))])
     plan = resolve(schema)
+    assert outcome(lambda: compile_decoder(schema)(cut)) == outcome(lambda: DecodeWalk(cut, 0).read(plan))
+
+
+def outcome(read):
     try:
-        expected = DecodeWalk(cut, 0).read(plan)
+        return repr(read())  # NaN is no equal of itself
     except DecodeError as error:
-        with pytest.raises(DecodeError) as caught:
-            compile_decoder(schema)(cut)
-        assert (caught.value.offset, caught.value.path) == (error.offset, error.path)
-    else:
-        assert repr(compile_decoder(schema)(cut)) == repr(expected)
+        return error.offset, error.path
 
 
 JSON_LIKE = st.recursive(
@@ -147,10 +147,13 @@ def test_any_object_is_written_or_refused_with_a_typed_error(text, value):
 @given(schemas_with_data(avro_schemas()))
 def test_what_was_read_is_written_to_the_same_branch_or_refused_as_ambiguous(drawn):
     schema, value = drawn
+    ambiguous = None
     try:
         data = compile_encoder(schema)(value)
-    except CounterfoilError as error:
-        assert "of one branch" in str(error)  # noqa: PT017 - both outcomes are right
+    except EncodeError as error:
+        ambiguous = str(error)
+    if ambiguous is not None:
+        assert "of one branch" in ambiguous
         return
     again = compile_decoder(schema, whole=True)(data)
     assert compile_encoder(schema)(again) == data

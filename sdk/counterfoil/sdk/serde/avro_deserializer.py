@@ -122,7 +122,7 @@ class AvroDeserializer:
             return None
         try:
             plan = self._by_prefix.found.get(data[:ID_PREFIX_BYTES])
-        except TypeError:  # not bytes, or bytes that can change and so be no key
+        except (TypeError, ValueError):  # not bytes, or bytes that can change and so be no key
             plan = None
         if plan is None or not self._is_plain or getattr(ctx, "headers", None):
             return self._value(data, ctx)

@@ -41,7 +41,17 @@ if TYPE_CHECKING:
 _MAX_UNCHECKED_EMPTY_ITEMS: Final = 64
 _ONE_BYTE_SYMBOLS: Final = 64
 _FORMAT: Final = {4: "f", 8: "d"}
+
+
+def _as_bytes(data: object) -> bytes:
+    """Any wrapping of bytes, as bytes: what is read from it must not change later."""
+    if isinstance(data, (bytes, bytearray, memoryview)):
+        return bytes(data)
+    raise TypeError
+
+
 _LIBRARY: Final[dict[str, object]] = {
+    "as_bytes": _as_bytes,
     "unzigzag": UNZIGZAG,
     "booleans": (False, True),
     "read_int": read_int,
@@ -72,7 +82,7 @@ class _DecoderWriter:
         out.line(" s = p")
         out.line(" try:")
         out.level = 2
-        out.line("if b.__class__ is not bytes: b = bytes(b)")
+        out.line("if b.__class__ is not bytes: b = as_bytes(b)")
         self._read(self._plan, "v")
         out.line(f"if p {'!=' if whole else '>'} len(b): raise IndexError")
         out.line("return v")

@@ -62,6 +62,10 @@ def describe(avro_type: AvroType) -> str:
     return _EXPECTED[avro_type.kind]
 
 
+class AmbiguousBranch(EncodeError):
+    """A value that fits several branches of a union, none closer than the others."""
+
+
 class EncodeWalk:
     """One value, written type by type; ``path`` says where the walk is. ``strict`` refuses keys that are no fields."""
 
@@ -129,21 +133,30 @@ class EncodeWalk:
             try:
                 self._write(branch, value)
                 self._fitting[key] = True
+            except AmbiguousBranch:  # somewhere inside: it fits this branch in more than one way
+                self._fitting[key] = True
             except EncodeError:
                 self._fitting[key] = False
-                del self.path[depth:]
+            del self.path[depth:]
         return self._fitting[key]
 
-    def _fail(self, expected: str, value: object, *, problem: str = "") -> NoReturn:
-        path = "".join(self.path).removeprefix(".")
-        got = _shown(value)
-        sentence = f"{path or 'The value'}: expected {expected}; got {got}"
-        raise EncodeError(f"{sentence}{problem}", path=path, expected=expected, got=got)
+    def _fail(self, expected: str, value: object) -> NoReturn:
+        path, got = self._where, _shown(value)
+        raise EncodeError(
+            f"{path or 'The value'}: expected {expected}; got {got}", path=path, expected=expected, got=got
+        )
 
     def _fail_ambiguous(self, union: Union, fitting: list[int], value: object) -> NoReturn:
         names = [_branch_name(union.branches[index]) for index in fitting]
-        hint = f'; say which, as in ("{names[0]}", value)'
-        self._fail(f"a value of one branch, and it fits {' and '.join(names)}", value, problem=hint)
+        path, got = self._where, _shown(value)
+        expected = f"a value of one branch, and it fits {' and '.join(names)}"
+        hint = f'say which, as in ("{names[0]}", value)'
+        problem = f"{path or 'The value'}: expected {expected}; got {got}; {hint}"
+        raise AmbiguousBranch(problem, path=path, expected=expected, got=got)
+
+    @property
+    def _where(self) -> str:
+        return "".join(self.path).removeprefix(".")
 
     def _write(self, avro_type: AvroType, value: object) -> bytes:
         return self._writers[avro_type.kind](self, avro_type, self._base(avro_type, value))
