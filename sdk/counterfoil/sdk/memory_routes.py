@@ -375,8 +375,12 @@ def _is_built(schema_type: SchemaType) -> bool:
     return True
 
 
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= len(str(_MAX_VERSION))
+
+
 def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
+    if not _is_number(text):
         raise NotFound(f"{text!r} is no number")
     return int(text)
 
@@ -385,7 +389,7 @@ def _version(text: str) -> int | None:
     """The number of a version; None for the latest."""
     if text.lower() == "latest" or text == "-1":
         return None
-    if text.isascii() and text.isdigit() and 1 <= int(text) <= _MAX_VERSION:
+    if _is_number(text) and 1 <= int(text) <= _MAX_VERSION:
         return int(text)
     raise InvalidVersion(f"The version {text!r} is not valid; expected 'latest' or a number from 1 to {_MAX_VERSION}")
 

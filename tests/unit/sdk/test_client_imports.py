@@ -1,0 +1,50 @@
+"""What the front door costs: names are loaded when used, and HTTP when something is asked."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import counterfoil.sdk
+
+
+def modules_after(statement):
+    """The names of the modules that a fresh interpreter has loaded after the statement."""
+    program = f"import sys\n{statement}\nprint(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    return set(ran.stdout.split())
+
+
+@pytest.mark.parametrize("name", counterfoil.sdk.__all__)
+def test_every_public_name_is_there(name):
+    assert getattr(counterfoil.sdk, name).__name__ == name
+
+
+def test_the_list_of_names_is_what_is_offered():
+    assert dir(counterfoil.sdk) == sorted(counterfoil.sdk.__all__)
+    assert set(counterfoil.sdk._MODULE_BY_NAME) == set(counterfoil.sdk.__all__)
+
+
+def test_a_name_that_is_not_there():
+    with pytest.raises(AttributeError, match="Regsitry"):
+        counterfoil.sdk.Regsitry  # noqa: B018 - the access is what is tested
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from counterfoil.sdk import AvroSerializer, AvroDeserializer",
+        "import counterfoil.sdk.serde.avro",
+        "from counterfoil.sdk import Registry; Registry('https://user:password@host')",
+    ],
+)
+def test_http_is_not_loaded_before_it_is_used(statement):
+    loaded = modules_after(statement)
+    assert "counterfoil.sdk" in loaded
+    assert loaded.isdisjoint({"httpx", "httpcore", "anyio", "fastavro", "confluent_kafka", "fastapi"})
+
+
+def test_the_sync_client_needs_no_event_loop():
+    assert "asyncio" not in modules_after("from counterfoil.sdk import Registry; Registry('http://host')")

@@ -1,0 +1,134 @@
+"""The in-memory registry as a tool for tests; what it answers is in the contract suite of the clients."""
+
+from __future__ import annotations
+
+import asyncio
+import doctest
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from counterfoil.schema.compatibility.levels import CompatibilityLevel
+from counterfoil.schema.errors import BadRequest, IncompatibleSchema, MissingBody, NotFound, OperationNotPermitted
+from counterfoil.schema.model import Schema
+from counterfoil.sdk import Config, RegistryUnavailable, subjects, testing
+from counterfoil.sdk.operations import Operation, read_reply
+from counterfoil.sdk.testing import InMemoryRegistry
+from counterfoil.sdk.transport import NoReply, Reply, Request
+
+SEGMENTS = (
+    "subjects s versions 1 latest schema config mode schemas ids guids compatibility contexts .c metadata referencedby "
+    "%ff -1 ² " + "9" * 5000
+).split()
+STRING, INT = Schema('"string"'), Schema('"int"')
+
+
+@pytest.mark.parametrize("module", [testing, subjects], ids=lambda module: module.__name__)
+def test_the_examples_run(module):
+    tried = doctest.testmod(module)
+    assert tried.attempted > 0
+    assert tried.failed == 0
+
+
+def test_both_clients_see_one_registry():
+    memory = InMemoryRegistry()
+    with memory.client() as client:
+        client.register("s", STRING)
+
+    async def look():
+        async with memory.async_client() as client:
+            return await client.schema_by_id(1)
+
+    assert asyncio.run(look()) == STRING
+
+
+def test_it_notes_what_was_asked():
+    memory = InMemoryRegistry()
+    client = memory.client()
+    client.register("s", STRING)
+    client.register("s", STRING)
+    assert [(request.method, request.url) for request in memory.requests] == [
+        ("POST", "http://registry.invalid/subjects/s/versions")
+    ]
+
+
+def test_it_fails_as_it_is_told_and_only_so_often():
+    memory = InMemoryRegistry()
+    client = memory.client(retries=0)
+    memory.answer_next(NoReply("cable cut"), Reply(404, {}, b'{"error_code": 40403, "message": "gone"}'))
+    with pytest.raises(RegistryUnavailable, match="cable cut"):
+        client.subjects()
+    with pytest.raises(Exception, match="gone"):
+        client.subjects()
+    assert client.subjects() == ()
+
+
+def test_the_level_is_the_one_that_it_was_made_with():
+    client = InMemoryRegistry(level=CompatibilityLevel.NONE).client()
+    client.register("s", STRING)
+    assert client.register("s", INT).version == 2
+    strict = InMemoryRegistry().client()
+    strict.register("s", STRING)
+    with pytest.raises(IncompatibleSchema) as caught:
+        strict.register("s", INT)
+    assert caught.value.code == 40901
+
+
+def test_a_setting_without_effect_here_is_refused():
+    client = InMemoryRegistry().client()
+    with pytest.raises(OperationNotPermitted, match="alias"):
+        client.set_config("s", Config(alias="t"))
+    assert client.set_config("s", Config(normalize=True), clear=["alias"]).normalize is True
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "kind"),
+    [
+        ("GET", "/nowhere", None, NotFound),
+        ("GET", "/schemas/ids/abc", None, NotFound),
+        ("PATCH", "/config", None, NotFound),
+        ("POST", "/subjects/s/versions", None, MissingBody),
+        ("POST", "/subjects/s/versions", b"{", BadRequest),
+        ("POST", "/subjects/s/versions", b"[]", BadRequest),
+        ("POST", "/subjects/s/versions", b'{"schema": {}}', BadRequest),
+        ("PUT", "/config", b'{"normalize": 3}', BadRequest),
+        ("PUT", "/mode", b'{"mode": []}', BadRequest),
+    ],
+)
+def test_a_malformed_request_is_an_answer(method, path, body, kind):
+    reply = InMemoryRegistry().send(Request(method, f"http://h{path}", {}, body))
+    with pytest.raises(kind):
+        read_reply(Operation("any", method, path, lambda node: node), reply)
+
+
+@given(
+    method=st.sampled_from(["GET", "POST", "PUT", "DELETE"]),
+    segments=st.lists(st.sampled_from(SEGMENTS), max_size=5),
+    query=st.sampled_from(["", "?deleted=true", "?permanent=true", "?subject=:.c:", "?defaultToGlobal=true"]),
+    body=st.none()
+    | st.sampled_from([b'{"schema": "\\"int\\""}', b'{"mode": "IMPORT"}', b'{"compatibility": "X"}', b"{}", b"null"])
+    | st.binary(max_size=5),
+)
+def test_every_request_has_an_answer(method, segments, query, body):
+    memory = InMemoryRegistry()
+    memory.client().register("s", STRING)
+    reply = memory.send(Request(method, f"http://h/{'/'.join(segments)}{query}", {}, body))
+    if reply.status >= 400:
+        assert {"error_code", "message"} == json.loads(reply.body).keys()
+
+
+def test_threads_that_register_the_same_get_one_id_and_one_version():
+    memory = InMemoryRegistry()
+    schemas = [Schema(f'{{"type":"enum","name":"E{number}","symbols":["A"]}}') for number in range(5)]
+
+    def register(number):
+        return memory.client().register(f"s{number % 5}", schemas[number % 5])
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(register, range(100)))
+    assert {registered.version for registered in found} == {1}
+    assert len({(registered.subject, registered.id) for registered in found}) == 5
+    assert {registered.id for registered in found} == {1, 2, 3, 4, 5}
