@@ -355,6 +355,18 @@ def test_the_default_branch_of_the_remote_is_found(counterfoil, workshop, order,
     assert "against origin/trunk@" in result.out
 
 
+def test_a_branch_that_only_the_remote_has_may_be_named(counterfoil, workshop, order, tmp_path):
+    workshop.write("order.avsc", order(id="string"))
+    workshop.commit()
+    workshop.git("branch", "release")
+    workshop.git("clone", "--quiet", workshop.folder, tmp_path / "clone")
+    (tmp_path / "clone/order.avsc").write_text('"string"')
+    result = counterfoil("check", "--against", "release", folder=tmp_path / "clone")
+    assert (result.code, "against origin/release@" in result.out) == (1, True)
+    diff = counterfoil("diff", "release:order.avsc", "order.avsc", folder=tmp_path / "clone")
+    assert diff.code == 0
+
+
 def test_a_shallow_clone_says_how_to_fetch_the_rest(counterfoil, workshop, order, tmp_path):
     workshop.write("order.avsc", order(id="string"))
     first = workshop.commit()

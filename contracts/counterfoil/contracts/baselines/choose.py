@@ -86,7 +86,7 @@ class Comparison:
         place = Path(self.scope.root) / self.scope.prefix / against
         if place.is_file():
             return self._at_file(place, label=against)
-        if self.repository is not None and (against == HEAD or self.repository.commit(against)):
+        if self.repository is not None and (against == HEAD or self.repository.known_as(against)):
             return self._at_ref(self.repository, against)
         if place.is_dir():
             return self._at_folder(place, label=against)
@@ -109,6 +109,7 @@ class Comparison:
         return self._at_commit(repository, base, ref=branch, note=note)
 
     def _at_ref(self, repository: GitRepository, ref: str) -> Baseline:
+        ref = repository.known_as(ref) or ref
         commit = repository.commit(ref)
         return self._at_commit(repository, commit, ref=ref) if commit else self._before_everything()
 

@@ -43,6 +43,10 @@ class GitRepository:
         )
         return told.decode().strip() or None
 
+    def known_as(self, ref: str) -> str | None:
+        """``ref``, or the branch of ``origin`` that it means where no local one has been made; None for neither."""
+        return next((name for name in (ref, f"origin/{ref}") if self.commit(name)), None)
+
     def is_shallow(self) -> bool:
         """Whether the clone was cut off, so that commits that exist elsewhere are missing here."""
         return self._ask("rev-parse", "--is-shallow-repository").strip() == b"true"

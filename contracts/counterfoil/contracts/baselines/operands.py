@@ -72,6 +72,7 @@ def _read_file(place: Path, operand: str) -> ReadSchema:
 
 def _read_in_git(repository: GitRepository, ref: str, path: str, current: str) -> ReadSchema:
     """The file at a commit. As in git, ``path`` starts at the top of the repository, or at ``current`` with ``./``."""
+    ref = repository.known_as(ref) or ref
     commit = repository.commit(ref)
     if commit is None:
         raise missing_ref(repository, ref)

@@ -1,0 +1,33 @@
+"""The pages that people read say what the code says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from counterfoil.contracts.advice import FILE_RULE_BY_ID
+from counterfoil.contracts.baselines.history import HISTORY_LIMIT
+from counterfoil.contracts.cli.check import check
+from counterfoil.contracts.model import Status
+from counterfoil.schema.compatibility.levels import CompatibilityLevel
+from counterfoil.schema.exit_codes import ExitCode
+
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+
+
+def test_the_page_of_exit_codes_is_the_table():
+    rows = re.findall(r"^\| (\d+) \| (.+) \|$", (DOCS / "exit-codes.md").read_text(), flags=re.MULTILINE)
+    assert [(int(code), meaning) for code, meaning in rows] == [(code.value, code.meaning) for code in ExitCode]
+
+
+def test_the_page_of_the_check_names_every_rule_status_level_and_option():
+    page = (DOCS / "check.md").read_text()
+    options = [name for parameter in check.params for name in parameter.opts if name.startswith("--")]
+    for word in (*FILE_RULE_BY_ID, *Status, *CompatibilityLevel, *options):
+        assert f"`{word}" in page, word
+    assert f"{HISTORY_LIMIT} commits" in page
+
+
+def test_the_level_option_offers_every_level():
+    offered = next(parameter.type.choices for parameter in check.params if parameter.name == "level")
+    assert list(offered) == [level.value for level in CompatibilityLevel]
