@@ -97,11 +97,20 @@ class Demo:
             identity = ["-c", "user.name=dev", "-c", "user.email=dev@example.org"]
             subprocess.run(["git", *identity, *command], cwd=repository, check=True)
         file.write_text(schema("v2/ride_value.avsc"))
-        said = self.run("check", "schemas", "--against", "main", expected=1, cwd=repository)
-        self.story.quote(said)
-        for word in ("ride_value.avsc:", "total_amount", "distance_miles", "pickup_at"):
-            self.story.expect(told=word in said, otherwise=f"the check did not mention {word}")
-        self.story.tell("counterfoil check says no (exit 1), with a record that proves each reason")
+        report = self.folder / "check.json"
+        self.run("check", "schemas", "--against", "main", "--format", f"json={report}", expected=1, cwd=repository)
+        findings = json.loads(report.read_text())["findings"]
+        for each in findings:
+            self.story.tell(f"{each['path']}:{each['line']}:{each['column']}  {each['rule']}  {each['element']}")
+        proof = next(each["witness"] for each in findings if each["element"] == "total_amount")
+        self.story.tell(f"for example, {json.dumps(proof['datum'])}")
+        self.story.tell(f"was written with version 1 and cannot be read: {proof['step']}")
+        broken = {each["element"] for each in findings if each.get("witness")}
+        told = {"total_amount", "distance_miles", "payment_method", "payment_outcome", "pickup_at"}
+        self.story.expect(told=broken == told, otherwise=f"findings with a witness: {broken}, not {told}")
+        self.story.tell(
+            f"counterfoil check says no (exit 1): {len(findings)} findings, each with a record that proves it"
+        )
 
     def register_is_refused(self) -> None:
         try:
