@@ -1,0 +1,116 @@
+"""A registry as baseline, over a registry that is a dict."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+import pytest
+
+from counterfoil.contracts.baselines.registry import RegistryBaseline, read_version, subject_by_path
+from counterfoil.schema.compatibility.levels import CompatibilityLevel
+from counterfoil.schema.errors import ConfigNotFound, SubjectNotFound, VersionNotFound
+from counterfoil.schema.model import Reference, Schema, SchemaType
+from counterfoil.sdk.entities import Config, RegisteredSchema
+
+
+@dataclass
+class DictRegistry:
+    """The part of a registry that a baseline reads; ``asked`` lists the calls."""
+
+    schemas: dict[str, dict[int, Schema]]
+    level: CompatibilityLevel | None = CompatibilityLevel.FULL
+    asked: list[str] = field(default_factory=list)
+
+    def versions(self, subject):
+        self.asked.append(f"versions {subject}")
+        if subject not in self.schemas:
+            raise SubjectNotFound(subject)
+        return tuple(self.schemas[subject])
+
+    def version(self, subject, number="latest"):
+        self.asked.append(f"{subject}@{number}")
+        versions = self.schemas[subject]
+        found = max(versions) if number == "latest" else number
+        if found not in versions:
+            raise VersionNotFound(f"{subject}@{found}")
+        return RegisteredSchema(subject, found, 1, None, versions[found])
+
+    def config(self, subject=None, *, default_to_global=False):
+        self.asked.append(f"config {subject} {default_to_global}")
+        if self.level is None:
+            raise ConfigNotFound("none")
+        return Config(compatibility_level=self.level)
+
+
+def record(name, *types):
+    fields = [{"name": f"f{number}", "type": kind} for number, kind in enumerate(types)]
+    return json.dumps({"type": "record", "name": name, "fields": fields})
+
+
+def baseline(registry, **options):
+    return RegistryBaseline(registry, {"o.avsc": "o-value"}, label="here", **options)
+
+
+THREE = DictRegistry({"o-value": {1: Schema('"int"'), 2: Schema('"long"'), 5: Schema('"double"')}})
+
+
+def test_versions_come_newest_first_and_only_when_asked_for():
+    labels = [one.label for one in baseline(THREE).history("o.avsc", is_transitive=True)]
+    assert labels == ["o-value version 5", "o-value version 2", "o-value version 1"]
+    THREE.asked.clear()
+    assert [one.content for one in baseline(THREE).history("o.avsc", is_transitive=False)] == [('"double"',)]
+    assert THREE.asked == ["versions o-value", "o-value@5"]
+
+
+def test_one_version_alone_whatever_the_level():
+    found = baseline(THREE, version=2).history("o.avsc", is_transitive=True)
+    assert [one.label for one in found] == ["o-value version 2"]
+    with pytest.raises(VersionNotFound):
+        baseline(THREE, version=3).history("o.avsc", is_transitive=True)
+
+
+def test_unknown_subjects_and_files_without_subject():
+    assert baseline(DictRegistry({})).history("o.avsc", is_transitive=True) == ()
+    assert baseline(DictRegistry({})).history("x.avsc", is_transitive=True) is None
+    assert baseline(DictRegistry({})).level("x.avsc") is None
+
+
+def test_the_level_in_force_is_asked_for_once():
+    registry = DictRegistry({})
+    asking = baseline(registry)
+    assert [asking.level("o.avsc"), asking.level("o.avsc")] == [CompatibilityLevel.FULL] * 2
+    assert registry.asked == ["config o-value True"]
+    assert baseline(DictRegistry({}, level=None)).level("o.avsc") is None
+
+
+def test_references_are_resolved_once_and_in_order_of_need():
+    registry = DictRegistry(
+        {
+            "a": {1: Schema(record("A", "B", "C"), references=(Reference("B", "b", 1), Reference("C", "c", 1)))},
+            "b": {1: Schema(record("B", "C"), references=(Reference("C", "c", 1),))},
+            "c": {1: Schema(record("C"))},
+        }
+    )
+    found = read_version(registry, "a", "latest")
+    assert found.schema
+    assert found.label == "a version 1"
+    assert found.content[1:] == (record("C"), record("B", "C"))
+    assert registry.asked == ["a@latest", "b@1", "c@1"]
+
+
+@pytest.mark.parametrize("schema", [Schema("{"), Schema("message M {}", SchemaType.PROTOBUF), Schema('"Missing"')])
+def test_what_cannot_be_read_is_a_problem(schema):
+    found = read_version(DictRegistry({"o": {1: schema}}), "o", 1)
+    assert found.schema is None
+    assert found.problem
+
+
+def test_subjects_of_files():
+    paths = ["a/orders-value.avsc", "orders-key.avsc", "order.avsc", "x-value.avsc"]
+    assert subject_by_path(paths, {"order.avsc": "mine", "x-value.avsc": "other"}) == {
+        "a/orders-value.avsc": "orders-value",
+        "orders-key.avsc": "orders-key",
+        "order.avsc": "mine",
+        "x-value.avsc": "other",
+    }
