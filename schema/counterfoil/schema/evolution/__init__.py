@@ -9,7 +9,7 @@
 """
 
 from counterfoil.schema.evolution.base import base_schema, base_text
-from counterfoil.schema.evolution.derive import derive_plan
+from counterfoil.schema.evolution.derive import derive_plan, derive_resolution, resolution_conflicts
 from counterfoil.schema.evolution.errors import (
     ConversionError,
     ExpressionError,
@@ -35,7 +35,9 @@ __all__ = [
     "base_schema",
     "base_text",
     "derive_plan",
+    "derive_resolution",
     "evaluate",
     "evaluator",
     "parse_rules",
+    "resolution_conflicts",
 ]

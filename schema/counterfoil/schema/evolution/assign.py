@@ -44,7 +44,6 @@ from counterfoil.schema.evolution.types import (
     NoValue,
     casts,
     describe,
-    holds,
     is_instant,
     same_values,
     scalar_of,
@@ -54,7 +53,7 @@ from counterfoil.schema.evolution.types import (
     value_of_json,
     widens,
 )
-from counterfoil.schema.formats.avro.types import Kind, Primitive, Record, Union
+from counterfoil.schema.formats.avro.types import Enum, Kind, Primitive, Union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -349,6 +348,8 @@ class Assigner:
         if isinstance(source_type, Union) or isinstance(target_type, Union):
             return self._branches(value, source_type, target_type, where)
         source, wanted = scalar_of(source_type), scalar_of(target_type)
+        if self._resolving and isinstance(source_type, Enum) and isinstance(target_type, Enum):
+            return _resolved_enum(value.op, source_type, target_type)
         if source is None or wanted is None:
             self._problem(
                 ProblemKind.WRONG_TYPE, where, f"{describe(source_type)} cannot become {describe(target_type)}"
@@ -429,6 +430,13 @@ class Assigner:
 
 
 _FAILED: Any = object()
+
+
+def _resolved_enum(op: Op, writer: Enum, reader: Enum) -> Op:
+    """The reader's symbol of the same name, else its default, else an error."""
+    known = tuple((symbol, symbol) for symbol in writer.symbols if symbol in reader.symbols)
+    default = reader.default if reader.default in reader.symbols else None
+    return Lookup(op, known, Constant(default) if default is not None else None)
 
 
 def _is_finer(source: Scalar, target: Scalar) -> bool:

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 from counterfoil.schema.evolution.assign import Assigner, Value
 from counterfoil.schema.evolution.model import (
     BuildRecord,
+    Cast,
     Constant,
     ConversionPlan,
+    MapBranches,
     MapItems,
     MapValues,
     Op,
@@ -24,12 +26,14 @@ from counterfoil.schema.evolution.model import (
     Problem,
     ProblemKind,
     Read,
+    Widen,
 )
 from counterfoil.schema.evolution.rules import PlanRules
 from counterfoil.schema.evolution.scope import Scope, unused_paths
 from counterfoil.schema.evolution.types import (
     NoValue,
     describe,
+    is_instant,
     same_values,
     split_null,
     value_of_json,
@@ -37,6 +41,9 @@ from counterfoil.schema.evolution.types import (
 from counterfoil.schema.formats.avro.types import Array, Field, Map, Record, Union
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from counterfoil.schema.evolution.model import Scalar
     from counterfoil.schema.evolution.rules import FieldRule
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType
@@ -56,6 +63,45 @@ def derive_plan(source: AvroSchema, target: AvroSchema, rules: PlanRules | None 
         )
         return ConversionPlan(source, target, BuildRecord(()), (problem,))
     return _Deriver(rules).derive(source, target)
+
+
+def derive_resolution(writer: AvroSchema, reader: AvroSchema) -> ConversionPlan:
+    """The plan that Avro's schema resolution is: how data of ``writer`` become values of ``reader``.
+
+    Only what stands on both sides is looked at as Avro does: names and the reader's aliases, promotions, defaults. Its
+    problems are what this operation algebra cannot say, or what Avro cannot resolve.
+    """
+    if not isinstance(writer.root, Record) or not isinstance(reader.root, Record):
+        return derive_plan(writer, reader)
+    return _Deriver(PlanRules(drop_rest=True), resolving=True).derive(writer, reader)
+
+
+def resolution_conflicts(writer: AvroSchema, reader: AvroSchema) -> list[tuple[str, str]]:
+    """Where Avro would read a writer's number as the reader's although it means something else: path and reason.
+
+    Resolution leaves logical types out of account: milliseconds are read as microseconds, cents as euros.
+    """
+    found: list[tuple[str, str]] = []
+    for where, source, target in _conversions(derive_resolution(writer, reader).root, ""):
+        if "decimal" in {source.word, target.word} or (is_instant(source) and is_instant(target)):
+            found.append((where, f"a writer's {source} would be read as {target}"))
+    return found
+
+
+def _conversions(op: Any, where: str) -> Iterator[tuple[str, Scalar, Scalar]]:
+    """Every change of a scalar type in an operation, with the target path."""
+    if isinstance(op, (Cast, Widen)):
+        yield where, op.source, op.target
+    if isinstance(op, BuildRecord):
+        for name, member in op.fields:
+            yield from _conversions(member, f"{where}.{name}" if where else name)
+    elif isinstance(op, MapBranches):
+        for _, branch in op.branches:
+            yield from _conversions(branch, where)
+    elif isinstance(op, (MapItems, MapValues)):
+        yield from _conversions(op.item if isinstance(op, MapItems) else op.value, f"{where}[]")
+    elif hasattr(op, "of"):
+        yield from _conversions(op.of, where)
 
 
 @dataclass(slots=True)
@@ -80,13 +126,14 @@ class _Match:
 class _Deriver:
     """One derivation. Problems and rows gather here while the trees are walked."""
 
-    def __init__(self, rules: PlanRules) -> None:
+    def __init__(self, rules: PlanRules, *, resolving: bool = False) -> None:
         self._rules = rules
+        self._resolving = resolving
         self._problems: list[Problem] = []
         self._rows: list[PlanRow] = []
         self._lossy: list[str] = []
         self._open_pairs: set[tuple[int, int]] = set()
-        self._assigner = Assigner(self._problem, self._lossy.append)
+        self._assigner = Assigner(self._problem, self._lossy.append, resolving=resolving)
 
     def derive(self, source: AvroSchema, target: AvroSchema) -> ConversionPlan:
         if not isinstance(source.root, Record) or not isinstance(target.root, Record):  # for the type checker
@@ -135,12 +182,22 @@ class _Deriver:
                     ProblemKind.WRONG_TYPE, where, "there is a rule for the field and one inside it; keep one of them"
                 )
             return self._by_rule(node.rule, member, scope, where)
-        found = _partner(member, match.record) if match else None
+        found = self._partner(member, match.record) if match else None
         if match and found:
             return self._by_name(member, found, match, node, scope, where)
         if node.children:
             return self._from_children(member, node, scope, where)
         return self._without_source(member, scope, where)
+
+    def _partner(self, member: Field, record: Record) -> Field | None:
+        """The source field that a target field succeeds: by name, by its aliases, by the source's aliases."""
+        by_name = {candidate.name: candidate for candidate in record.fields}
+        for name in (member.name, *member.aliases):
+            if name in by_name:
+                return by_name[name]
+        if self._resolving:  # a writer's aliases say nothing to a reader
+            return None
+        return next((candidate for candidate in record.fields if member.name in candidate.aliases), None)
 
     def _by_rule(self, rule: FieldRule, member: Field, scope: Scope, where: str) -> Op | None:
         op = self._assigner.by_rule(rule, member.type, scope, where)
@@ -268,7 +325,7 @@ class _Deriver:
                 return None
             self._rows.append(PlanRow(where, "default", "", repr(member.default)))
             return Constant(value)
-        if split_null(member.type)[0]:
+        if split_null(member.type)[0] and not self._resolving:
             self._rows.append(PlanRow(where, "null", "", "nullable, and the source has no such field"))
             return Constant(None)
         near = get_close_matches(member.name, scope.names(), n=1)
@@ -301,15 +358,6 @@ class _Deriver:
 
 
 _NO_PARTS = object()
-
-
-def _partner(member: Field, record: Record) -> Field | None:
-    """The source field that a target field is the successor of: by name, by its aliases, by the source's aliases."""
-    by_name = {candidate.name: candidate for candidate in record.fields}
-    for name in (member.name, *member.aliases):
-        if name in by_name:
-            return by_name[name]
-    return next((candidate for candidate in record.fields if member.name in candidate.aliases), None)
 
 
 def _is_part_by_part(op: Op) -> bool:

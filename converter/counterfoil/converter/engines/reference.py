@@ -1,0 +1,96 @@
+"""The engine ``reference``: the reference evaluator, in Spark's Python workers.
+
+Slower than Spark's own expressions, and able to do every plan. The ``sql`` engine asks it about the rows that it has
+doubts about.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.converter.engines.protocol import FAILURE_TYPE
+from counterfoil.converter.engines.record import Converted, converter_of, recipe_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import Column, DataFrame
+
+    from counterfoil.converter.engines.protocol import Conversion
+
+_FAILED: Final = b"\xff"
+"""The first byte of an answer that is a failure; a framed value begins with 00."""
+
+
+class ReferenceEngine:
+    """The plan as :func:`counterfoil.schema.evolution.evaluate` means it, one value at a time."""
+
+    name = "reference"
+
+    def __init__(self, conversion: Conversion) -> None:
+        self._recipe = recipe_of(conversion)
+        self._converter = converter_of(self._recipe.packed)
+
+    def convert_value(self, data: bytes) -> Converted:
+        """What becomes of one value, without Spark."""
+        return self._converter.convert_value(data)
+
+    def convert(self, records: DataFrame) -> DataFrame:
+        """The records with ``converted`` and ``failure``."""
+        from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
+
+        answered = records.withColumn("_answer", answer_column(self._recipe.packed, F.col("value")))
+        return answered.withColumn("converted", converted_of("_answer")).withColumn(
+            "failure", failure_of("_answer")
+        ).drop("_answer")
+
+
+def answer_column(packed: bytes, values: Column) -> Column:
+    """The reference evaluator's answers to ``values``, as bytes; null for null. Read with the two functions below."""
+    from pyspark.sql.functions import pandas_udf
+
+    return pandas_udf(answers(packed), "binary")(values)  # type: ignore[call-overload]  # pyspark's stubs know no factory
+
+
+def converted_of(answer: str) -> Column:
+    """The converted value in the answers of a column, null where there is a failure."""
+    from pyspark.sql.functions import expr
+
+    return expr(f"CASE WHEN substring({answer}, 1, 1) = X'00' THEN {answer} END")
+
+
+def failure_of(answer: str) -> Column:
+    """The failure in the answers of a column, null where there is none."""
+    from pyspark.sql.functions import expr
+
+    text = f"cast(substring({answer}, 2) AS string)"
+    fields = FAILURE_TYPE.removeprefix("struct<").removesuffix(">").replace(":", "")
+    return expr(f"CASE WHEN substring({answer}, 1, 1) = X'FF' THEN from_json({text}, '{fields}') END")
+
+
+def answers(packed: bytes) -> Callable[..., Any]:
+    """The function that workers run on a batch of values."""
+    import pandas as pd
+
+    def answer_batch(values: pd.Series) -> pd.Series:
+        from counterfoil.converter.engines.reference import answer
+
+        asked = values.notna()
+        if asked.any():
+            values[asked] = [answer(packed, value) for value in values[asked]]
+        return values
+
+    answer_batch.__annotations__ = {"values": pd.Series, "return": pd.Series}
+    return answer_batch
+
+
+def answer(packed: bytes, data: bytes) -> bytes:
+    """The converted value, or ``FF`` and the failure as JSON."""
+    converted = converter_of(packed).convert_value(bytes(data))
+    if converted.value is not None:
+        return converted.value
+    failure = converted.failure
+    if failure is None:  # one of the two is always set
+        raise AssertionError
+    return _FAILED + json.dumps({"code": failure.code, "field": failure.field, "text": failure.text}).encode()
