@@ -186,6 +186,25 @@ def test_a_host_that_has_no_address(ping):
         ping("http://registry.invalid", retries=0)
 
 
+@pytest.mark.parametrize(
+    "url",
+    ["http://ex..ample", "http://xn--", f"http://{'a' * 70}.invalid", "http://.", "http://☃.invalid", "http://a\nb"],
+)
+def test_a_host_that_can_have_no_address(ping, url):
+    with pytest.raises(InvalidSettings) as caught:
+        ping(url)
+    assert caught.value.setting == "url"
+
+
+def test_an_async_client_outlives_its_event_loop(serve):
+    server = serve(keeps_alive)
+    client = AsyncRegistry(server.url)
+    asyncio.run(client.ping())
+    asyncio.run(client.ping())
+    asyncio.run(client.close())
+    assert len(server.requests) == 2
+
+
 def test_the_second_url_stands_in(serve, ping):
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]

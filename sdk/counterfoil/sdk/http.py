@@ -16,6 +16,7 @@ from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.transport import NoReply, Reply
 
 if TYPE_CHECKING:
+    import asyncio
     from types import TracebackType
 
     import httpx
@@ -69,11 +70,12 @@ class HttpTransport:
 
 
 class AsyncHttpTransport:
-    """Sends by HTTP, from any number of tasks of one event loop."""
+    """Sends by HTTP, from any number of tasks; in another event loop it opens connections anew."""
 
     def __init__(self, settings: RegistrySettings) -> None:
         self._settings = settings
         self._client: httpx.AsyncClient | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def asend(self, request: Request) -> Reply:
         """The reply, whatever its status; raises ``NoReply``."""
@@ -89,15 +91,21 @@ class AsyncHttpTransport:
 
     async def aclose(self) -> None:
         """Close the connections; safe to repeat."""
+        import asyncio
+
         client, self._client = self._client, None
-        if client is not None:
+        if client is not None and self._loop is asyncio.get_running_loop():
             await client.aclose()
 
     def _connected(self) -> httpx.AsyncClient:
-        if self._client is None:
-            import httpx
+        import asyncio
 
+        import httpx
+
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._loop is not loop:  # connections end with the loop that they were opened in
             self._client = httpx.AsyncClient(**_options(self._settings))
+            self._loop = loop
         return self._client
 
 
@@ -151,9 +159,9 @@ class _Translation:
                 raise NoReply("all connections are in use", was_sent=False) from error
             case httpx.ReadTimeout():
                 raise NoReply(f"silence for {self._settings.read_timeout_s:g} s") from error
-            case httpx.HTTPError():
+            case httpx.HTTPError() | OSError():  # TLS alerts that come after the handshake are not translated by httpx
                 raise NoReply(f"the connection broke: {_words(error)}") from error
-            case httpx.InvalidURL():
+            case httpx.InvalidURL() | UnicodeError():  # a host that has no form in DNS
                 raise InvalidSettings(f"The registry URL is not valid: {error}", setting="url") from error
 
 

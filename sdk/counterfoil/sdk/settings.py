@@ -5,15 +5,20 @@ Nothing is read from the environment, unless :mod:`counterfoil.sdk.settings_sour
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from counterfoil.sdk.errors import InvalidSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+_LONGEST_LABEL: Final = 63
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +115,12 @@ class RegistrySettings:
             raise InvalidSettings("No registry URL is given; expected one such as http://localhost:8081", setting="url")
         for url in self.urls:
             _check_url(url)
+        if self.proxy is not None:
+            _check_proxy(self.proxy)
+        for name, value in self.headers.items():
+            _check_header(name, value)
+        if self.auth is not None:
+            _check_header("Authorization", self.auth.header)
         _check_at_least(0, "retries", self.retry.retries)
         _check_at_least(1, "capacity", self.cache.capacity)
         for name in ("connect_timeout_s", "read_timeout_s"):
@@ -185,9 +196,25 @@ def _check_url(url: str) -> None:
     parts = _parts(url)
     if "@" in parts.netloc:
         raise InvalidSettings("A registry URL holds a password; give it as auth instead", setting="url")
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+    is_host = all(0 < len(label) <= _LONGEST_LABEL for label in (parts.hostname or "").removesuffix(".").split("."))
+    if parts.scheme not in ("http", "https") or not is_host or parts.query or parts.fragment:
         raise InvalidSettings(
             f"The registry URL {url!r} is not valid; expected one such as http://localhost:8081", setting="url"
+        )
+
+
+def _check_proxy(url: str) -> None:
+    parts = _parts(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:  # the URL may hold a password and is not shown
+        raise InvalidSettings("The proxy is not valid; expected a URL such as http://proxy:3128", setting="proxy")
+
+
+def _check_header(name: str, value: str) -> None:
+    """A header that cannot be sent is refused, such as a token with the line break of the file that it came from."""
+    if not _HEADER_NAME.fullmatch(name) or not isinstance(value, str) or not _HEADER_VALUE.fullmatch(value):
+        raise InvalidSettings(
+            f"The header {name!r} cannot be sent; expected a name and a value of printable ASCII characters",
+            setting=name,
         )
 
 

@@ -58,6 +58,27 @@ def test_what_is_no_url_is_refused(url):
     assert caught.value.setting == "url"
 
 
+@pytest.mark.parametrize("proxy", ["ftp://p", "nonsense", "socks5://p:1", "http://"])
+def test_what_is_no_proxy_is_refused(proxy):
+    with pytest.raises(InvalidSettings) as caught:
+        RegistrySettings(urls=("http://h",), proxy=proxy)
+    assert caught.value.setting == "proxy"
+
+
+@pytest.mark.parametrize("header", [("X", "ü"), ("X", "a\nb"), ("ü", "a"), ("a b", "a"), ("", "a"), ("X", 5)])
+def test_a_header_that_cannot_be_sent_is_refused(header):
+    with pytest.raises(InvalidSettings) as caught:
+        RegistrySettings(urls=("http://h",), headers=dict([header]))
+    assert caught.value.setting == header[0]
+
+
+@pytest.mark.parametrize("token", ["hush\n", "hush☃"])
+def test_a_token_that_cannot_be_sent_is_refused_and_not_shown(token):
+    with pytest.raises(InvalidSettings, match="Authorization") as caught:
+        Registry("http://h", auth=token)
+    assert "hush" not in str(caught.value)
+
+
 @pytest.mark.parametrize("options", [{"timeout_s": 0}, {"timeout_s": float("nan")}, {"retries": -1}])
 def test_numbers_out_of_range_are_refused(options):
     with pytest.raises(InvalidSettings, match="expected"):
