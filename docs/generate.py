@@ -34,9 +34,11 @@ def errors_page() -> str:
         "| HTTP | `error_code` | exception (`counterfoil.schema.errors`) | when |",
         "|---|---|---|---|",
     ]
-    for code in sorted(coded, key=str):
-        if coded[code] is not errors.RegistryError:
-            lines.append(f"| {coded[code].status} | {code} | `{coded[code].__name__}` | {first_line(coded[code])} |")
+    lines += [
+        f"| {coded[code].status} | {code} | `{coded[code].__name__}` | {first_line(coded[code])} |"
+        for code in sorted(coded, key=str)
+        if coded[code] is not errors.RegistryError
+    ]
     return "\n".join(lines)
 
 
@@ -55,17 +57,14 @@ def rules_page() -> str:
     lines = [
         "# Compatibility rules for Avro",
         "",
-        "Each finding of `counterfoil check` and each reason in a registry's",
+        "Each finding of `counterfoil check`, and each reason in a registry's 409, comes from one of these rules. The",
+        "error type is the word that Confluent's clients know.",
     ]
-    lines += ["409 comes from one of these rules. The error type is the one that Confluent's clients know."]
-    for rule in RULES:
-        lines += [
-            "",
-            f"## {rule.id}",
-            "",
-            f"Error type `{rule.error_type}`. {rule.meaning}" if rule.error_type else rule.meaning,
-        ]
-        lines += ["", f"*Why it breaks.* {rule.why}", "", f"*How to mend it.* {rule.mend}"]
+    for rule in RULE_BY_ID.values():
+        known = f"Error type `{rule.error_type}`. " if rule.error_type else ""
+        says = rule.sentence.replace("{", "*").replace("}", "*")
+        lines += ["", f"## {rule.id}", "", f"{known}It says: “{says}.”", ""]
+        lines += [f"**Why it breaks.** {rule.why}", "", f"**How to mend it.** {rule.mend}"]
     return "\n".join(lines)
 
 
