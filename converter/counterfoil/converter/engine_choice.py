@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.evolution.errors import FailureCode
+from counterfoil.schema.evolution import FailureCode
 
 if TYPE_CHECKING:
-    from counterfoil.converter.engines.protocol import Conversion, Engine
+    from collections.abc import Callable
 
-FAILURE_CODES = tuple(str(code.value) for code in FailureCode)
+    from counterfoil.converter.engines.protocol import Conversion, Engine
+    from counterfoil.converter.sampling import Judgement
+
+FAILURE_CODES = tuple(code.value for code in FailureCode)
 """Every reason that an engine may give for a dead letter."""
 
 
@@ -22,3 +25,27 @@ def make_engine(name: str, conversion: Conversion) -> Engine:
     from counterfoil.converter.engines.reference import ReferenceEngine
 
     return ReferenceEngine(conversion)
+
+
+def judge_with_reference(conversion: Conversion) -> Callable[[bytes], Judgement]:
+    """A function from a value to what the reference evaluator makes of it: framed bytes, or why there are none."""
+    from counterfoil.converter.engines.reference import ReferenceEngine
+
+    engine = ReferenceEngine(conversion)
+
+    def judge(data: bytes) -> Judgement:
+        converted = engine.convert_value(data)
+        judgement = converted.value if converted.failure is None else converted.failure
+        if judgement is None:  # one of the two is always set
+            raise AssertionError
+        return judgement
+
+    return judge
+
+
+def recompute_with_reference(conversion: Conversion) -> Callable[[bytes], bytes | None]:
+    """A function from a value to the bytes that belong on the target; None for a dead letter."""
+    from counterfoil.converter.engines.reference import ReferenceEngine
+
+    engine = ReferenceEngine(conversion)
+    return lambda value: engine.convert_value(value).value

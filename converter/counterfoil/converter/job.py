@@ -65,7 +65,7 @@ class BridgeRun:
     """One run of ``bridge`` through ``engine``.
 
     ``codes`` are the reasons for dead letters that the engine may give; ``say`` is handed a line at a time; setting
-    ``stop`` ends the run after the current batch.
+    ``stop`` ends the run after the current batch; ``on_batch`` is handed Spark's report of each batch.
     """
 
     bridge: ResolvedBridge
@@ -75,6 +75,7 @@ class BridgeRun:
     codes: Iterable[str]
     say: Callable[[str], None]
     stop: Event
+    on_batch: Callable[[Mapping[str, Any]], None] = lambda _report: None
     _totals: progress.Totals = field(default_factory=progress.Totals)
 
     def run(self, spark: SparkSession) -> Outcome:
@@ -174,7 +175,7 @@ class BridgeRun:
 
     def _watch(self, query: StreamingQuery) -> tuple[ExitCode, str]:
         """Follow the query to its end; why it ended."""
-        watch = _Watch(self._ends(), self._beginning(), self._totals, self.say)
+        watch = _Watch(self._ends(), self._beginning(), self._totals, self.say, self.on_batch)
         try:
             while True:
                 is_over = query.awaitTermination(_POLL_S)
@@ -228,11 +229,13 @@ class _Watch:
         beginning: Mapping[int, int],
         totals: progress.Totals,
         say: Callable[[str], None],
+        on_batch: Callable[[Mapping[str, Any]], None],
     ) -> None:
         self._ends = ends
         self._beginning = beginning
         self._totals = totals
         self._say = say
+        self._on_batch = on_batch
         self._seen = -1
         self._started = time.monotonic()
         self._read_before = totals.read
@@ -244,6 +247,7 @@ class _Watch:
         for report in new:
             self._seen = report["batchId"]
             self._totals.add(report.get("observedMetrics") or {})
+            self._on_batch(report)
             took_s = max(time.monotonic() - self._started, 1e-3)
             position = progress.position_of(report, beginning=self._beginning, ends=self._ends)
             rate = (self._totals.read - self._read_before) / took_s

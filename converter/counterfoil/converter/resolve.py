@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from counterfoil.converter.engines.protocol import Conversion
 from counterfoil.converter.errors import BridgeError, PlanIncomplete, SubjectMissing
 from counterfoil.schema.errors import SubjectNotFound, VersionNotFound
+from counterfoil.schema.evolution import derive_plan
 from counterfoil.schema.formats.avro.differences import find_differences
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.formats.protocol import Validation
@@ -79,8 +80,6 @@ def resolve(file: BridgeFile, registry: Registry) -> ResolvedBridge:
     Raises ``SubjectMissing`` for a subject or version that is not there, ``BridgeError`` for one that is not Avro, and
     whatever the registry raises when it cannot be asked.
     """
-    from counterfoil.schema.evolution import derive_plan
-
     writers = _writers(registry, file.source_subject, _versions(registry, file))
     newest = max((each for each in writers if each.is_active), key=lambda each: each.version)
     target = _registered(registry, file.target_subject, file.target_version)

@@ -118,6 +118,7 @@ def write_stream(
             "kafka.acks": "all",
             "kafka.enable.idempotence": "true",
             "kafka.max.request.size": str(largest_request_bytes),
+            "kafka.compression.type": "lz4",  # headers repeat themselves: less for the broker than it costs here
             "kafka.linger.ms": "20",
             "kafka.batch.size": "131072",
             "includeHeaders": "true",

@@ -20,7 +20,7 @@ from counterfoil.converter.offsets import OffsetSet
 from counterfoil.converter.verdict import EXAMPLES, PartitionVerdict, VerifyReport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from counterfoil.converter.bridge_file import BridgeFile
 
@@ -41,11 +41,8 @@ class Topics(Protocol):
         """The records in the ranges."""
 
 
-class Recompute(Protocol):
-    """The reference engine, one value at a time."""
-
-    def __call__(self, value: bytes) -> bytes | None:
-        """The framed value that belongs on the target; None when the value is a dead letter."""
+Recompute: TypeAlias = "Callable[[bytes], bytes | None]"
+"""The reference engine: from a value to what belongs on the target, framed; None when it is a dead letter."""
 
 
 class BlockChecksums:

@@ -1,0 +1,309 @@
+"""The bridge, Kafka to Kafka, beside a pass-through query and beside a plain consumer-producer loop.
+
+    python benchmarks/bench_converter.py [--records 1000000] [--assert]
+
+A real broker and Spark in local[2] share this machine, and everything is warm. The pass-through query reads and writes
+the same columns and headers and leaves the value alone: it is what Kafka and Spark cost by themselves. The loop is what
+one writes without Spark: confluent-kafka's consumer, deserializer, serializer and producer, one record at a time, on a
+tenth of the records. Only the ratios mean anything on another machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import fastavro
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "deploy"))
+
+from local_services import KafkaBroker, jar_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+GOAL_LOOP = 6.0
+GOAL_PASS_THROUGH = 0.75
+PARTITIONS = 4
+ROUNDS = 3
+SOURCE_ID, TARGET_ID = 1, 2
+
+SOURCE = {
+    "type": "record",
+    "name": "Ride",
+    "fields": [
+        {"name": "vendor", "type": {"type": "enum", "name": "Vendor", "symbols": ["CMT", "VERIFONE", "MYLE", "HELIX"]}},
+        {"name": "ride_id", "type": "string"},
+        {"name": "pickup_at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+        {"name": "passengers", "type": ["null", "int"], "default": None},
+        {"name": "distance_km", "type": "double"},
+        {"name": "zone_from", "type": "int"},
+        {"name": "zone_to", "type": "int"},
+        {"name": "payment", "type": "string"},
+        {"name": "tip", "type": "double"},
+        {"name": "total", "type": "double"},
+        {"name": "driver_note", "type": "string"},
+    ],
+}
+TARGET = {
+    "type": "record",
+    "name": "TaxiRide",
+    "fields": [
+        {"name": "vendor_id", "type": "int"},
+        {"name": "id", "type": "string"},
+        {"name": "pickup", "type": "string"},
+        {"name": "passenger_count", "type": "int"},
+        {"name": "distance_miles", "type": "double"},
+        {"name": "zone_from", "type": "long"},
+        {"name": "zone_to", "type": "long"},
+        {"name": "payment", "type": "string"},
+        {"name": "tip", "type": "double"},
+        {"name": "total", "type": "double"},
+        {"name": "origin", "type": "string"},
+    ],
+}
+VENDORS = {"CMT": 1, "VERIFONE": 2, "MYLE": 6, "HELIX": 7}
+RULES = {
+    "vendor_id": {"from": "vendor", "lookup": VENDORS, "else": "error"},
+    "id": {"from": "ride_id"},
+    "pickup": {"format": "pickup_at", "as": "yyyy-MM-dd HH:mm:ss", "zone": "UTC"},
+    "passenger_count": {"from": "passengers", "null": 0},
+    "distance_miles": {"expr": "distance_km / 1.609344"},
+    "origin": {"const": "bridge"},
+}
+
+
+def values(count: int) -> Iterator[bytes]:
+    chooser, schema = Random(7), fastavro.parse_schema(SOURCE)
+    for number in range(count):
+        ride = {
+            "vendor": chooser.choice(list(VENDORS)),
+            "ride_id": f"ride-{number:012d}",
+            "pickup_at": 1_700_000_000_000 + number,
+            "passengers": chooser.choice([None, 1, 2]),
+            "distance_km": chooser.random() * 30,
+            "zone_from": chooser.randrange(260),
+            "zone_to": chooser.randrange(260),
+            "payment": chooser.choice(["card", "cash"]),
+            "tip": chooser.random() * 5,
+            "total": chooser.random() * 80,
+            "driver_note": "nothing to report",
+        }
+        body = io.BytesIO()
+        fastavro.schemaless_writer(body, schema, ride)
+        yield b"\x00" + SOURCE_ID.to_bytes(4, "big") + body.getvalue()
+
+
+def fill(broker: KafkaBroker, topic: str, count: int) -> None:
+    from confluent_kafka import Producer
+
+    broker.create_topic(topic, partitions=PARTITIONS)
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "linger.ms": 50, "batch.size": 1 << 20})
+    for number, value in enumerate(values(count)):
+        while True:
+            try:
+                producer.produce(topic, value=value, key=str(number % 5000).encode(), partition=number % PARTITIONS)
+                break
+            except BufferError:
+                producer.poll(0.1)
+    producer.flush()
+
+
+def batch_seconds(query: Any) -> float:
+    """The time of the query's batches, without its start."""
+    query.awaitTermination()
+    return sum(json.loads(each.json)["durationMs"]["triggerExecution"] for each in query.recentProgress) / 1000
+
+
+class Bench:
+    """One broker, one session, and the three candidates."""
+
+    def __init__(self, broker: KafkaBroker, spark: Any, folder: Path, count: int) -> None:
+        self.broker, self.spark, self.folder, self.count = broker, spark, folder, count
+        self.turn = 0
+
+    def fresh_topics(self, stem: str) -> tuple[str, Path]:
+        """A target that nothing was written to, and a checkpoint for it."""
+        self.turn += 1
+        topic = f"{stem}-{self.turn}"
+        for name in (topic, f"{topic}-dead"):
+            self.broker.create_topic(name, partitions=PARTITIONS)
+        return topic, self.folder / topic
+
+    def pass_through(self, source: str) -> float:
+        """Seconds for the same columns and headers, value untouched."""
+        from counterfoil.converter import sink
+        from counterfoil.converter.source import read_stream
+
+        target, checkpoint = self.fresh_topics("pass")
+        servers = self.broker.bootstrap_servers
+        records = read_stream(self.spark, bootstrap_servers=servers, topic=source, max_offsets_per_trigger=self.batch)
+        from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
+
+        same = records.select(
+            F.lit(target).alias("topic"), F.col("partition").cast("int").alias("partition"), "key", "value", "headers"
+        )
+        writer = sink.write_stream(
+            same, bootstrap_servers=servers, checkpoint=str(checkpoint), largest_request_bytes=1 << 20
+        )
+        return batch_seconds(writer.trigger(availableNow=True).start())
+
+    def bridge(self, source: str) -> float:
+        """Seconds for the bridge as ``counterfoil bridge run`` runs it."""
+        from counterfoil.converter.bridge_file import BridgeFile
+        from counterfoil.converter.checkpoint import Checkpoint
+        from counterfoil.converter.engine_choice import FAILURE_CODES, make_engine
+        from counterfoil.converter.job import BridgeRun, RunSettings
+        from counterfoil.converter.resolve import ResolvedBridge
+        from counterfoil.converter.topics import Cluster
+        from counterfoil.schema.evolution import derive_plan, parse_rules
+        from counterfoil.schema.formats.avro.parse import parse_avro
+
+        target, checkpoint = self.fresh_topics("bridge")
+        rules = parse_rules(RULES, ["driver_note"])
+        file = BridgeFile("bench", source, "s", target, "t", f"{target}-dead", rules)
+        writer = parse_avro(json.dumps(SOURCE))
+        plan = derive_plan(writer, parse_avro(json.dumps(TARGET)), rules)
+        resolved = ResolvedBridge(file, plan, {SOURCE_ID: writer}, {SOURCE_ID: 1}, SOURCE_ID, TARGET_ID, 1)
+        seconds: list[float] = []
+        run = BridgeRun(
+            bridge=resolved,
+            engine=make_engine("sql", resolved.conversion()),
+            cluster=Cluster(self.broker.bootstrap_servers),
+            settings=RunSettings(checkpoint=Checkpoint(checkpoint), max_offsets_per_trigger=self.batch),
+            codes=FAILURE_CODES,
+            say=lambda _line: None,
+            stop=threading.Event(),
+            on_batch=lambda report: seconds.append(report["durationMs"]["triggerExecution"] / 1000),
+        )
+        outcome = run.run(self.spark)
+        if outcome.totals.dead_letters or outcome.totals.converted == 0:
+            raise SystemExit(f"the bridge did not convert everything: {outcome.text}")
+        return sum(seconds)
+
+    @property
+    def batch(self) -> int:
+        """How many offsets a batch has."""
+        return max(1, self.count // 4)
+
+    def loop(self, source: str, count: int) -> float:
+        """Seconds for ``count`` records through confluent-kafka's own clients and (de)serializers."""
+        from confluent_kafka import Consumer, Producer, TopicPartition
+        from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+        from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
+        from confluent_kafka.serialization import MessageField, SerializationContext
+
+        target, _ = self.fresh_topics("loop")
+        registry = SchemaRegistryClient.new_client({"url": "mock://"})
+        ids = [
+            registry.register_schema(f"{t}-value", Schema(json.dumps(s), "AVRO"))
+            for t, s in ((source, SOURCE), (target, TARGET))
+        ]
+        if ids != [SOURCE_ID, TARGET_ID]:
+            raise SystemExit(f"the registry in this process gave the ids {ids}")
+        decode = AvroDeserializer(registry)
+        encode = AvroSerializer(
+            registry, json.dumps(TARGET), conf={"auto.register.schemas": False, "use.latest.version": True}
+        )
+        servers = {"bootstrap.servers": self.broker.bootstrap_servers}
+        consumer = Consumer(
+            {**servers, "group.id": target, "auto.offset.reset": "earliest", "enable.auto.commit": False}
+        )
+        consumer.assign([TopicPartition(source, each, 0) for each in range(PARTITIONS)])
+        producer = Producer({**servers, "linger.ms": 20, "acks": "all", "enable.idempotence": True})
+        here, there = (SerializationContext(each, MessageField.VALUE) for each in (source, target))
+        done, started = 0, 0.0
+        warm = count // 10
+        while done < count + warm:
+            for message in consumer.consume(1000, timeout=1):
+                if done == warm:
+                    started = time.perf_counter()
+                ride = decode(message.value(), here)
+                origin = f"{source}/{message.partition()}/{message.offset()}/{message.timestamp()[1]}"
+                produce(
+                    producer, target, value=encode(converted(ride), there), key=message.key(),
+                    partition=message.partition(), headers=[*(message.headers() or []), ("bridge.src", origin)],
+                )  # fmt: skip
+                done += 1
+        producer.flush()
+        took = time.perf_counter() - started
+        consumer.close()
+        return took * count / (done - warm)
+
+
+def produce(producer: Any, topic: str, **record: Any) -> None:
+    while True:
+        try:
+            producer.produce(topic, **record)
+        except BufferError:
+            producer.poll(0.05)
+        else:
+            return
+
+
+def converted(ride: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "vendor_id": VENDORS[ride["vendor"]],
+        "id": ride["ride_id"],
+        "pickup": ride["pickup_at"].strftime("%Y-%m-%d %H:%M:%S"),
+        "passenger_count": ride["passengers"] or 0,
+        "distance_miles": ride["distance_km"] / 1.609344,
+        "zone_from": ride["zone_from"],
+        "zone_to": ride["zone_to"],
+        "payment": ride["payment"],
+        "tip": ride["tip"],
+        "total": ride["total"],
+        "origin": "bridge",
+    }
+
+
+def median_of(candidates: dict[str, Callable[[], float]]) -> dict[str, float]:
+    """The median of ``ROUNDS`` turns of each, after one that only warms up."""
+    seconds: dict[str, list[float]] = {name: [] for name in candidates}
+    for turn in range(ROUNDS + 1):
+        for name, run in candidates.items():
+            took = run()
+            if turn:
+                seconds[name].append(took)
+    return {name: statistics.median(found) for name, found in seconds.items()}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--records", type=int, default=1_000_000)
+    parser.add_argument("--assert", dest="judged", action="store_true")
+    options = parser.parse_args()
+    from counterfoil.converter.session import start_session
+
+    with tempfile.TemporaryDirectory() as name, KafkaBroker() as broker:
+        folder = Path(name)
+        spark = start_session(master="local[2]", jars=jar_folder("spark"), log_file=folder / "spark.log")
+        bench = Bench(broker, spark, folder, options.records)
+        fill(broker, "source", options.records)
+        few = max(1, options.records // 10)
+        took = median_of(
+            {"pass-through": lambda: bench.pass_through("source"), "bridge": lambda: bench.bridge("source")}
+        )
+        took["loop"] = bench.loop("source", few) * options.records / few
+        spark.stop()
+    for each, seconds in took.items():
+        print(f"{each:13} {options.records / seconds:12,.0f} records/s")
+    to_pass, to_loop = took["pass-through"] / took["bridge"], took["loop"] / took["bridge"]
+    print(f"bridge / pass-through: {to_pass:.2f}")
+    print(f"bridge / confluent-kafka loop: {to_loop:.1f} (goal {GOAL_LOOP:g})")
+    if not options.judged:
+        return 0
+    return 0 if to_loop >= 0.7 * GOAL_LOOP and to_pass >= 0.7 * GOAL_PASS_THROUGH else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
