@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from registry_driver import MEDIA_TYPE, InProcessRegistry, Reply
 
 if TYPE_CHECKING:

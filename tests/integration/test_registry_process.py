@@ -28,13 +28,13 @@ WRITERS = 4
 
 def post(url: str, schema: Any) -> dict[str, Any]:
     body = json.dumps({"schema": json.dumps(schema)}).encode()
-    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})  # noqa: S310 - our own address
-    with urllib.request.urlopen(request, timeout=30) as reply:  # noqa: S310 - our own address
+    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=30) as reply:
         return json.load(reply)
 
 
 def get(url: str) -> Any:
-    with urllib.request.urlopen(url, timeout=30) as reply:  # noqa: S310 - our own address
+    with urllib.request.urlopen(url, timeout=30) as reply:
         return json.load(reply)
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from registry_driver import MEDIA_TYPE, InProcessRegistry
 
+from registry_driver import MEDIA_TYPE, InProcessRegistry
 
 RECORDINGS = Path(__file__).parents[1] / "data" / "recordings" / "rest.dev.jsonl"
 FOREIGN_TYPES = {"JSON", "PROTOBUF"}

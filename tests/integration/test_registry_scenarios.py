@@ -8,9 +8,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from registry_driver import InProcessRegistry
 
 from counterfoil.registry.store.sqlite import SqliteStorage
+from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -122,10 +122,12 @@ class SchemaReader:
         references = _sorted_references(request.references) if normalize else request.references
         resolution = await self.resolve(context, references, deleted=deleted)
         parsed = self._parse(request.text or "", schema_type, resolution, validation)
-        text = parsed.canonical()
         if normalize:
             text = parsed.normalized()
             parsed = self._parse(text, schema_type, resolution, Validation.LENIENT)
+        else:
+            text = parsed.canonical()
+            self._remember(text, parsed, resolution, Validation.LENIENT)
         content = make_content(
             text,
             schema_type,
@@ -138,15 +140,33 @@ class SchemaReader:
     def _parse(
         self, text: str, schema_type: SchemaType, resolution: Resolution, validation: Validation
     ) -> ParsedSchema:
-        key = (text, schema_type, validation, resolution.resolved)
-        found = self._parsed.get(key)
-        if found is None:
-            try:
-                found = parse_schema(text, schema_type, references=resolution.resolved, validation=validation)
-            except RecursionError:
-                raise InvalidSchema("The schema is nested too deeply to be read") from None
-            self._parsed.put(key, found, weight=len(text) + 200)
+        """``text`` parsed, or remembered. What passes the strict reading is the same schema under the lenient one."""
+        found = self._parsed.get((text, schema_type, Validation.STRICT, resolution.resolved))
+        if found is not None:
+            return found
+        if validation is Validation.STRICT:
+            return self._parse_anew(text, schema_type, resolution, Validation.STRICT)
+        found = self._parsed.get((text, schema_type, Validation.LENIENT, resolution.resolved))
+        if found is not None:
+            return found
+        try:
+            return self._parse_anew(text, schema_type, resolution, Validation.STRICT)
+        except InvalidSchema:
+            return self._parse_anew(text, schema_type, resolution, Validation.LENIENT)
+
+    def _parse_anew(
+        self, text: str, schema_type: SchemaType, resolution: Resolution, validation: Validation
+    ) -> ParsedSchema:
+        try:
+            found = parse_schema(text, schema_type, references=resolution.resolved, validation=validation)
+        except RecursionError:
+            raise InvalidSchema("The schema is nested too deeply to be read") from None
+        self._remember(text, found, resolution, validation)
         return found
+
+    def _remember(self, text: str, parsed: ParsedSchema, resolution: Resolution, validation: Validation) -> None:
+        key = (text, parsed.schema_type, validation, resolution.resolved)
+        self._parsed.put(key, parsed, weight=len(text) + 200)
 
     async def resolve(self, context: str, references: Sequence[Reference], *, deleted: bool) -> Resolution:
         """What ``references``, made in ``context``, mean; ``InvalidSchema`` names the first that means nothing."""

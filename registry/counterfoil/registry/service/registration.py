@@ -85,23 +85,30 @@ class Registration:
         history = await self._storage.history(subject)
         normalize = (normalize or bool(terms.config.normalize)) and not terms.mode.takes_ids
         now = _Situation(subject, terms, history, normalize, force)
-        there = await self._already_there(now, request)
+        there, sought = await self._already_there(now, request)
         if there is not None:
             return there
         check_registration(terms.mode, subject, with_id=request.schema_id is not None)
         if not terms.mode.takes_ids:
             request = await self._inherit(now, request)
         reading = await self._read(now, request)
-        there = await self._same_content(now, request, reading.candidate)
+        there = None
+        if sought is None or sought.content != reading.candidate.content:
+            there = await self._same_content(now, request, reading.candidate)
         if there is not None:
             return there
         await self._check_compatible(now, reading.candidate)
         return await self._append(now, request, reading)
 
-    async def _already_there(self, now: _Situation, request: SchemaRequest) -> Registered | None:
-        """The active version that holds the schema as it was sent; asked before modes and levels come into play."""
+    async def _already_there(
+        self, now: _Situation, request: SchemaRequest
+    ) -> tuple[Registered | None, Candidate | None]:
+        """The active version that holds the schema as it was sent, and what was sought.
+
+        Asked before modes and levels come into play.
+        """
         if request.is_blank or now.terms.config.merges:
-            return None
+            return None, None
         reading = await self._reader.read(
             now.subject.context, request, validation=Validation.LENIENT, normalize=now.normalize, deleted=True
         )
@@ -110,8 +117,8 @@ class Registration:
             entries = entries[-1:]
         match = await self._matcher.find(now.subject.context, reading.candidate, entries)
         if match is None or not _answers(match.entry, request):
-            return None
-        return _registered(match)
+            return None, reading.candidate
+        return _registered(match), reading.candidate
 
     async def _inherit(self, now: _Situation, request: SchemaRequest) -> SchemaRequest:
         """``request`` with what it leaves out filled in, and its version number stamped where that is asked for."""

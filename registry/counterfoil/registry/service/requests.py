@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.errors import InvalidSchema
@@ -38,7 +39,8 @@ class SchemaRequest:
         return not (self.text or "").strip()
 
 
-def supported_types() -> list[SchemaType]:
+@cache
+def supported_types() -> tuple[SchemaType, ...]:
     """The schema types that this build reads."""
     found = []
     for schema_type in SchemaType:
@@ -47,7 +49,7 @@ def supported_types() -> list[SchemaType]:
         except InvalidSchema:
             continue
         found.append(schema_type)
-    return found
+    return tuple(found)
 
 
 def parse_schema_type(text: str) -> SchemaType:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.config import Config, effective_config
 from counterfoil.registry.domain.modes import Mode, effective_mode
 from counterfoil.schema.contexts import GLOBAL_LEVEL, TOP_LEVEL, QualifiedSubject, parse_subject
 
 if TYPE_CHECKING:
-    from counterfoil.registry.service.storage import Storage
+    from counterfoil.registry.service.storage import ScopeSettings, Storage
+
+
+_MAX_KNOWN: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,36 +26,65 @@ class Terms:
 
 
 class Scopes:
-    """Reads config and mode over all levels."""
+    """Reads config and mode over all levels, and remembers them until any of them changes."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
+        self._revision = -1
+        self._known: dict[QualifiedSubject, ScopeSettings] = {}
+
+    async def _settings(self, scope: QualifiedSubject) -> ScopeSettings:
+        known = self._known  # another request may put a new one in its place while this one waits
+        found = known.get(scope)
+        if found is None:
+            found = await self._storage.settings(scope)
+            if len(known) >= _MAX_KNOWN:
+                known.clear()
+            known[scope] = found
+        return found
+
+    async def _refresh(self) -> int:
+        """The stamp of what is stored now; what is known from before another one is forgotten."""
+        revision = await self._storage.settings_revision()
+        if revision != self._revision:
+            self._known = {}
+            self._revision = revision
+        return revision
 
     async def terms(self, scope: QualifiedSubject) -> Terms:
         """What is in force for ``scope`` now."""
-        revision = await self._storage.settings_revision()
-        return Terms(await self.config(scope), await self.mode(scope), revision)
+        revision = await self._refresh()
+        return Terms(await self._config(scope), await self._mode(scope), revision)
 
     async def config(self, scope: QualifiedSubject) -> Config:
         """The config in force."""
-        own = (await self._storage.settings(scope)).config
+        await self._refresh()
+        return await self._config(scope)
+
+    async def _config(self, scope: QualifiedSubject) -> Config:
+        own = (await self._settings(scope)).config
         if scope in {TOP_LEVEL, GLOBAL_LEVEL} and own is not None:
             return own
         if own is not None:
-            return effective_config(own, (await self._storage.settings(TOP_LEVEL)).config, ())
-        wider = [(await self._storage.settings(level)).config for level in _wider(scope)]
+            return effective_config(own, (await self._settings(TOP_LEVEL)).config, ())
+        wider = [(await self._settings(level)).config for level in _wider(scope)]
         return effective_config(None, None, wider)
 
     async def mode(self, scope: QualifiedSubject) -> Mode:
         """The mode in force."""
+        await self._refresh()
+        return await self._mode(scope)
+
+    async def _mode(self, scope: QualifiedSubject) -> Mode:
         levels = (scope, *_wider(scope))
-        return effective_mode([(await self._storage.settings(level)).mode for level in levels])
+        return effective_mode([(await self._settings(level)).mode for level in levels])
 
     async def aliased(self, subject: QualifiedSubject) -> QualifiedSubject:
         """The subject that ``subject`` is an alias of, or itself; one hop, no further."""
         if subject.is_context:
             return subject
-        config = (await self._storage.settings(subject)).config
+        await self._refresh()
+        config = (await self._settings(subject)).config
         if config is None or not config.alias:
             return subject
         return parse_subject(config.alias, context=subject.context)

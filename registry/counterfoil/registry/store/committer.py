@@ -1,32 +1,48 @@
-"""Group commit: one thread that carries out the waiting plans of all requests, many to a transaction.
+"""Group commit: the waiting plans of all requests share a transaction.
 
-A transaction costs a flush to the disk; while it is under way the next plans gather, and share the next one.
+Plans are carried out in the event loop, where each takes a fraction of a millisecond; the commit, which waits for the
+disk, runs in a thread. While it is under way the next plans gather, and share the next transaction.
 """
 
 from __future__ import annotations
 
 import asyncio
-import queue
-import threading
-from typing import TYPE_CHECKING
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from counterfoil.registry.service.storage import Appended, Plan
 
 MAX_BATCH = 64
+_YIELD_EVERY = 8
+
+
+class Transactions(Protocol):
+    """What a committer drives; ``commit`` is called in another thread than the rest, never at the same time."""
+
+    def begin(self) -> None:
+        """Begin a transaction."""
+
+    def carry_out(self, plan: Plan) -> Appended | Exception | None:
+        """The outcome of one plan, which leaves nothing behind when it is an exception."""
+
+    def commit(self) -> None:
+        """Make everything since ``begin`` durable."""
+
+    def abandon(self, error: Exception) -> Exception:
+        """Undo everything since ``begin``; what to tell whoever waits."""
 
 
 class _Waiting:
     """A plan and who waits for it."""
 
-    __slots__ = ("future", "loop", "plan")
+    __slots__ = ("future", "plan")
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, future: asyncio.Future[Appended | None]) -> None:
         self.plan = plan
-        self.loop = asyncio.get_running_loop()
-        self.future: asyncio.Future[Appended | None] = self.loop.create_future()
+        self.future = future
 
     def settle(self, outcome: Appended | Exception | None) -> None:
         if self.future.done():
@@ -38,67 +54,50 @@ class _Waiting:
 
 
 class Committer:
-    """Hands plans to ``carry_out`` in batches, in a thread of its own; each caller gets the outcome of its plan.
+    """Carries out plans in batches; each caller gets the outcome of its plan when that is durable.
 
-    ``carry_out`` gives one outcome a plan, in order: a result, or the exception to raise at the caller's. ``announce``
-    is told of every plan that was carried out, in the event loop, before its caller is.
+    ``announce`` is told of every plan that was carried out, before its caller is.
     """
 
-    def __init__(
-        self,
-        carry_out: Callable[[Sequence[Plan]], list[Appended | Exception | None]],
-        *,
-        announce: Callable[[Plan, Appended | None], None],
-    ) -> None:
-        self._carry_out = carry_out
+    def __init__(self, transactions: Transactions, *, announce: Callable[[Plan, Appended | None], None]) -> None:
+        self._transactions = transactions
         self._announce = announce
-        self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="counterfoil-committer", daemon=True)
-        self._thread.start()
+        self._waiting: list[_Waiting] = []
+        self._task: asyncio.Task[None] | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="counterfoil-commit")
 
     async def commit(self, plan: Plan) -> Appended | None:
         """The outcome of ``plan``, when it is durable."""
-        waiting = _Waiting(plan)
-        self._queue.put(waiting)
-        return await waiting.future
+        future: asyncio.Future[Appended | None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Waiting(plan, future))
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._run())
+        return await future
 
-    def close(self) -> None:
-        """Carry out what waits, then end the thread."""
-        self._queue.put(None)
-        self._thread.join()
+    async def close(self) -> None:
+        """Finish what waits, then end the thread."""
+        if self._task is not None:
+            await self._task
+        self._thread.shutdown()
 
-    def _run(self) -> None:
-        ending = False
-        while not ending:
-            first = self._queue.get()
-            if first is None:
-                return
-            batch, ending = self._drain(first)
-            outcomes = self._carry_out([waiting.plan for waiting in batch])
-            for loop in {waiting.loop for waiting in batch}:
-                loop.call_soon_threadsafe(self._settle, loop, batch, outcomes)
+    async def _run(self) -> None:
+        while self._waiting:
+            batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
+            outcomes = await self._transact([waiting.plan for waiting in batch])
+            for waiting, outcome in zip(batch, outcomes, strict=True):
+                if not isinstance(outcome, Exception):
+                    self._announce(waiting.plan, outcome)
+                waiting.settle(outcome)
 
-    def _drain(self, first: _Waiting) -> tuple[list[_Waiting], bool]:
-        batch = [first]
-        while len(batch) < MAX_BATCH:
-            try:
-                waiting = self._queue.get_nowait()
-            except queue.Empty:
-                break
-            if waiting is None:
-                return batch, True
-            batch.append(waiting)
-        return batch, False
-
-    def _settle(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        batch: Sequence[_Waiting],
-        outcomes: Sequence[Appended | Exception | None],
-    ) -> None:
-        for waiting, outcome in zip(batch, outcomes, strict=True):
-            if waiting.loop is not loop:
-                continue
-            if not isinstance(outcome, Exception):
-                self._announce(waiting.plan, outcome)
-            waiting.settle(outcome)
+    async def _transact(self, plans: list[Plan]) -> list[Appended | Exception | None]:
+        outcomes: list[Appended | Exception | None] = []
+        try:
+            self._transactions.begin()
+            for number, plan in enumerate(plans, 1):
+                outcomes.append(self._transactions.carry_out(plan))
+                if number % _YIELD_EVERY == 0:
+                    await asyncio.sleep(0)
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._transactions.commit)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the callers get it, and the next batch is tried
+            return [self._transactions.abandon(error)] * len(plans)
+        return outcomes

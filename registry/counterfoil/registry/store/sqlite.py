@@ -1,4 +1,4 @@
-"""The storage in a SQLite file: one writer thread with group commit, reads beside it.
+"""The storage in a SQLite file: one writing connection with group commit, reads beside it.
 
 Every answered write is on the disk (WAL, ``synchronous=FULL``): a process that is killed loses none.
 """
@@ -17,11 +17,47 @@ from counterfoil.registry.store.tables import apply
 from counterfoil.schema.errors import CounterfoilError, StoreUnavailable
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Sequence
     from pathlib import Path
 
     from counterfoil.registry.service.storage import Appended, Plan, ScopeSettings, Visibility
     from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
+
+
+class _Transactions:
+    """Transactions on the writing connection, with a savepoint for each plan."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._tables = SqliteTables(connection)
+
+    def begin(self) -> None:
+        """Begin a transaction that no other writer can get in the way of."""
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def carry_out(self, plan: Plan) -> Appended | Exception | None:
+        """The outcome of one plan."""
+        self._connection.execute("SAVEPOINT plan")
+        try:
+            outcome: Appended | Exception | None = apply(self._tables, plan)
+        except CounterfoilError as error:
+            self._connection.execute("ROLLBACK TO plan")
+            self._tables.forget()
+            outcome = error
+        self._connection.execute("RELEASE plan")
+        return outcome
+
+    def commit(self) -> None:
+        """Write to the disk, and wait until it is there."""
+        self._connection.execute("COMMIT")
+
+    def abandon(self, error: Exception) -> Exception:
+        """Undo the transaction."""
+        self._tables.forget()
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+        return StoreUnavailable(f"The store could not write: {error}")
 
 
 class SqliteStorage(LocalStorage):
@@ -41,35 +77,12 @@ class SqliteStorage(LocalStorage):
         self._writer = connect(path)
         self._scans = SqliteTables(self._scanner)
         self._scan_thread = ThreadPoolExecutor(1, thread_name_prefix="counterfoil-scan")
-        self._tables = SqliteTables(self._writer)
         super().__init__(SqliteTables(self._reader))
-        self._committer = Committer(self._carry_out, announce=self._announce)
+        self._committer = Committer(_Transactions(self._writer), announce=self._announce)
 
     async def commit(self, plan: Plan) -> Appended | None:
         """Carry out ``plan``; it is on the disk when this returns."""
         return await self._committer.commit(plan)
-
-    def _carry_out(self, plans: Sequence[Plan]) -> list[Appended | Exception | None]:
-        try:
-            self._writer.execute("BEGIN IMMEDIATE")
-            outcomes = [self._attempt(plan) for plan in plans]
-            self._writer.execute("COMMIT")
-        except Exception as error:  # noqa: BLE001 - whatever it is, the callers get it, and the thread lives on
-            if self._writer.in_transaction:
-                self._writer.execute("ROLLBACK")
-            failure = StoreUnavailable(f"The store could not write: {error}")
-            return [failure] * len(plans)
-        return outcomes
-
-    def _attempt(self, plan: Plan) -> Appended | Exception | None:
-        self._writer.execute("SAVEPOINT plan")
-        try:
-            outcome: Appended | Exception | None = apply(self._tables, plan)
-        except CounterfoilError as error:
-            self._writer.execute("ROLLBACK TO plan")
-            outcome = error
-        self._writer.execute("RELEASE plan")
-        return outcome
 
     async def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
         """The subjects whose names begin so; read beside the event loop, since they may be many."""
@@ -87,7 +100,7 @@ class SqliteStorage(LocalStorage):
 
     async def close(self) -> None:
         """Finish the writes under way, close the file, let go of its lock."""
-        await asyncio.get_running_loop().run_in_executor(None, self._committer.close)
+        await self._committer.close()
         self._scan_thread.shutdown()
         for connection in (self._reader, self._scanner, self._writer):
             connection.close()

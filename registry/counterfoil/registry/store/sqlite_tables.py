@@ -63,6 +63,11 @@ class SqliteTables:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._context_ids: dict[str, int] = {}
+
+    def forget(self) -> None:
+        """Trust nothing that a transaction which was undone may have brought."""
+        self._context_ids.clear()
 
     def _all(self, statement: str, parameters: Sequence[object] | Mapping[str, object] = ()) -> list[Any]:
         try:
@@ -196,8 +201,11 @@ class SqliteTables:
         return int(rows[0][0])
 
     def _context_id(self, context: str) -> int:
-        self._run("INSERT INTO contexts (name) VALUES (?) ON CONFLICT DO NOTHING", (context,))
-        return int(self._one("SELECT id FROM contexts WHERE name = ?", (context,)))
+        found = self._context_ids.get(context)
+        if found is None:
+            self._run("INSERT INTO contexts (name) VALUES (?) ON CONFLICT DO NOTHING", (context,))
+            found = self._context_ids[context] = int(self._one("SELECT id FROM contexts WHERE name = ?", (context,)))
+        return found
 
     def bind_id(self, context: str, schema_id: int, guid: UUID, targets: Sequence[Target]) -> None:
         """Make an id stand for a content."""
