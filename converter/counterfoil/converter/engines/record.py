@@ -142,5 +142,3 @@ def _parsed(text: str) -> AvroSchema:
 def converter_of(packed: bytes) -> RecordConverter:
     """The converter of a packed recipe; made once in each process."""
     return RecordConverter(RecordRecipe(*pickle.loads(packed)))  # noqa: S301 - our own bytes, from our own driver
-
-

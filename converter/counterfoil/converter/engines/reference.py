@@ -41,9 +41,11 @@ class ReferenceEngine:
         from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
 
         answered = records.withColumn("_answer", answer_column(self._recipe.packed, F.col("value")))
-        return answered.withColumn("converted", converted_of("_answer")).withColumn(
-            "failure", failure_of("_answer")
-        ).drop("_answer")
+        return (
+            answered.withColumn("converted", converted_of("_answer"))
+            .withColumn("failure", failure_of("_answer"))
+            .drop("_answer")
+        )
 
 
 def answer_column(packed: bytes, values: Column) -> Column:

@@ -1,0 +1,222 @@
+"""The engine ``sql``: the plan as Spark's own expressions, from bytes to bytes.
+
+Every row is read, converted and written by ``from_avro``, SQL and ``to_avro``. A row is *doubtful* when not every step
+is surely what the reference evaluator means; such rows, and no others, are handed to it, and it gives their bytes or the
+reason why there are none.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.converter.engines.cannot import EngineCannot
+from counterfoil.converter.engines.expressions import Compiler, SqlScope
+from counterfoil.converter.engines.record import recipe_of
+from counterfoil.converter.engines.reference import answer_column, converted_of, failure_of
+from counterfoil.converter.engines.sql_text import all_of, binary
+from counterfoil.converter.engines.wire import WireReader, check_readable, wire_schema
+from counterfoil.schema.evolution import base_schema, base_text, derive_resolution
+from counterfoil.schema.formats.avro.types import Enum, Kind, Record, Union
+from counterfoil.schema.wire import ID_PREFIX_BYTES, id_prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from counterfoil.converter.engines.protocol import Conversion
+    from counterfoil.schema.evolution.model import ConversionPlan
+    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.formats.avro.types import AvroType, Json
+
+AVRO_LIMITS: Final[Mapping[str, str]] = {
+    "org.apache.avro.limits.string.maxLength": str(16 << 20),
+    "org.apache.avro.limits.bytes.maxLength": str(16 << 20),
+    "org.apache.avro.limits.collectionItems.maxLength": str(1 << 20),
+}
+"""What Spark's Avro reader may make room for because of a length in a message: without these limits one corrupted byte
+makes a task ask for gigabytes. Longer values are not lost, the reference evaluator takes them."""
+
+JAVA_OPTIONS: Final = " ".join(f"-D{name}={value}" for name, value in AVRO_LIMITS.items())
+"""The limits as options for ``spark.driver.extraJavaOptions`` and ``spark.executor.extraJavaOptions``."""
+
+_BODY: Final = f"substring(value, {ID_PREFIX_BYTES + 1})"
+_SIZE: Final = f"(octet_length(value) - {ID_PREFIX_BYTES})"
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """One shape that records come in: the ids in whose frames it stands, and how it becomes the source's."""
+
+    ids: tuple[int, ...]
+    root: Record
+    resolution: ConversionPlan
+    is_source: bool
+
+    @property
+    def is_framed(self) -> str:
+        """A condition: the frame names one of the ids."""
+        frames = ", ".join(binary(id_prefix(schema_id)) for schema_id in self.ids)
+        return f"substring(value, 1, {ID_PREFIX_BYTES}) IN ({frames})"
+
+
+class SqlEngine:
+    """The plan as Spark SQL; raises ``EngineCannot`` where Spark has no exact expression for it."""
+
+    name = "sql"
+
+    def __init__(self, conversion: Conversion) -> None:
+        self._recipe = recipe_of(conversion)
+        self._plan = conversion.plan
+        self._source = _record_of(base_schema(conversion.plan.source))
+        self._target = _record_of(base_schema(conversion.plan.target))
+        check_readable(self._source)
+        check_readable(self._target)
+        self._writers = _writers(conversion)
+        self._prefix = id_prefix(conversion.target_id)
+        self._is_direct = len(self._writers) == 1 and self._writers[0].is_source
+        self._fields, self._sure = self._plan_sql()
+
+    def convert(self, records: DataFrame) -> DataFrame:
+        """The records with ``converted`` and ``failure``."""
+        from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
+        from pyspark.sql.avro.functions import to_avro
+
+        limit_avro(records.sparkSession)
+        kept = list(records.columns)
+        made = self._shaped(records)
+        names = [f"_t{number}" for number in range(len(self._fields))]
+        made = made.select(
+            *kept,
+            *(["_d", "_sound"] if self._is_direct else ["_s"]),
+            *(F.expr(value).alias(name) for name, value in zip(names, self._fields, strict=True)),
+        )
+        struct = F.struct(
+            *(F.col(name).alias(member.name) for name, member in zip(names, self._target.fields, strict=True))
+        )
+        encoded = F.concat(F.lit(bytearray(self._prefix)), to_avro(struct, numbered_enums(self._target)))
+        made = made.select(*kept, F.when(F.expr(self._sure), encoded).alias("_made"))
+        doubtful = F.when(F.col("_made").isNull(), F.col("value"))
+        made = made.withColumn("_answer", answer_column(self._recipe.packed, doubtful))
+        return made.select(
+            *kept,
+            F.coalesce(F.col("_made"), converted_of("_answer")).alias("converted"),
+            failure_of("_answer").alias("failure"),
+        )
+
+    def _shaped(self, records: DataFrame) -> DataFrame:
+        """The records with the source value: as read (``_d``, ``_sound``), or resolved (``_s``, null when doubtful)."""
+        from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
+
+        kept = list(records.columns)
+        names = [f"_d{number}" for number in range(len(self._writers))]
+        if self._is_direct:
+            made = records.select(*kept, _read(self._writers[0]).alias("_d"))
+            return made.withColumn("_sound", F.expr(WireReader().is_sound(self._source, "_d", _SIZE)))
+        made = records.select(
+            *kept, *(_read(writer).alias(name) for name, writer in zip(names, self._writers, strict=True))
+        )
+        branches = " ".join(
+            f"WHEN {writer.is_framed} THEN {self._resolved(writer, name)}"
+            for name, writer in zip(names, self._writers, strict=True)
+        )
+        return made.select(*kept, F.expr(f"CASE {branches} END").alias("_s"))
+
+    def _resolved(self, writer: _Writer, name: str) -> str:
+        """The source value from a writer's, null when doubtful."""
+        compiler = Compiler(is_wire=True, enum_as_number=False)
+        code = compiler.compile(writer.resolution.root, self._source, SqlScope(writer.root, name), "")
+        sound = WireReader().is_sound(writer.root, name, _SIZE)
+        return f"CASE WHEN {sound} AND coalesce({all_of(list(code.conditions))}, false) THEN {code.value} END"
+
+    def _plan_sql(self) -> tuple[list[str], str]:
+        """The expression of each target field, and the condition that all of them are sure, over columns ``_t0`` …"""
+        compiler = Compiler(is_wire=self._is_direct, enum_as_number=True)
+        scope = SqlScope(self._source, "_d" if self._is_direct else "_s")
+        op_by_name = dict(self._plan.root.fields)
+        values, conditions = [], ["_sound" if self._is_direct else "_s IS NOT NULL"]
+        for number, member in enumerate(self._target.fields):
+            code = compiler.compile(op_by_name[member.name], member.type, scope, member.name)
+            values.append(code.value)
+            present = f"_t{number} IS NOT NULL"
+            conditions.append(present if code.null_when is None else f"{present} OR {code.null_when}")
+            conditions += code.conditions
+        return values, f"coalesce({all_of(conditions)}, false)"
+
+
+def _read(writer: _Writer) -> Column:
+    """The value as the wire schema reads it; null for other frames, a record of nulls for what cannot be read."""
+    from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
+    from pyspark.sql.avro.functions import from_avro
+
+    read = from_avro(F.expr(_BODY), wire_schema(writer.root), {"mode": "PERMISSIVE"})
+    return F.when(F.expr(writer.is_framed), read)
+
+
+def _writers(conversion: Conversion) -> tuple[_Writer, ...]:
+    """The shapes that records come in; ids with equal shapes are one."""
+    source_text = base_text(conversion.plan.source.root)
+    ids_by_text: dict[str, list[int]] = {}
+    schema_by_text: dict[str, AvroSchema] = {}
+    for schema_id, schema in sorted(conversion.writer_by_id.items()):
+        text = base_text(schema.root)
+        ids_by_text.setdefault(text, []).append(schema_id)
+        schema_by_text.setdefault(text, schema)
+    source = base_schema(conversion.plan.source)
+    writers = []
+    for text, schema in schema_by_text.items():
+        base = base_schema(schema)
+        root = _record_of(base)
+        check_readable(root)
+        resolution = derive_resolution(base, source)
+        for problem in resolution.problems:
+            raise EngineCannot("sql", field=f"{problem.field} (schema id {ids_by_text[text][0]})", why=problem.text)
+        writers.append(_Writer(tuple(ids_by_text[text]), root, resolution, text == source_text))
+    return tuple(writers)
+
+
+def _record_of(schema: AvroSchema) -> Record:
+    if not isinstance(schema.root, Record):
+        raise EngineCannot("sql", field="", why="the top-level type is no record")
+    return schema.root
+
+
+def numbered_enums(root: Record) -> str:
+    """The text of a schema of equal bytes, in which enums are ints."""
+    return json.dumps(_numbered(root, [0]))
+
+
+def _numbered(node: AvroType, serial: list[int]) -> Json:
+    if isinstance(node, Union):
+        return [_numbered(branch, serial) for branch in node.branches]
+    if isinstance(node, Enum):
+        return "int"
+    if node.kind in {Kind.RECORD, Kind.FIXED}:
+        serial[0] += 1
+    if isinstance(node, Record):
+        name = f"R{serial[0]}"
+        members = [{"name": member.name, "type": _numbered(member.type, serial)} for member in node.fields]
+        return {"type": "record", "name": name, "fields": members}
+    if node.kind is Kind.FIXED:
+        return {"type": "fixed", "name": f"F{serial[0]}", "size": getattr(node, "size", 0)}
+    if node.kind is Kind.ARRAY:
+        return {"type": "array", "items": _numbered(getattr(node, "items", node), serial)}
+    if node.kind is Kind.MAP:
+        return {"type": "map", "values": _numbered(getattr(node, "values", node), serial)}
+    return node.kind.value
+
+
+def limit_avro(spark: SparkSession) -> None:
+    """Set ``AVRO_LIMITS`` in the driver's JVM, where there is one to set them in and nobody else has.
+
+    In local mode that is where tasks run too; a cluster's executors need ``JAVA_OPTIONS`` when they start.
+    """
+    gateway = getattr(spark, "_jvm", None)
+    if gateway is None:  # Spark Connect: the server's options decide
+        return
+    system = gateway.java.lang.System
+    for name, value in AVRO_LIMITS.items():
+        if system.getProperty(name) is None:
+            system.setProperty(name, value)
