@@ -457,6 +457,25 @@ def test_compatibility_groups_split_history(tell: Any) -> None:
     tell(story)
 
 
+def test_reserved_names_stay_reserved_and_free(tell: Any) -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        await registry.put("/config/s", {"validateFields": True, "compatibility": "NONE"})
+
+        async def register(schema: Any, reserved: str) -> Any:
+            return await registry.register("s", schema, metadata={"properties": {"confluent:reserved": reserved}})
+
+        assert (await register(A, "f1")).code == 40901
+        assert (await register(A, "g1,g2")).status == 200
+        lost = await register(B, "g1")
+        assert (lost.status, "g2" in lost.json["message"]) == (409, True)
+        assert lost.json["message"].endswith("{validateFields: 'true', compatibility: 'NONE'}]")
+        assert (await register(B, "g2, g1")).status == 200
+        await registry.put("/config/s", {"validateFields": None})
+        assert (await register(C, "f1")).status == 200
+
+    tell(story)
+
+
 def test_the_guid_is_the_fingerprint_that_others_compute(tell: Any) -> None:
     async def story(registry: InProcessRegistry) -> None:
         assert (await registry.register("a", '"string"')).json["guid"] == "095d71cf-1255-6b9d-5e33-0ad575b3df5d"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.registry.domain.reserved import reservation_messages
 from counterfoil.schema.compatibility.check import check_compatibility
 from counterfoil.schema.compatibility.messages import confluent_messages
 from counterfoil.schema.compatibility.report import Earlier
@@ -41,20 +42,51 @@ class CompatibilityResult:
 _COMPATIBLE: Final = CompatibilityResult(is_compatible=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a check found: the report of the engine, and offences against reserved names."""
+
+    report: CompatibilityReport
+    config: Config
+    reservations: tuple[str, ...] = ()
+
+    @property
+    def is_compatible(self) -> bool:
+        """Whether nothing was found."""
+        return self.report.is_compatible and not self.reservations
+
+    def messages(self) -> tuple[str, ...]:
+        """The message list of an incompatible verdict: differences with a witness each, versions, the level."""
+        validates = "true" if self.config.validate_fields else "false"
+        settings = f"{{validateFields: '{validates}', compatibility: '{self.config.level}'}}"
+        found = confluent_messages(self.report, witnesses=_witnesses(self.report))
+        return (*self.reservations, *found, settings)
+
+
 class CompatibilityCheck:
     """Judges a schema against stored versions."""
 
     def __init__(self, reader: SchemaReader) -> None:
         self._reader = reader
 
-    async def report(
+    async def verdict(
         self, subject: QualifiedSubject, candidate: Candidate, versions: Sequence[VersionEntry], config: Config
-    ) -> CompatibilityReport:
+    ) -> Verdict:
         """The verdict on ``candidate`` against ``versions``, which are ascending, under ``config``."""
         earlier: list[Earlier] = []
         if config.level.directions:
             earlier = await self._earlier(subject, candidate, versions, config)
-        return check_compatibility(candidate.parsed, earlier, config.level)
+        report = check_compatibility(candidate.parsed, earlier, config.level)
+        return Verdict(report, config, await self._reservations(candidate, versions, config))
+
+    async def _reservations(
+        self, candidate: Candidate, versions: Sequence[VersionEntry], config: Config
+    ) -> tuple[str, ...]:
+        if not config.validate_fields:
+            return ()
+        latest = (await self._reader.content(versions[-1].guid)).metadata if versions else None
+        names = [field.name for field in getattr(getattr(candidate.parsed, "root", None), "fields", ())]
+        return reservation_messages(candidate.content.metadata, names, latest=latest)
 
     async def _earlier(
         self, subject: QualifiedSubject, candidate: Candidate, versions: Sequence[VersionEntry], config: Config
@@ -70,12 +102,6 @@ class CompatibilityCheck:
             if not config.level.is_transitive:
                 break
         return earlier
-
-    def explain(self, report: CompatibilityReport, config: Config) -> tuple[str, ...]:
-        """The message list for an incompatible ``report``: differences with a witness each, versions, the level."""
-        validates = "true" if config.validate_fields else "false"
-        settings = f"{{validateFields: '{validates}', compatibility: '{config.level}'}}"
-        return (*confluent_messages(report, witnesses=_witnesses(report)), settings)
 
 
 def _group(config: Config, metadata: Metadata | None) -> str | None:
@@ -142,7 +168,7 @@ class CompatibilityTest:
             if not verbose:
                 raise
             return CompatibilityResult(is_compatible=False, messages=(error.message,))
-        report = await self._check.report(subject, reading.candidate, versions, config)
-        if report.is_compatible:
+        verdict = await self._check.verdict(subject, reading.candidate, versions, config)
+        if verdict.is_compatible:
             return _COMPATIBLE
-        return CompatibilityResult(is_compatible=False, messages=self._check.explain(report, config) if verbose else ())
+        return CompatibilityResult(is_compatible=False, messages=verdict.messages() if verbose else ())

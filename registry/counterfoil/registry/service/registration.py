@@ -161,10 +161,10 @@ class Registration:
     async def _check_compatible(self, now: _Situation, candidate: Candidate) -> None:
         if now.force or now.terms.mode.takes_ids:
             return
-        report = await self._check.report(now.subject, candidate, now.history.active, now.terms.config)
-        if report.is_compatible:
+        verdict = await self._check.verdict(now.subject, candidate, now.history.active, now.terms.config)
+        if verdict.is_compatible:
             return
-        reasons = self._check.explain(report, now.terms.config)
+        reasons = verdict.messages()
         raise IncompatibleSchema(
             f"The schema is incompatible with an earlier version of subject {str(now.subject)!r}: "
             f"[{', '.join(reasons)}]",

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from counterfoil.registry.api.call import parse_integer
+from counterfoil.registry.api.json_body import parse_json, read_body
+from counterfoil.registry.api.media_types import V1, check_consumed, negotiate
+from counterfoil.registry.api.paths import decode_segment, rewrite
+from counterfoil.registry.service.reading import RecentValues
+from counterfoil.registry.store.committer import MAX_BATCH, Committer
+from counterfoil.schema.errors import (
+    BadRequest,
+    CounterfoilError,
+    MissingBody,
+    NotAcceptable,
+    NotFound,
+    RequestTooLarge,
+    StoreUnavailable,
+    UnsupportedMediaType,
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "rewritten"),
+    [
+        ("/contexts/c/subjects/foo", "", ("/subjects/:.c:foo", "")),
+        ("/contexts/.c/subjects/foo/versions/1", "a=b", ("/subjects/:.c:foo/versions/1", "a=b")),
+        ("/contexts/:.c:/subjects/:.d:foo", "", ("/subjects/:.d:foo", "")),
+        ("/contexts/c/subjects/%3A.d%3Afoo", "", ("/subjects/%3A.d%3Afoo", "")),
+        ("/contexts/c/subjects/a%2Fb", "", ("/subjects/:.c:a%2Fb", "")),
+        ("/contexts/c/subjects", "", ("/subjects", "subjectPrefix=%3A.c%3A")),
+        ("/contexts/c/subjects", "subjectPrefix=%3A%2A%3Ax", ("/subjects", "subjectPrefix=%3A%2A%3Ax")),
+        ("/contexts/c/schemas", "subjectPrefix=a&b=", ("/schemas", "b=&subjectPrefix=%3A.c%3Aa")),
+        ("/contexts/c/schemas/ids/1/subjects", "subject=s", ("/schemas/ids/1/subjects", "subject=%3A.c%3As")),
+        ("/contexts/c/schemas/guids/x", "", ("/schemas/guids/x", "")),
+        ("/contexts/c/config", "", ("/config/:.c:", "")),
+        ("/contexts/c/mode/foo", "", ("/mode/:.c:foo", "")),
+        ("/contexts/c/compatibility/subjects/s/versions", "", ("/compatibility/subjects/:.c:s/versions", "")),
+        ("/contexts/c/subjects/subjects/versions", "", ("/subjects/:.c:subjects/versions", "")),
+        ("/contexts/./subjects/foo", "", ("/subjects/:.:foo", "")),
+        ("/contexts/c", "", ("/contexts/:.c:", "")),
+        ("/contexts/c/contexts", "", ("/contexts", "")),
+        ("/contexts", "x=y", ("/contexts", "x=y")),
+        ("/subjects/contexts/versions", "", ("/subjects/contexts/versions", "")),
+    ],
+)
+def test_contexts_move_from_the_path_into_names(path: str, query: str, rewritten: tuple[str, str]) -> None:
+    assert rewrite(path, query) == rewritten
+
+
+@pytest.mark.parametrize("path", ["/contexts/a:b/subjects", "/contexts/%ff/subjects", "/contexts/%01/subjects"])
+def test_contexts_that_cannot_be(path: str) -> None:
+    with pytest.raises(BadRequest):
+        rewrite(path, "")
+
+
+def test_segments_are_decoded_once() -> None:
+    assert decode_segment("a%2Fb%20%C3%BC+%253A") == "a/b ü+%3A"
+
+
+@pytest.mark.parametrize(
+    ("accept", "chosen"),
+    [
+        ("", V1),
+        ("*/*", V1),
+        ("application/*", V1),
+        ("application/json", "application/json"),
+        ("application/json;q=0.5, application/vnd.schemaregistry.v1+json", V1),
+        (f"application/json, {V1};q=0.4", "application/json"),
+        (f"{V1};q=0, */*", "application/vnd.schemaregistry+json"),
+        ("APPLICATION/JSON", "application/json"),
+    ],
+)
+def test_the_answers_type(accept: str, chosen: str) -> None:
+    assert negotiate(accept) == chosen
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/json;q=0", "application/json;q=x", "nonsense"])
+def test_types_that_cannot_be_answered(accept: str) -> None:
+    with pytest.raises(NotAcceptable):
+        negotiate(accept)
+
+
+def test_the_bodys_type() -> None:
+    check_consumed("")
+    check_consumed("application/octet-stream")
+    with pytest.raises(UnsupportedMediaType, match="text/plain"):
+        check_consumed("text/plain; charset=utf-8")
+
+
+@pytest.mark.parametrize("text", ["", "x", "1e3", "1.0", "²", "٣", "2147483648", "9" * 5000, "+", "- 1"])
+def test_what_is_no_integer_is_no_page(text: str) -> None:
+    with pytest.raises(NotFound):
+        parse_integer(text, "limit")
+
+
+@given(st.integers(-(2**31), 2**31 - 1))
+def test_integers_are_read(number: int) -> None:
+    assert parse_integer(str(number), "limit") == number
+
+
+def test_bodies_are_read_leniently() -> None:
+    assert parse_json(b'{"a":NaN}')["a"] != parse_json(b'{"a":NaN}')["a"]
+    assert parse_json(b'{"a":1} and more') == {"a": 1}
+    assert parse_json(b'\xef\xbb\xbf{"a":1}') == {"a": 1}
+    for empty in (b"", b" \n", b"null"):
+        with pytest.raises(MissingBody):
+            parse_json(empty)
+
+
+def test_a_body_in_pieces_is_counted() -> None:
+    def receive_from(pieces: list[bytes]):
+        messages = [
+            {"type": "http.request", "body": piece, "more_body": index < len(pieces) - 1}
+            for index, piece in enumerate(pieces)
+        ]
+
+        async def receive():
+            return messages.pop(0)
+
+        return receive
+
+    assert asyncio.run(read_body(receive_from([b"ab", b"c"]), max_bytes=3)) == b"abc"
+    with pytest.raises(RequestTooLarge, match="2 bytes"):
+        asyncio.run(read_body(receive_from([b"ab", b"c", b"never asked for"]), max_bytes=2))
+
+
+def test_recent_values_stay_below_their_weight() -> None:
+    kept: RecentValues[int, str] = RecentValues(10)
+    for number in range(5):
+        kept.put(number, str(number), weight=4)
+        kept.get(0)
+    assert [number for number in range(5) if kept.get(number)] == [0, 4]
+    kept.put(9, "too large to keep", weight=11)
+    assert kept.get(9) is None
+    kept.put(1, "fits", weight=10)
+    assert kept.get(1) == "fits"
+
+
+class Recorder:
+    """Transactions that remember what was done, and fail on demand."""
+
+    def __init__(self, *, fails: bool = False) -> None:
+        self.batches: list[list[object]] = []
+        self.abandoned = 0
+        self._fails = fails
+
+    def begin(self) -> None:
+        self.batches.append([])
+
+    def carry_out(self, plan):
+        self.batches[-1].append(plan)
+        return CounterfoilError("refused") if plan == "bad" else None
+
+    def commit(self) -> None:
+        if self._fails:
+            raise OSError("disk full")
+
+    def abandon(self, error: Exception) -> Exception:
+        self.abandoned += 1
+        return StoreUnavailable(str(error))
+
+
+def test_waiting_plans_share_transactions() -> None:
+    async def main() -> None:
+        recorder, announced = Recorder(), []
+        committer = Committer(recorder, announce=lambda plan, _: announced.append(plan))
+        plans = [*range(150), "bad"]
+        outcomes = await asyncio.gather(*(committer.commit(plan) for plan in plans), return_exceptions=True)
+        await committer.close()
+        assert [len(batch) for batch in recorder.batches] == [MAX_BATCH, MAX_BATCH, 151 - 2 * MAX_BATCH]
+        assert outcomes[:-1] == [None] * 150
+        assert str(outcomes[-1]) == "refused"
+        assert announced == list(range(150))
+
+    asyncio.run(main())
+
+
+def test_a_failed_commit_is_told_to_all_and_announced_to_none() -> None:
+    async def main() -> None:
+        recorder, announced = Recorder(fails=True), []
+        committer = Committer(recorder, announce=lambda plan, _: announced.append(plan))
+        outcomes = await asyncio.gather(*(committer.commit(plan) for plan in range(3)), return_exceptions=True)
+        assert [str(outcome) for outcome in outcomes] == ["disk full"] * 3
+        assert announced == []
+        assert recorder.abandoned == 1
+        await committer.close()
+
+    asyncio.run(main())
+
+
+def test_a_caller_who_leaves_does_not_stop_the_write() -> None:
+    async def main() -> None:
+        recorder, announced = Recorder(), []
+        committer = Committer(recorder, announce=lambda plan, _: announced.append(plan))
+        caller = asyncio.create_task(committer.commit("plan"))
+        await asyncio.sleep(0)
+        caller.cancel()
+        await asyncio.gather(caller, return_exceptions=True)
+        await committer.close()
+        assert announced == ["plan"]
+
+    asyncio.run(main())
