@@ -263,10 +263,7 @@ class _DecoderWriter:
         word = "if"
         for number, branch in zip(number_of_branch, step.branches, strict=True):
             out.line(f"{word} x == {number}:")
-            out.level += 1
-            out.line("pass")
-            emit(branch)
-            out.level -= 1
+            self._nested([branch], emit)
             word = "elif"
         out.line("else: raise ValueError" if step.branches else "raise ValueError")
 
@@ -385,11 +382,18 @@ class _DecoderWriter:
         out.line(" continue")
         self._bound("n", smallest)
         out.line("for _ in range(n):")
-        out.level += 1
-        out.line("pass")
+        self._nested(steps, self._skip)
+        out.level -= 1
+
+    def _nested(self, steps: Sequence[Step], emit: Callable[[Step], None]) -> None:
+        """What ``emit`` writes for the steps, one level in; ``pass`` when that is nothing."""
+        self._out.level += 1
+        before = self._out.size
         for step in steps:
-            self._skip(step)
-        out.level -= 2
+            emit(step)
+        if self._out.size == before:
+            self._out.line("pass")
+        self._out.level -= 1
 
 
 def _is_packable(one: FieldStep) -> bool:

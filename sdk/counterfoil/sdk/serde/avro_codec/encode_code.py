@@ -279,8 +279,10 @@ class _EncoderWriter:
         table = self._out.bind("branch_by_type", branch_by_type(avro_type).get)
         self._out.line(f"{number} = {table}({value}.__class__); {inner} = {value}")
         self._out.line(f"if {number} is None: {number}, {inner} = {self._bind_choose(avro_type)}({value})")
-        tests = [f"{number} == {index}" for index in range(len(branches))]
-        return self._alternatives(list(zip(tests, enumerate(branches), strict=True)), inner, lead)
+        tests = [f"{'elif' if index else 'if'} {number} == {index}:" for index in range(len(branches))]
+        names = self._alternatives(list(zip(tests, enumerate(branches), strict=True)), inner, lead)
+        self._out.line("else: raise ValueError" if branches else "raise ValueError")
+        return names
 
     def _optional(self, avro_type: Union, value: str, lead: bytes, null_index: int) -> list[str]:
         other = avro_type.branches[1 - null_index]
@@ -289,7 +291,7 @@ class _EncoderWriter:
             inner = self._out.name("v")
             choose = f"{self._bind_choose(avro_type)}({value})[1]"
             self._out.line(f"{inner} = {choose} if {value}.__class__ is tuple else {value}")
-        tests = [f"{inner} is not None", f"{inner} is None"]
+        tests = [f"if {inner} is not None:", "else:"]
         order = [(1 - null_index, other), (null_index, avro_type.branches[null_index])]
         return self._alternatives(list(zip(tests, order, strict=True)), inner, lead)
 
@@ -299,23 +301,19 @@ class _EncoderWriter:
 
     def _alternatives(self, cases: list[tuple[str, tuple[int, AvroType]]], value: str, lead: bytes) -> list[str]:
         out = self._out
-        names = [out.name("e") for _ in range(_MAX_BRANCH_PARTS)]
-        used = 1
-        word = "if"
+        parts_by_place: dict[int, list[str]] = {}
         for test, (index, branch) in cases:
-            out.line(f"{word} {test}:")
-            word = "elif"
+            out.line(test)
             out.level += 1
             prefix = lead + encode_long(index)
             parts = [repr(prefix)] if branch.kind is Kind.NULL else self._parts(branch, value, prefix)
-            if len(parts) > _MAX_BRANCH_PARTS:
-                parts = [_joined(parts)]
-            used = max(used, len(parts))
-            parts += ["b''"] * (_MAX_BRANCH_PARTS - len(parts))
-            out.line("; ".join(f"{name} = {part}" for name, part in zip(names, parts, strict=True)))
+            parts_by_place[out.hold()] = parts if len(parts) <= _MAX_BRANCH_PARTS else [_joined(parts)]
             out.level -= 1
-        out.line("else: raise ValueError" if cases else "raise ValueError")
-        return names[:used]
+        names = [out.name("e") for _ in range(max(map(len, parts_by_place.values()), default=0))]
+        for place, parts in parts_by_place.items():
+            filled = [*parts, *["b''"] * (len(names) - len(parts))]
+            out.fill(place, "; ".join(f"{name} = {part}" for name, part in zip(names, filled, strict=True)))
+        return names
 
     # --- records -------------------------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, Inexact, InvalidOperation
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
-from uuid import UUID
+from uuid import UUID, SafeUUID
 
 from counterfoil.schema.formats.avro.types import Kind
 
@@ -41,10 +41,10 @@ LOCAL_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - local timestamps hav
 _EPOCH_ORDINAL: Final = date(1970, 1, 1).toordinal()
 _MICROSECOND: Final = timedelta(microseconds=1)
 _MILLISECOND: Final = timedelta(milliseconds=1)
-_DAY: Final = timedelta(days=1)
-_MIDNIGHT: Final = datetime(1, 1, 1)  # noqa: DTZ001 - only its clock is used
 _SPARE_DECIMAL_BYTES: Final = 16
+_UUID_DIGITS: Final = 32
 _UUID_TEXT: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
+_set: Final = object.__setattr__
 _EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
@@ -111,19 +111,29 @@ def _decode_date(days: int) -> date:
 
 
 def _time_conversion(unit: timedelta, name: str) -> Conversion:
+    per_second = timedelta(seconds=1) // unit
+    micros = unit // _MICROSECOND
+
     def decode(count: int) -> time:
-        if not 0 <= count < _DAY // unit:
-            raise ValueError
-        return (_MIDNIGHT + count * unit).time()
+        seconds, rest = divmod(count, per_second)
+        return time(seconds // 3600, seconds // 60 % 60, seconds % 60, rest * micros)
 
     def encode(value: object) -> int:
         if isinstance(value, time):
-            of_day = timedelta(0, value.second, value.microsecond, 0, value.minute, value.hour)
-            return of_day // unit
+            seconds = (value.hour * 60 + value.minute) * 60 + value.second
+            return seconds * per_second + value.microsecond // micros
         return _as_number(value)
 
     return Conversion(
-        time, "a datetime.time", decode, encode, f"read_{name}({{v}})", constants={f"read_{name}": decode}
+        time,
+        "a datetime.time",
+        decode,
+        encode,
+        f"time({{v}} // {3600 * per_second}, {{v}} // {60 * per_second} % 60, {{v}} // {per_second} % 60,"
+        f" {{v}} % {per_second} * {micros})",
+        f"((({{v}}.hour * 60 + {{v}}.minute) * 60 + {{v}}.second) * {per_second} + {{v}}.microsecond // {micros}"
+        f" if {{v}}.__class__ is time else encode_{name}({{v}}))",
+        {"time": time, f"encode_{name}": encode},
     )
 
 
@@ -185,6 +195,17 @@ def _encode_uuid_text(value: object) -> str:
     return value if _UUID_TEXT.fullmatch(value) else str(UUID(value))
 
 
+def _decode_uuid_text(text: str) -> UUID:
+    """The same as ``UUID(text)``, in half the time for the usual spelling."""
+    digits = text.replace("-", "")
+    if len(digits) != _UUID_DIGITS:
+        return UUID(text)
+    value = UUID.__new__(UUID)
+    _set(value, "int", int(digits, 16))  # as UUID itself sets what it then protects
+    _set(value, "is_safe", SafeUUID.unknown)
+    return value
+
+
 def _encode_uuid_bytes(value: object) -> bytes:
     if isinstance(value, UUID):
         return value.bytes
@@ -212,31 +233,38 @@ def _decimal_conversion(precision: int, scale: int, size_bytes: int | None) -> C
     step = Decimal(1).scaleb(-scale, _EXACT)
     checked = Context(prec=precision, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact, InvalidOperation])
     quantize, scaleb = checked.quantize, _EXACT.scaleb
+    up, down = Decimal(scale), Decimal(-scale)
 
     def decode(raw: bytes) -> Decimal:
-        return scaleb(int.from_bytes(raw, signed=True), -scale)
+        return scaleb(int.from_bytes(raw, signed=True), down)
 
     def encode(value: object) -> bytes:
-        if not isinstance(value, Decimal):
+        if value.__class__ is not Decimal and not isinstance(value, Decimal):
             if isinstance(value, (bytes, bytearray)):
                 return bytes(value)
             raise TypeError
-        unscaled = int(scaleb(quantize(value, step), scale))
-        return unscaled.to_bytes(size_bytes or (unscaled.bit_length() + 8) // 8, signed=True)
+        unscaled = int(scaleb(quantize(value, step), up))
+        return unscaled.to_bytes(size_bytes or (unscaled.bit_length() >> 3) + 1, signed=True)
 
     return Conversion(
         Decimal,
         f"a decimal.Decimal of at most {precision} digits, {scale} of them after the point",
         decode,
         encode,
-        f"scaleb(from_bytes({{v}}, signed=True), {-scale})",
-        constants={"scaleb": scaleb, "from_bytes": int.from_bytes},
+        f"scaleb(from_bytes({{v}}, signed=True), down_{scale})",
+        constants={"scaleb": scaleb, "from_bytes": int.from_bytes, f"down_{scale}": down},
         size_limit_bytes=None if size_bytes else needed_bytes + _SPARE_DECIMAL_BYTES,
     )
 
 
 _TEXT_UUID: Final = Conversion(
-    UUID, "a uuid.UUID or its text", UUID, _encode_uuid_text, "UUID({v})", constants={"UUID": UUID}
+    UUID,
+    "a uuid.UUID or its text",
+    _decode_uuid_text,
+    _encode_uuid_text,
+    "read_uuid({v})",
+    "str({v}) if {v}.__class__ is UUID else encode_uuid({v})",
+    {"read_uuid": _decode_uuid_text, "UUID": UUID, "encode_uuid": _encode_uuid_text},
 )
 _FIXED_UUID: Final = Conversion(
     UUID, "a uuid.UUID", _decode_uuid_bytes, _encode_uuid_bytes, "UUID(None, {v})", constants={"UUID": UUID}

@@ -29,6 +29,20 @@ class Source:
         """Add a line at the current indentation."""
         self._lines.append(_INDENT * self.level + text)
 
+    @property
+    def size(self) -> int:
+        """How many lines there are."""
+        return len(self._lines)
+
+    def hold(self) -> int:
+        """A place at the current indentation for a line that is not known yet; see :meth:`fill`."""
+        self.line("")
+        return len(self._lines) - 1
+
+    def fill(self, place: int, text: str) -> None:
+        """Put the line where it was held."""
+        self._lines[place] += text
+
     def name(self, stem: str) -> str:
         """A name that nothing else in this source has."""
         self._names += 1

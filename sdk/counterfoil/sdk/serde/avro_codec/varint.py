@@ -21,17 +21,21 @@ MAX_VARINT_BYTES: Final = 10
 _SMALL_FROM: Final = -64
 _SMALL_TO: Final = 2048
 
+_CONTINUED: Final = tuple(sum(0x80 << 8 * index for index in range(size - 1)) for size in range(9))
+"""The continuation bits of a varint by its size in bytes: on every byte but the last."""
+
 
 def encode_long(value: int) -> bytes:
     """The varint of a whole number of 64 bits, whatever its size: the caller has checked the range."""
     rest = (value << 1) ^ (value >> 63)
     if rest < 0x4000:
         return bytes((rest,)) if rest < 0x80 else bytes((rest & 127 | 128, rest >> 7))
-    if 1 << 49 <= rest < 1 << 56:  # eight bytes, as microseconds of this century are: spread all groups at once
+    if 1 << 28 <= rest < 1 << 56:  # as instants of this century are: spread all groups of seven bits at once
+        size = (rest.bit_length() + 6) // 7
         rest = (rest & 0x0FFFFFFF) | (rest & 0xFFFFFFF0000000) << 4
         rest = (rest & 0x00003FFF00003FFF) | (rest & 0x0FFFC0000FFFC000) << 2
         rest = (rest & 0x007F007F007F007F) | (rest & 0x3F803F803F803F80) << 1
-        return (rest | 0x0080808080808080).to_bytes(8, "little")
+        return (rest | _CONTINUED[size]).to_bytes(size, "little")
     out = []
     while rest > 127:
         out.append(rest & 127 | 128)
@@ -122,10 +126,25 @@ def _read_tail(data: bytes, offset: int, raw: int) -> tuple[int, int]:
 
 def read_int(data: bytes, offset: int) -> tuple[int, int]:
     """A number of 32 bits, and the offset behind it."""
-    value, offset = read_long(data, offset)
-    if not INT_MIN <= value <= INT_MAX:
-        raise ValueError
-    return value, offset
+    raw = data[offset]
+    if raw > 127:
+        byte = data[offset + 1]
+        raw += (byte << 7) - 0x80
+        if byte < 128:
+            return (raw >> 1) ^ -(raw & 1), offset + 2
+        byte = data[offset + 2]
+        raw += (byte << 14) - 0x4000
+        if byte < 128:
+            return (raw >> 1) ^ -(raw & 1), offset + 3
+        byte = data[offset + 3]
+        raw += (byte << 21) - 0x200000
+        if byte < 128:
+            return (raw >> 1) ^ -(raw & 1), offset + 4
+        value, offset = read_long(data, offset)
+        if not INT_MIN <= value <= INT_MAX:
+            raise ValueError
+        return value, offset
+    return (raw >> 1) ^ -(raw & 1), offset + 1
 
 
 def read_size(data: bytes, offset: int) -> tuple[int, int]:
