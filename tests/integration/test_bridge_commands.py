@@ -1,0 +1,302 @@
+"""``counterfoil bridge`` as a user runs it: live registry, real broker, real Spark, processes that may be killed."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import fastavro
+import pytest
+from confluent_kafka import Producer
+
+from counterfoil.converter.checkpoint import Checkpoint
+from counterfoil.converter.topics import Cluster
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.model import Schema
+from counterfoil.sdk import Registry
+from local_services import free_port, jar_folder, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from local_services import KafkaBroker, RegistryProcess
+
+COUNTERFOIL = str(Path(sys.executable).with_name("counterfoil"))
+PARTITIONS = 2
+RECORDS = 60_000
+NO_PARTNER_EVERY = 500
+TOMBSTONE_EVERY = 700
+
+FIRST_WRITER: dict[str, Any] = {
+    "type": "record",
+    "name": "Ride",
+    "fields": [
+        {"name": "vendor", "type": {"type": "enum", "name": "Vendor", "symbols": ["CMT", "VERIFONE", "HELIX"]}},
+        {"name": "pickup_at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+        {"name": "distance_km", "type": "double"},
+    ],
+}
+SECOND_WRITER: dict[str, Any] = {
+    **FIRST_WRITER,
+    "fields": [
+        *FIRST_WRITER["fields"],
+        {"name": "passengers", "type": ["null", "int"], "default": None},
+        {"name": "driver_note", "type": "string", "default": ""},
+    ],
+}
+TARGET: dict[str, Any] = {
+    "type": "record",
+    "name": "TaxiRide",
+    "fields": [
+        {"name": "vendor_id", "type": "int"},
+        {"name": "pickup", "type": "string"},
+        {"name": "distance_miles", "type": "double"},
+        {"name": "passengers", "type": "int"},
+    ],
+}
+
+
+@dataclass
+class Bench:
+    """A bridge file, its topics and subjects, and the command."""
+
+    broker: KafkaBroker
+    registry: RegistryProcess
+    folder: Path
+    source: str
+    target: str
+    ids: tuple[int, int]
+
+    @property
+    def file(self) -> Path:
+        return self.folder / "bridge.yaml"
+
+    @property
+    def dead(self) -> str:
+        return f"{self.source}.dead"
+
+    @property
+    def cluster(self) -> Cluster:
+        return Cluster(self.broker.bootstrap_servers)
+
+    def write_file(self, *, extra: str = "", drop: str = "[driver_note]") -> None:
+        self.file.write_text(
+            f"bridge: {self.source}\n"
+            f"source: {{topic: {self.source}}}\n"
+            f"target: {{topic: {self.target}, version: 1}}\n"
+            "fields:\n"
+            "  vendor_id: {from: vendor, lookup: {CMT: 1, VERIFONE: 2}, else: error}\n"
+            "  pickup: {format: pickup_at, as: 'yyyy-MM-dd HH:mm:ss', zone: UTC}\n"
+            "  distance_miles: {expr: distance_km / 1.609344}\n"
+            "  passengers: {from: passengers, null: 0}\n"
+            f"drop: {drop}\n"
+            f"errors: {{topic: {self.dead}, stop_above: 5%}}\n{extra}"
+        )
+
+    def environment(self) -> dict[str, str]:
+        return {
+            **os.environ,
+            "COUNTERFOIL_REGISTRY_URL": self.registry.url,
+            "COUNTERFOIL_BOOTSTRAP_SERVERS": self.broker.bootstrap_servers,
+            "COUNTERFOIL_JARS": str(jar_folder("spark")),
+        }
+
+    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [COUNTERFOIL, "bridge", *arguments],
+            env={**self.environment(), **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def run(self, *arguments: str, **environment: str) -> tuple[int, str, str]:
+        with self.start(*arguments, **environment) as process:
+            try:
+                said, complained = process.communicate(timeout=240)
+            finally:
+                end(process)
+        return process.returncode, said, complained
+
+    def produce(self, count: int, *, first: int = 0) -> None:
+        schemas = [fastavro.parse_schema(each) for each in (FIRST_WRITER, SECOND_WRITER)]
+        producer = Producer({"bootstrap.servers": self.broker.bootstrap_servers, "linger.ms": 20, "log_level": 0})
+        for number in range(first, first + count):
+            value = None if number % TOMBSTONE_EVERY == 1 else self._value(number, schemas)
+            producer.produce(self.source, value=value, key=f"k{number % 97}".encode(), partition=number % PARTITIONS)
+            if number % 10_000 == 0:
+                producer.flush()
+        assert producer.flush(60) == 0
+
+    def _value(self, number: int, schemas: list[Any]) -> bytes:
+        which = number % 5 == 0
+        ride = {
+            "vendor": "HELIX" if number % NO_PARTNER_EVERY == 2 else "CMT" if number % 3 else "VERIFONE",
+            "pickup_at": 1_700_000_000_000 + number * 1000,
+            "distance_km": number / 7,
+            **({"passengers": None if number % 2 else number % 6, "driver_note": "x" * 60} if which else {}),
+        }
+        body = io.BytesIO()
+        fastavro.schemaless_writer(body, schemas[which], ride)
+        return b"\x00" + self.ids[which].to_bytes(4, "big") + body.getvalue()
+
+    def written(self) -> int:
+        marks = [self.cluster.watermarks(topic) for topic in (self.target, self.dead)]
+        return sum(end for each in marks for _, end in each.values())
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.fixture
+def bench(
+    broker: KafkaBroker, live_registry: RegistryProcess, unique_name: Callable[[str], str], tmp_path: Path
+) -> Bench:
+    source, target = unique_name("rides-v2"), unique_name("rides")
+    for topic in (source, target):
+        broker.create_topic(topic, partitions=PARTITIONS)
+    with Registry(live_registry.url) as registry:
+        registry.register(f"{target}-value", Schema(json.dumps(TARGET)))
+        ids = [
+            registry.register(f"{source}-value", Schema(json.dumps(each))).id for each in (FIRST_WRITER, SECOND_WRITER)
+        ]
+    made = Bench(broker, live_registry, tmp_path, source, target, (ids[0], ids[1]))
+    made.write_file()
+    return made
+
+
+def test_from_plan_to_verify_with_a_kill_in_between(bench: Bench):
+    bench.produce(RECORDS)
+
+    code, said, _ = bench.run("plan", str(bench.file))
+    assert code == ExitCode.OK
+    assert "distance_miles" in said
+    assert f"versions 1 (id {bench.ids[0]}), 2 (id {bench.ids[1]})" in said
+
+    code, said, complained = bench.run("check", str(bench.file), "--master", "local[2]", "--sample", "2000")
+    assert code == ExitCode.OK, complained
+    assert "sql and reference agree" in said
+    assert f"id {bench.ids[0]}" in said
+
+    command = ("run", str(bench.file), "--master", "local[2]", "--max-offsets-per-trigger", "40000")
+    checkpoint = Checkpoint(bench.folder / "checkpoints" / bench.source)
+    killed = bench.start(*command)
+    try:
+        wait_until(
+            lambda: killed.poll() is not None or bench.cluster.partition_count(bench.dead) == PARTITIONS,
+            what="the dead-letter topic",
+            deadline_s=120,
+        )
+        wait_until(lambda: killed.poll() is not None or bench.written() > RECORDS // 6, what="a sixth", deadline_s=120)
+        assert killed.poll() is None, killed.communicate()
+    finally:
+        end(killed)
+        killed.communicate()
+    bench.cluster.settled_watermarks(bench.target)
+    assert checkpoint.unfinished_batch(bench.source) is not None
+    assert bench.written() < RECORDS
+
+    code, said, complained = bench.run(*command)
+    assert code == ExitCode.OK, complained
+    assert "was left unfinished" in said
+    assert "finished: " in said
+    assert complained == ""
+    assert bench.written() == RECORDS
+
+    report = bench.folder / "verify.json"
+    code, said, complained = bench.run(
+        "verify", str(bench.file), "--sample", "all", "--format", "text", "--format", f"json={report}"
+    )
+    assert code == ExitCode.OK, said + complained
+    assert f"good: {RECORDS:,} records, each exactly once and in order" in said
+    totals = json.loads(report.read_text())["totals"]
+    dead = sum(1 for number in range(RECORDS) if number % NO_PARTNER_EVERY == 2 and number % TOMBSTONE_EVERY != 1)
+    assert (totals["source"], totals["dead_letters"], totals["missing"], totals["repeated"]) == (RECORDS, dead, 0, 0)
+    assert totals["recomputed"] == RECORDS
+    assert json.loads(report.read_text())["dead_by_code"] == {"lookup-missing": dead}
+
+
+def test_a_continuous_run_ends_politely_on_sigterm(bench: Bench):
+    bench.produce(200)
+    running = bench.start(
+        "run", str(bench.file), "--continuous", "--trigger", "0.2", "--master", "local[2]", "--engine", "reference"
+    )
+    try:
+        wait_until(
+            lambda: running.poll() is not None or bench.cluster.partition_count(bench.dead) == PARTITIONS,
+            what="the dead-letter topic",
+            deadline_s=120,
+        )
+        wait_until(lambda: running.poll() is not None or bench.written() == 200, what="200 records", deadline_s=180)
+        os.kill(running.pid, signal.SIGTERM)
+        said, complained = running.communicate(timeout=60)
+    finally:
+        end(running)
+    assert running.returncode == ExitCode.OK, complained
+    assert "SIGTERM: stopping after the current batch" in said
+    assert "stopped on request: 200 records" in said
+    assert complained == ""
+
+
+def test_a_plan_with_something_open_is_not_run(bench: Bench):
+    bench.write_file(drop="[]")
+    code, said, _ = bench.run("plan", str(bench.file), "--format", "json")
+    assert code == ExitCode.BROKEN
+    assert "driver_note" in " ".join(json.loads(said)["problems"])
+    for command in ("check", "run"):
+        code, said, complained = bench.run(command, str(bench.file))
+        assert code == ExitCode.BROKEN
+        assert "driver_note" in said + complained
+        assert "Traceback" not in complained
+
+
+def test_what_cannot_be_asked_is_said_in_one_line(bench: Bench, unique_name: Callable[[str], str]):
+    nobody = f"127.0.0.1:{free_port()}"
+    code, _, complained = bench.run("plan", str(bench.file), COUNTERFOIL_REGISTRY_URL=f"http://{nobody}")
+    assert code == ExitCode.UNREACHABLE
+    assert complained.count("\n") == 1
+    code, _, complained = bench.run("run", str(bench.file), "--bootstrap-servers", nobody)
+    assert code == ExitCode.UNREACHABLE
+    assert f"No Kafka broker answered at {nobody}" in complained
+    assert complained.count("\n") == 1
+    code, _, complained = bench.run("run", str(bench.file), "--jars", str(bench.folder))
+    assert code == ExitCode.PRECONDITION
+    assert "lacks spark-sql-kafka" in complained
+    code, _, complained = bench.run("run", str(bench.file), JAVA_HOME=str(bench.folder))
+    assert code == ExitCode.PRECONDITION
+    assert "Spark needs Java 17 or newer" in complained
+    bench.file.write_text(f"bridge: b\nsource: {{topic: {unique_name('none')}}}\ntarget: {{topic: {bench.target}}}\n")
+    code, _, complained = bench.run("plan", str(bench.file))
+    assert code == ExitCode.CANNOT_SAY
+    assert "has no subject" in complained
+
+
+def test_topics_that_do_not_fit_stop_a_run_before_it_writes(bench: Bench):
+    wider = f"{bench.target}-wider"
+    bench.broker.create_topic(wider, partitions=PARTITIONS + 1)
+    with Registry(bench.registry.url) as registry:
+        registry.register(f"{wider}-value", Schema(json.dumps(TARGET)))
+    bench.target = wider
+    bench.write_file()
+    bench.produce(5)
+    code, _, complained = bench.run("run", str(bench.file))
+    assert code == ExitCode.BROKEN
+    assert "partition: same needs equally many partitions" in complained
+    assert bench.written() == 0
+
+
+def test_a_verification_of_nothing_cannot_say(bench: Bench):
+    bench.broker.create_topic(bench.dead, partitions=PARTITIONS)
+    code, said, _ = bench.run("verify", str(bench.file))
+    assert code == ExitCode.CANNOT_SAY
+    assert "holds no records" in said
