@@ -19,7 +19,7 @@ from counterfoil.sdk.serde.avro_codec.inlining import Inlining
 from counterfoil.sdk.serde.avro_codec.logical import conversion_of
 from counterfoil.sdk.serde.avro_codec.source import MAX_LEVEL, Source
 from counterfoil.sdk.serde.avro_codec.values import InvalidDefault, value_of_default
-from counterfoil.sdk.serde.avro_codec.varint import SMALL, checked_int, checked_long, encode_long
+from counterfoil.sdk.serde.avro_codec.varint import SMALL, checked_instant, checked_int, checked_long, encode_long
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.types import AvroType, Field
@@ -55,6 +55,7 @@ _LIBRARY: Final[dict[str, object]] = {
     "small": SMALL.get,
     "checked_int": checked_int,
     "checked_long": checked_long,
+    "checked_instant": checked_instant,
     "encode_long": encode_long,
     "encode_text": str.encode,
     "refuse": _refuse,
@@ -186,8 +187,8 @@ class _EncoderWriter:
 
     def _integer(self, kind: Kind, value: str, lead: bytes, *, is_base: bool) -> list[str]:
         checked = "checked_int" if kind is Kind.INT else "checked_long"
-        if is_base:  # an instant or a date: never small
-            return [*_constant(lead), f"{checked}({value})"]
+        if is_base:  # an instant or a date, an int for sure and never small
+            return [*_constant(lead), f"{checked if kind is Kind.INT else 'checked_instant'}({value})"]
         slow = f"{lead!r} + {checked}({value})" if lead else f"{checked}({value})"
         return [f"({self._small(lead)}({value}) or {slow} if {value}.__class__ is int else refuse({value}))"]
 

@@ -72,6 +72,17 @@ def checked_long(value: object) -> bytes:
     return encode_long(value)
 
 
+def checked_instant(value: int) -> bytes:
+    """What :func:`checked_long` gives, sooner for microseconds of this century, which take eight bytes."""
+    rest = (value << 1) ^ (value >> 63)
+    if 1 << 49 <= rest < 1 << 56:
+        rest = (rest & 0x0FFFFFFF) | (rest & 0xFFFFFFF0000000) << 4
+        rest = (rest & 0x00003FFF00003FFF) | (rest & 0x0FFFC0000FFFC000) << 2
+        rest = (rest & 0x007F007F007F007F) | (rest & 0x3F803F803F803F80) << 1
+        return (rest | 0x0080808080808080).to_bytes(8, "little")
+    return checked_long(value)
+
+
 def read_long(data: bytes, offset: int) -> tuple[int, int]:
     """A number of 64 bits, and the offset behind it."""
     raw = data[offset]
