@@ -35,7 +35,7 @@ from local_services.java import JavaMissingError  # noqa: E402
 COUNTERFOIL = str(Path(sys.executable).with_name("counterfoil"))
 FIRST_RUN = 130_000
 SECOND_RUN = 180_000
-PARTITIONS = 4
+PARTITIONS = 3
 
 
 def schema(path: str) -> str:
@@ -146,7 +146,9 @@ class Demo:
         ]  # fmt: skip
 
     def convert(self) -> None:
-        self.story.quote(self.run(*self.bridge_command(), expected=0, cwd=self.folder))
+        said = self.run(*self.bridge_command(), expected=0, cwd=self.folder)
+        self.story.quote(said)
+        self.story.tell(f"bridge run: {said.splitlines()[-1]}")
 
     def old_consumer_reads(self) -> None:
         found = topics.read_as_version_1(self.broker.bootstrap_servers, self.client, "rides")
@@ -206,7 +208,7 @@ class Demo:
         self.story.expect(told=done < SECOND_RUN * 0.98, otherwise="the converter was through before it was killed")
         self.story.tell(f"SIGKILL after {done} of {SECOND_RUN} records, in the middle of a batch; started again:")
         self.convert()
-        self.story.tell(f"killed after {done} records, started again, {self.written() - before} records in all")
+        self.story.tell(f"killed after {done} records, started again: {self.written() - before} records, none twice")
 
     def written(self) -> int:
         """How many records are in the target and among the dead letters."""

@@ -1,0 +1,17 @@
+"""The demo tells its story to the end: every example that the docs name is run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_whole_road_is_as_told():
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples/rides/demo.py"], capture_output=True, text=True, check=False, timeout=540
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.rstrip().endswith("All as told.")
