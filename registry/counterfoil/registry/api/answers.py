@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from counterfoil.schema.errors import RegistryError
 
 NO_CONTENT: Final = 204
-OK: Final = 200
 
 
 class JsonBytes(bytes):

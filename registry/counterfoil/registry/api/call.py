@@ -12,14 +12,11 @@ from counterfoil.schema.errors import NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import TypeVar
 
     from starlette.types import Receive, Scope
 
     from counterfoil.registry.api.replies import Replies
     from counterfoil.registry.service.use_cases import UseCases
-
-    _T = TypeVar("_T")
 
 _MAX_INT = 2**31 - 1
 _MAX_DIGITS = 10
@@ -99,11 +96,6 @@ class Call:
         """A query parameter that is a number; an empty one counts as absent."""
         text = self.text(name)
         return parse_integer(text, name) if text else default
-
-    def page(self, items: Sequence[_T], *, default_limit: int = _MAX_INT) -> Sequence[_T]:
-        """The part of ``items`` that ``offset`` and ``limit`` ask for."""
-        first, last = self.bounds(default_limit=default_limit)
-        return items[first:last]
 
     def bounds(self, *, default_limit: int = _MAX_INT) -> tuple[int, int]:
         """First and last index that ``offset`` and ``limit`` ask for; a limit out of range is the default."""

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
 
 
 class _Shape(BaseModel):
     model_config = ConfigDict(extra="ignore")
+
+
+class _CamelShape(_Shape):
+    """A shape whose names are written in camel case, as most of this API's are."""
+
+    model_config = ConfigDict(alias_generator=to_camel)
 
 
 class ErrorBody(_Shape):
@@ -16,7 +23,7 @@ class ErrorBody(_Shape):
     message: str = Field(description="What was wrong, where, and what would be right.")
 
 
-class ReferenceBody(_Shape):
+class ReferenceBody(_CamelShape):
     """A name used in a schema, and the version that defines it."""
 
     name: str
@@ -24,7 +31,7 @@ class ReferenceBody(_Shape):
     version: int = Field(description="-1 is the latest; the real number is stored.")
 
 
-class MetadataBody(_Shape):
+class MetadataBody(_CamelShape):
     """Tags by path, properties, and the names of sensitive properties."""
 
     tags: dict[str, list[str]] | None = None
@@ -32,7 +39,7 @@ class MetadataBody(_Shape):
     sensitive: list[str] | None = None
 
 
-class RuleBody(_Shape):
+class RuleBody(_CamelShape):
     """One rule."""
 
     name: str
@@ -43,31 +50,31 @@ class RuleBody(_Shape):
     tags: list[str] | None = None
     params: dict[str, str] | None = None
     expr: str | None = None
-    onSuccess: str | None = None  # noqa: N815 - the API's spelling
-    onFailure: str | None = None  # noqa: N815 - the API's spelling
+    on_success: str | None = None
+    on_failure: str | None = None
     disabled: bool = False
 
 
-class RuleSetBody(_Shape):
+class RuleSetBody(_CamelShape):
     """The rules that travel with a schema."""
 
-    migrationRules: list[RuleBody] | None = None  # noqa: N815 - the API's spelling
-    domainRules: list[RuleBody] | None = None  # noqa: N815 - the API's spelling
-    encodingRules: list[RuleBody] | None = None  # noqa: N815 - the API's spelling
-    enableAt: str | None = None  # noqa: N815 - the API's spelling
+    migration_rules: list[RuleBody] | None = None
+    domain_rules: list[RuleBody] | None = None
+    encoding_rules: list[RuleBody] | None = None
+    enable_at: str | None = None
 
 
-class SchemaBody(_Shape):
+class SchemaBody(_CamelShape):
     """A schema to register, look up or test."""
 
     # The JSON key is "schema", a name that pydantic keeps for itself.
     schema_text: str | None = Field(
         None, alias="schema", description="The schema's text. Absent: the text of the latest version."
     )
-    schemaType: str = Field("AVRO", description="The schema's language.")  # noqa: N815 - the API's spelling
+    schema_type: str = Field("AVRO", description="The schema's language.")
     references: list[ReferenceBody] | None = None
     metadata: MetadataBody | None = None
-    ruleSet: RuleSetBody | None = None  # noqa: N815 - the API's spelling
+    rule_set: RuleSetBody | None = None
     id: int | None = Field(None, description="An id of the caller's, in IMPORT mode.")
     version: int | None = Field(None, description="The number that the version must get; -1 is the next one.")
 
@@ -94,7 +101,7 @@ class SchemaByIdBody(SchemaBody):
     subject: str
     version: int
     guid: str
-    maxId: int | None = None  # noqa: N815 - the API's spelling
+    max_id: int | None = None
     ts: int
     deleted: bool
 
@@ -105,45 +112,45 @@ class ListedSchemaBody(VersionBody):
     aliases: list[str] | None = None
 
 
-class SubjectVersionBody(_Shape):
+class SubjectVersionBody(_CamelShape):
     """A subject and a version of it."""
 
     subject: str
     version: int
 
 
-class ContextIdBody(_Shape):
+class ContextIdBody(_CamelShape):
     """A context and an id in it."""
 
     context: str
     id: int
 
 
-class ConfigUpdateBody(_Shape):
+class ConfigUpdateBody(_CamelShape):
     """Changes to a config: an absent field stays, a null clears."""
 
     alias: str | None = None
-    aliasForDeks: str | None = None  # noqa: N815 - the API's spelling
+    alias_for_deks: str | None = None
     normalize: bool | None = None
-    validateFields: bool | None = None  # noqa: N815 - the API's spelling
-    validateNewSchemas: bool | None = None  # noqa: N815 - the API's spelling
-    validateRules: bool | None = None  # noqa: N815 - the API's spelling
+    validate_fields: bool | None = None
+    validate_new_schemas: bool | None = None
+    validate_rules: bool | None = None
     compatibility: str | None = None
-    compatibilityPolicy: str | None = None  # noqa: N815 - the API's spelling
-    compatibilityGroup: str | None = None  # noqa: N815 - the API's spelling
-    defaultMetadata: MetadataBody | None = None  # noqa: N815 - the API's spelling
-    overrideMetadata: MetadataBody | None = None  # noqa: N815 - the API's spelling
-    defaultRuleSet: RuleSetBody | None = None  # noqa: N815 - the API's spelling
-    overrideRuleSet: RuleSetBody | None = None  # noqa: N815 - the API's spelling
+    compatibility_policy: str | None = None
+    compatibility_group: str | None = None
+    default_metadata: MetadataBody | None = None
+    override_metadata: MetadataBody | None = None
+    default_rule_set: RuleSetBody | None = None
+    override_rule_set: RuleSetBody | None = None
 
 
 class ConfigBody(ConfigUpdateBody):
     """A config as it is read; the level is called ``compatibilityLevel`` here."""
 
-    compatibilityLevel: str  # noqa: N815 - the API's spelling
+    compatibility_level: str
 
 
-class ModeBody(_Shape):
+class ModeBody(_CamelShape):
     """A mode; null clears."""
 
     mode: str | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from counterfoil.registry.domain.versions import subject_not_found
@@ -113,8 +113,3 @@ class Lookup:
             if content.metadata is not None and wanted.items() <= dict(content.metadata.properties).items():
                 return Stored(subject, entry, content)
         raise SchemaNotFound(f"No version of subject {str(subject)!r} has this metadata")
-
-
-def without_identity(request: SchemaRequest) -> SchemaRequest:
-    """``request`` without the id and version that only a registration heeds."""
-    return replace(request, schema_id=None, version=None)

@@ -55,7 +55,15 @@ SELECT c.name, s.name FROM subjects s JOIN contexts c ON c.id = s.context_id
 WHERE (:context IS NULL OR c.name = :context) AND s.name >= :low AND substr(s.name, 1, length(:low)) = :low
   AND (:visibility = 'all' OR (s.active_versions > 0) = (:visibility = 'active'))
 ORDER BY c.name, s.name"""
-_SUBJECT_ID = "(SELECT id FROM subjects WHERE context_id = (SELECT id FROM contexts WHERE name = ?) AND name = ?)"
+_SUBJECT_ID = "SELECT id FROM subjects WHERE context_id = (SELECT id FROM contexts WHERE name = ?) AND name = ?"
+_MARK_DELETED = """
+UPDATE versions SET deleted = 1
+WHERE subject_id = (SELECT s.id FROM subjects s JOIN contexts c ON c.id = s.context_id WHERE c.name = ? AND s.name = ?)
+  AND version = ?"""
+_REMOVE_VERSION = """
+DELETE FROM versions
+WHERE subject_id = (SELECT s.id FROM subjects s JOIN contexts c ON c.id = s.context_id WHERE c.name = ? AND s.name = ?)
+  AND version = ?"""
 
 
 class SqliteTables:
@@ -254,20 +262,20 @@ class SqliteTables:
     def mark_deleted(self, subject: QualifiedSubject, version: int) -> None:
         """Soft-delete a version."""
         self._run(
-            f"UPDATE versions SET deleted = 1 WHERE subject_id = {_SUBJECT_ID} AND version = ?",  # noqa: S608 - constant
+            _MARK_DELETED,
             (subject.context, subject.name, version),
         )
 
     def remove_version(self, subject: QualifiedSubject, version: int) -> None:
         """Remove a version's row."""
         self._run(
-            f"DELETE FROM versions WHERE subject_id = {_SUBJECT_ID} AND version = ?",  # noqa: S608 - constant
+            _REMOVE_VERSION,
             (subject.context, subject.name, version),
         )
 
     def touch(self, subject: QualifiedSubject) -> None:
         """Give the subject a new revision."""
-        subject_id = self._one(f"SELECT {_SUBJECT_ID}", (subject.context, subject.name))
+        subject_id = self._one(_SUBJECT_ID, (subject.context, subject.name))
         self._run("UPDATE counters SET value = value + 1 WHERE name = 'change'")
         if self._one("SELECT count(*) FROM versions WHERE subject_id = ?", (subject_id,)) == 0:
             self._run("DELETE FROM subjects WHERE id = ?", (subject_id,))
