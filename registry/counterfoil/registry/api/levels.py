@@ -10,7 +10,7 @@ from counterfoil.registry.domain.json_fields import object_of, text_of
 from counterfoil.registry.domain.modes import Mode, parse_mode
 from counterfoil.registry.domain.subjects import check_name
 from counterfoil.registry.domain.versions import parse_version
-from counterfoil.schema.errors import BadRequest, InvalidMode
+from counterfoil.schema.errors import InvalidMode
 
 if TYPE_CHECKING:
     from counterfoil.registry.api.call import Call
@@ -29,8 +29,6 @@ async def get_config(call: Call) -> Any:
 async def put_config(call: Call) -> Any:
     """The config as it is stored after the changes in the body."""
     fields = dict(object_of(await call.json(), "The request body"))
-    if fields.get("compatibilityPolicy") == "LOGICAL":
-        raise BadRequest("compatibilityPolicy LOGICAL is not supported by this registry; expected STRICT or LENIENT")
     return config_document(await call.cases.settings.put_config(call.scope_subject(), read_config_changes(fields)))
 
 

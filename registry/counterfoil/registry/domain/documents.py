@@ -168,7 +168,7 @@ def _word(fields: Mapping[str, Any], key: str, what: str, words: tuple[str, ...]
 
 # --- config -----------------------------------------------------------------------------------------------------------
 
-_POLICIES: Final = ("STRICT", "LENIENT", "LOGICAL")
+_POLICIES: Final = ("STRICT", "LENIENT")
 
 _PLAIN: Final = {
     "alias": ("alias", text_of),
@@ -188,6 +188,9 @@ _PLAIN: Final = {
 
 
 def _policy(text: str) -> str | None:
+    """The policy, None for a word that is none; LOGICAL exists elsewhere and is refused, since it would not be kept."""
+    if text.upper() == "LOGICAL":
+        raise BadRequest("compatibilityPolicy LOGICAL is not supported by this registry; expected STRICT or LENIENT")
     return text.upper() if text.upper() in _POLICIES else None
 
 
