@@ -14,11 +14,12 @@ from decimal import Decimal
 
 import fastavro
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from avro_data import avro_data
 from avro_schemas import avro_records
+from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.sdk.errors import CounterfoilError, DecodeError, IncompatibleReader
 from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
@@ -266,7 +267,10 @@ def is_flat(fields):
 def test_evolved_readers_read_what_fastavro_reads(data):
     writer_document = json.loads(data.draw(avro_records(distinct_unions=True, max_depth=2)))
     reader_document = data.draw(evolved(writer_document))
-    writer, reader = schema_of(writer_document), schema_of(reader_document)
+    try:
+        writer, reader = schema_of(writer_document), schema_of(reader_document)
+    except SchemaParseError:  # a few drawn texts name a type that they do not declare
+        reject()
     value = data.draw(avro_data(writer))
     written = compile_encoder(writer)(value)
     theirs = fastavro.schemaless_reader(
@@ -280,9 +284,8 @@ def test_evolved_readers_read_what_fastavro_reads(data):
 def test_any_two_schemas_give_a_value_or_a_typed_error(writer_text, reader_text, data):
     document = json.loads(reader_text)
     document["name"] = json.loads(writer_text)["name"]
-    writer = parse_avro(writer_text)
     try:
-        reader = parse_avro(json.dumps(document))
+        writer, reader = parse_avro(writer_text), parse_avro(json.dumps(document))
         decode = compile_decoder(writer, reader)
         decode(compile_encoder(writer)(data.draw(avro_data(writer))))
     except CounterfoilError:

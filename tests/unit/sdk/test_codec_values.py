@@ -18,6 +18,9 @@ from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.formats.protocol import Validation
 from counterfoil.sdk.errors import DecodeError, EncodeError
 from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
+from counterfoil.sdk.serde.avro_codec.decode_code import decoder_source
+from counterfoil.sdk.serde.avro_codec.encode_code import encoder_source
+from counterfoil.sdk.serde.avro_codec.resolve import resolve
 
 UTC = dt.UTC
 INSTANT = dt.datetime(2024, 2, 29, 12, 30, 15, 123456, tzinfo=UTC)
@@ -503,6 +506,14 @@ def test_wide_and_branching_schemas_compile_to_code_of_their_own_size():
     schema = schema_of(document)
     compile_encoder(schema)
     compile_decoder(schema)
+
+
+def test_a_record_that_holds_itself_in_many_places_compiles_to_little_code():
+    places = [{"name": f"f{n}", "type": ["null", "R", "int", {"type": "array", "items": "R"}]} for n in range(8)]
+    root = schema_of(record(*places)).root
+    plan = resolve(schema_of(record(*places)))
+    for source in (encoder_source(root, None, strict=False), decoder_source(plan, whole=False)):
+        assert source.size < 500
 
 
 def test_a_record_of_many_fields():

@@ -83,7 +83,7 @@ class _DecoderWriter:
         out.line(" try:")
         out.level = 2
         out.line("if b.__class__ is not bytes: b = as_bytes(b)")
-        self._read(self._plan, "v")
+        self._inline(self._plan, "v")
         out.line(f"if p {'!=' if whole else '>'} len(b): raise IndexError")
         out.line("return v")
         out.level = 0
@@ -112,7 +112,7 @@ class _DecoderWriter:
     def _is_called(self, step: Step) -> bool:
         if self._out.level > MAX_LEVEL and isinstance(step, (ArrayStep, MapStep, UnionStep, RecordStep)):
             return True
-        return step is not self._plan and self._inlining.is_function(step)
+        return self._inlining.is_function(step)
 
     def _name_of(self, step: Step) -> str:
         known = self._function_by_record.get(id(step))

@@ -102,7 +102,7 @@ class _EncoderWriter:
         out.line("def encode(v, prefix=b''):")
         out.line(" try:")
         out.level = 2
-        parts = self._raw_parts("v") if self._root.kind is Kind.BYTES else self._parts(self._root, "v")
+        parts = self._raw_parts("v") if self._root.kind is Kind.BYTES else self._inline(self._root, "v", b"")
         out.line(f"return join((prefix, {', '.join(parts)}))")
         out.level = 0
         out.line(" except Exception:")
@@ -127,7 +127,7 @@ class _EncoderWriter:
     def _is_called(self, avro_type: AvroType) -> bool:
         if self._out.level > MAX_LEVEL and isinstance(avro_type, _CONTAINERS):
             return True
-        return avro_type is not self._root and self._inlining.is_function(avro_type)
+        return self._inlining.is_function(avro_type)
 
     def _name_of(self, avro_type: AvroType) -> str:
         known = self._function_by_type.get(id(avro_type))

@@ -73,6 +73,7 @@ class EncodeWalk:
         self.strict = strict
         self.path: list[str] = []
         self._fitting: dict[tuple[int, int], bool] = {}
+        self._asked: list[object] = []  # what is in _fitting by its id must not give that id to another
 
     def write(self, avro_type: AvroType, value: object) -> bytes:
         """The encoding of ``value``. Raises ``EncodeError`` with path, expected and got."""
@@ -129,6 +130,7 @@ class EncodeWalk:
     def _fits(self, branch: AvroType, value: object) -> bool:
         key = (id(branch), id(value))
         if key not in self._fitting:
+            self._asked.append(value)
             depth = len(self.path)
             try:
                 self._write(branch, value)
