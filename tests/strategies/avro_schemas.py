@@ -197,13 +197,14 @@ class _Drawing:
         branches = [_Drawn("null", "null", "null", st.none())] if self.draw(st.booleans()) else []
         seen = {"null"} if branches else set()
         for _ in range(self.draw(st.integers(1, 3))):
+            closed = dict(self.closed)
             branch = self._draw_inner(depth, namespace) if branches else self.draw_type(depth - 1, namespace)
             keys = self._keys(branch)
             if branch.word != "union" and not keys & seen:
                 seen |= keys
                 branches.append(branch)
-            elif isinstance(branch.json, (dict, list)):
-                break  # what it declares is not in the schema now
+            else:
+                self.closed = closed  # what the branch declares is not in the schema now
         if not branches:
             return _Drawn(["null"], "union", "union", st.none())
         return _Drawn([branch.json for branch in branches], "union", "union", branches[0].default)

@@ -14,12 +14,11 @@ from decimal import Decimal
 
 import fastavro
 import pytest
-from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from avro_data import avro_data
 from avro_schemas import avro_records
-from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.sdk.errors import CounterfoilError, DecodeError, IncompatibleReader
 from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
@@ -258,6 +257,21 @@ def evolved(draw, document):
     return {**document, "fields": draw(st.permutations(fields)) if is_flat(fields) else fields}
 
 
+def text_and_bytes_in_one_union(node):
+    """There fastavro takes the first branch that promotes; Avro Java and we prefer the very type that was written."""
+    if isinstance(node, dict):
+        return any(
+            map(
+                text_and_bytes_in_one_union,
+                [*node.get("fields", ()), node.get("type"), node.get("items"), node.get("values")],
+            )
+        )
+    if not isinstance(node, list):
+        return False
+    words = {str(branch["type"] if isinstance(branch, dict) else branch) for branch in node}
+    return {"bytes", "string"} <= words or any(map(text_and_bytes_in_one_union, node))
+
+
 def is_flat(fields):
     return not any(isinstance(field["type"], (dict, list)) for field in fields)
 
@@ -267,10 +281,8 @@ def is_flat(fields):
 def test_evolved_readers_read_what_fastavro_reads(data):
     writer_document = json.loads(data.draw(avro_records(distinct_unions=True, max_depth=2)))
     reader_document = data.draw(evolved(writer_document))
-    try:
-        writer, reader = schema_of(writer_document), schema_of(reader_document)
-    except SchemaParseError:  # a few drawn texts name a type that they do not declare
-        reject()
+    assume(not text_and_bytes_in_one_union(writer_document))
+    writer, reader = schema_of(writer_document), schema_of(reader_document)
     value = data.draw(avro_data(writer))
     written = compile_encoder(writer)(value)
     theirs = fastavro.schemaless_reader(
