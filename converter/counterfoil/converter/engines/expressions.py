@@ -34,7 +34,7 @@ from counterfoil.schema.evolution.model import (
     Split,
     Widen,
 )
-from counterfoil.schema.evolution.types import split_null
+from counterfoil.schema.evolution.types import has_enum, split_null
 from counterfoil.schema.formats.avro.types import Array, Enum, Map, Record
 
 if TYPE_CHECKING:
@@ -105,8 +105,18 @@ class Compiler:
             return compile_parts(self, op, target, scope, where)
         if isinstance(op, Read) and self._is_by_parts(target):
             return self._copied(op, target, scope)
+        if isinstance(op, Read) and self._is_wire and self._enum_as_number and has_enum(target):
+            return self._renumbered(op, target, scope)
         code = self._scalar(op, target, scope, where)
         return replace(code, value=self._out(code.value, target))
+
+    def _renumbered(self, op: Read, target: AvroType, scope: SqlScope) -> Code:
+        """A copied enum: from number to number."""
+        _, source_type = split_null(scope.type_at(op.path))
+        _, target_type = split_null(target)
+        numbers = {symbol: number for number, symbol in enumerate(getattr(target_type, "symbols", ()))}
+        targets = ", ".join(str(numbers[symbol]) for symbol in getattr(source_type, "symbols", ()))
+        return Code(f"get(array({targets}), {path_of(scope.source, op.path)})", scope.null_when(op.path))
 
     def _is_by_parts(self, target: AvroType) -> bool:
         _, inner = split_null(target)
@@ -139,12 +149,12 @@ class Compiler:
 
     def _out(self, value: str, node: AvroType) -> str:
         """A natural value as ``to_avro`` takes it."""
-        if not self._enum_as_number or not _has_enum(node):
+        if not self._enum_as_number or not has_enum(node):
             return value
         _, inner = split_null(node)
         if isinstance(inner, Enum):
-            cases = " ".join(f"WHEN {text(symbol)} THEN {number}" for number, symbol in enumerate(inner.symbols))
-            return f"CASE {value} {cases} END"
+            numbers = ", ".join(f"{text(symbol)}, {number}" for number, symbol in enumerate(inner.symbols))
+            return f"try_element_at(map({numbers}), {value})"
         if isinstance(inner, Record):
             members = ", ".join(
                 f"{text(member.name)}, {self._out(f'{value}.{quoted(member.name)}', member.type)}"
@@ -283,22 +293,26 @@ class Compiler:
 
     def _lookup(self, op: Lookup, target: AvroType, scope: SqlScope, where: str) -> Code:
         code = self._of(op, target, scope, where)
-        key_literals = {key: _key_literal(key) for key, _ in op.table}
+        literals = {key: _key_literal(key) for key, _ in op.table}
         nulls = [code.null_when] if code.null_when else []
-        nulls += [f"{code.value} = {key_literals[key]}" for key, result in op.table if result is None]
-        otherwise = "" if op.otherwise is None else self._otherwise(op, target, scope, where, nulls)
-        cases = " ".join(f"WHEN {key_literals[key]} THEN {constant(target, result)}" for key, result in op.table)
-        value = f"CASE {code.value} {cases}{otherwise} END" if cases else f"cast(NULL AS {type_of(target)})"
-        if otherwise:
-            value = f"CASE WHEN {code.value} IS NOT NULL THEN {value} END"
-        return Code(value, " OR ".join(f"({null})" for null in nulls) or None)
+        nulls += [f"{_as_key(code.value, op.table)} = {literals[key]}" for key, result in op.table if result is None]
+        found = f"cast(NULL AS {type_of(target)})"
+        if op.table:
+            entries = ", ".join(f"{literals[key]}, {constant(target, result)}" for key, result in op.table)
+            found = f"try_element_at(map({entries}), {_as_key(code.value, op.table)})"
+        if op.otherwise is not None:
+            keys = ", ".join(literals.values())
+            otherwise = self._otherwise(op, target, scope, where, nulls)
+            inside = f"WHEN {_as_key(code.value, op.table)} IN ({keys}) THEN {found} " if keys else ""
+            found = f"CASE {inside}WHEN {code.value} IS NOT NULL THEN {otherwise} END"
+        return Code(found, " OR ".join(f"({null})" for null in nulls) or None)
 
     def _otherwise(self, op: Lookup, target: AvroType, scope: SqlScope, where: str, nulls: list[str]) -> str:
         if isinstance(op.otherwise, Constant):
             if op.otherwise.value is None:
                 nulls.append("true")
-            return f" ELSE {constant(target, op.otherwise.value)}"
-        return f" ELSE {self._scalar(op.otherwise, target, scope, where).value}"
+            return constant(target, op.otherwise.value)
+        return self._scalar(op.otherwise, target, scope, where).value
 
     def _arithmetic(self, op: Arithmetic, _target: AvroType, scope: SqlScope, where: str) -> Code:
         nulls: list[str] = []
@@ -326,20 +340,19 @@ class Compiler:
     }
 
 
-def _has_enum(node: AvroType) -> bool:
-    """Whether there is an enum in a type (which does not contain itself)."""
-    _, inner = split_null(node)
-    if isinstance(inner, Record):
-        return any(_has_enum(member.type) for member in inner.fields)
-    if isinstance(inner, Array):
-        return _has_enum(inner.items)
-    return _has_enum(inner.values) if isinstance(inner, Map) else isinstance(inner, Enum)
-
-
 def _key_literal(key: Any) -> str:
+    """A key of a table; booleans are looked up by their text, whole numbers as longs."""
     if isinstance(key, bool):
-        return "true" if key else "false"
+        return text("true" if key else "false")
     return text(key) if isinstance(key, str) else f"cast('{key}' AS bigint)"
+
+
+def _as_key(value: str, table: tuple[tuple[Any, Any], ...]) -> str:
+    """A value in the type of the table's keys."""
+    first = table[0][0]
+    if isinstance(first, bool):
+        return f"cast({value} AS string)"
+    return value if isinstance(first, str) else f"cast({value} AS bigint)"
 
 
 def java_literal(value: str) -> str:

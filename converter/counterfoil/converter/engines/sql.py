@@ -1,13 +1,12 @@
 """The engine ``sql``: the plan as Spark's own expressions, from bytes to bytes.
 
 Every row is read, converted and written by ``from_avro``, SQL and ``to_avro``. A row is *doubtful* when not every step
-is surely what the reference evaluator means; such rows, and no others, are handed to it, and it gives their bytes or the
-reason why there are none.
+is surely what the reference evaluator means; such rows, and no others, are handed to it, and it gives their bytes or
+the reason why there are none.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -18,7 +17,7 @@ from counterfoil.converter.engines.reference import answer_column, converted_of,
 from counterfoil.converter.engines.sql_text import all_of, binary
 from counterfoil.converter.engines.wire import WireReader, check_readable, wire_schema
 from counterfoil.schema.evolution import base_schema, base_text, derive_resolution
-from counterfoil.schema.formats.avro.types import Enum, Kind, Record, Union
+from counterfoil.schema.formats.avro.types import Record
 from counterfoil.schema.wire import ID_PREFIX_BYTES, id_prefix
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from counterfoil.converter.engines.protocol import Conversion
     from counterfoil.schema.evolution.model import ConversionPlan
     from counterfoil.schema.formats.avro.schema import AvroSchema
-    from counterfoil.schema.formats.avro.types import AvroType, Json
 
 AVRO_LIMITS: Final[Mapping[str, str]] = {
     "org.apache.avro.limits.string.maxLength": str(16 << 20),
@@ -43,7 +41,6 @@ JAVA_OPTIONS: Final = " ".join(f"-D{name}={value}" for name, value in AVRO_LIMIT
 """The limits as options for ``spark.driver.extraJavaOptions`` and ``spark.executor.extraJavaOptions``."""
 
 _BODY: Final = f"substring(value, {ID_PREFIX_BYTES + 1})"
-_SIZE: Final = f"(octet_length(value) - {ID_PREFIX_BYTES})"
 
 
 @dataclass(frozen=True)
@@ -96,7 +93,7 @@ class SqlEngine:
         struct = F.struct(
             *(F.col(name).alias(member.name) for name, member in zip(names, self._target.fields, strict=True))
         )
-        encoded = F.concat(F.lit(bytearray(self._prefix)), to_avro(struct, numbered_enums(self._target)))
+        encoded = F.concat(F.lit(bytearray(self._prefix)), to_avro(struct, wire_schema(self._target)))
         made = made.select(*kept, F.when(F.expr(self._sure), encoded).alias("_made"))
         doubtful = F.when(F.col("_made").isNull(), F.col("value"))
         made = made.withColumn("_answer", answer_column(self._recipe.packed, doubtful))
@@ -107,29 +104,28 @@ class SqlEngine:
         )
 
     def _shaped(self, records: DataFrame) -> DataFrame:
-        """The records with the source value: as read (``_d``, ``_sound``), or resolved (``_s``, null when doubtful)."""
+        """The records with the source value, as read (``_d``, ``_sound``) or resolved (``_s``, null if doubtful)."""
         from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
 
         kept = list(records.columns)
         names = [f"_d{number}" for number in range(len(self._writers))]
         if self._is_direct:
             made = records.select(*kept, _read(self._writers[0]).alias("_d"))
-            return made.withColumn("_sound", F.expr(WireReader().is_sound(self._source, "_d", _SIZE)))
+            return made.withColumn("_sound", _is_sound(self._writers[0], "_d"))
         made = records.select(
             *kept, *(_read(writer).alias(name) for name, writer in zip(names, self._writers, strict=True))
         )
-        branches = " ".join(
-            f"WHEN {writer.is_framed} THEN {self._resolved(writer, name)}"
-            for name, writer in zip(names, self._writers, strict=True)
-        )
-        return made.select(*kept, F.expr(f"CASE {branches} END").alias("_s"))
+        shapes = [self._resolved(writer, name) for name, writer in zip(names, self._writers, strict=True)]
+        return made.select(*kept, F.coalesce(*shapes).alias("_s"))
 
-    def _resolved(self, writer: _Writer, name: str) -> str:
+    def _resolved(self, writer: _Writer, name: str) -> Column:
         """The source value from a writer's, null when doubtful."""
+        from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
+
         compiler = Compiler(is_wire=True, enum_as_number=False)
         code = compiler.compile(writer.resolution.root, self._source, SqlScope(writer.root, name), "")
-        sound = WireReader().is_sound(writer.root, name, _SIZE)
-        return f"CASE WHEN {sound} AND coalesce({all_of(list(code.conditions))}, false) THEN {code.value} END"
+        sure = F.expr(f"coalesce({all_of(list(code.conditions))}, false)")
+        return F.when(_is_sound(writer, name) & sure, F.expr(code.value))
 
     def _plan_sql(self) -> tuple[list[str], str]:
         """The expression of each target field, and the condition that all of them are sure, over columns ``_t0`` …"""
@@ -153,6 +149,17 @@ def _read(writer: _Writer) -> Column:
 
     read = from_avro(F.expr(_BODY), wire_schema(writer.root), {"mode": "PERMISSIVE"})
     return F.when(F.expr(writer.is_framed), read)
+
+
+def _is_sound(writer: _Writer, name: str) -> Column:
+    """A condition, true or false: the column ``name`` is what the value's bytes say, all of them."""
+    from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
+    from pyspark.sql.avro.functions import to_avro
+
+    reader = WireReader()
+    again = F.when(F.expr(reader.is_read(writer.root, name)), to_avro(F.col(name), wire_schema(writer.root)))
+    sound = F.expr(reader.is_sound(writer.root, name))
+    return F.coalesce((again == F.expr(_BODY)) & sound, F.lit(False))  # noqa: FBT003 - the value false
 
 
 def _writers(conversion: Conversion) -> tuple[_Writer, ...]:
@@ -181,31 +188,6 @@ def _record_of(schema: AvroSchema) -> Record:
     if not isinstance(schema.root, Record):
         raise EngineCannot("sql", field="", why="the top-level type is no record")
     return schema.root
-
-
-def numbered_enums(root: Record) -> str:
-    """The text of a schema of equal bytes, in which enums are ints."""
-    return json.dumps(_numbered(root, [0]))
-
-
-def _numbered(node: AvroType, serial: list[int]) -> Json:
-    if isinstance(node, Union):
-        return [_numbered(branch, serial) for branch in node.branches]
-    if isinstance(node, Enum):
-        return "int"
-    if node.kind in {Kind.RECORD, Kind.FIXED}:
-        serial[0] += 1
-    if isinstance(node, Record):
-        name = f"R{serial[0]}"
-        members = [{"name": member.name, "type": _numbered(member.type, serial)} for member in node.fields]
-        return {"type": "record", "name": name, "fields": members}
-    if node.kind is Kind.FIXED:
-        return {"type": "fixed", "name": f"F{serial[0]}", "size": getattr(node, "size", 0)}
-    if node.kind is Kind.ARRAY:
-        return {"type": "array", "items": _numbered(getattr(node, "items", node), serial)}
-    if node.kind is Kind.MAP:
-        return {"type": "map", "values": _numbered(getattr(node, "values", node), serial)}
-    return node.kind.value
 
 
 def limit_avro(spark: SparkSession) -> None:

@@ -11,8 +11,6 @@ from counterfoil.schema.evolution.numbers import INT_RANGE, LONG_RANGE, nearest_
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Primitive, Record, Union
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from counterfoil.schema.formats.avro.types import AvroType
 
 WIDER_BY_WORD: Final = {
@@ -185,22 +183,15 @@ def shape_of(node: AvroType) -> Shape:
     return _SHAPE_BY_KIND[node.kind]
 
 
-def named_records(root: AvroType) -> Iterator[Record]:
-    """Every record in a type, each once, the outermost first."""
-    seen: set[int] = set()
-    waiting = [root]
-    while waiting:
-        node = waiting.pop(0)
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, Record):
-            yield node
-            waiting.extend(member.type for member in node.fields)
-        elif isinstance(node, Union):
-            waiting.extend(node.branches)
-        elif isinstance(node, (Array, Map)):
-            waiting.append(node.items if isinstance(node, Array) else node.values)
+def has_enum(node: AvroType) -> bool:
+    """Whether there is an enum in a type (which does not contain itself)."""
+    if isinstance(node, Record):
+        return any(has_enum(member.type) for member in node.fields)
+    if isinstance(node, Union):
+        return any(has_enum(branch) for branch in node.branches)
+    if isinstance(node, Array):
+        return has_enum(node.items)
+    return has_enum(node.values) if isinstance(node, Map) else isinstance(node, Enum)
 
 
 class NoValue(Exception):

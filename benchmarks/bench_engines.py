@@ -1,0 +1,140 @@
+"""What the engines cost: the rides of the example from version 2 to version 1, against passing them on.
+
+    .venv/bin/python benchmarks/bench_engines.py [records]
+
+CPU time of the whole process tree is what is compared; wall time depends on what else the machine does.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "deploy"))
+
+import yaml
+from local_services import jar_folder
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
+
+from counterfoil.converter.engines.protocol import RECORD_COLUMNS, Conversion
+from counterfoil.converter.engines.reference import ReferenceEngine
+from counterfoil.converter.engines.sql import SqlEngine
+from counterfoil.schema.evolution import derive_plan, parse_rules
+from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.wire import frame
+from counterfoil.sdk.serde.avro_codec import compile_encoder
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+RIDES = Path(__file__).parents[1] / "examples" / "rides"
+ROUNDS = 5
+SAMPLES = 500
+
+
+def main() -> None:
+    records = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000_000
+    session = _session()
+    conversion, samples = _conversion()
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/records"
+        _write(session, samples, records, path)
+        source = session.read.parquet(path).select(*RECORD_COLUMNS)
+        sql = SqlEngine(conversion)
+        cases = {
+            "pass through": source.withColumn("converted", F.col("value")),
+            "sql": sql.convert(source),
+            "reference": ReferenceEngine(conversion).convert(source),
+        }
+        for name, frame_of_case in cases.items():
+            wall_s, cpu_s = _best(frame_of_case, rounds=2 if name == "reference" else ROUNDS)
+            per_record = cpu_s / records * 1e6
+            print(f"{name:14} {records / wall_s / 1e3:7.0f} k records/s  {per_record:5.2f} CPU µs a record", flush=True)
+    session.stop()
+
+
+def _session() -> SparkSession:
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
+    builder = builder.config("spark.driver.memory", "2g").config("spark.log.level", "ERROR")
+    return builder.config("spark.jars", ",".join(map(str, jar_folder("spark").glob("*.jar")))).getOrCreate()
+
+
+def _conversion() -> tuple[Conversion, list[bytes]]:
+    source, target = (parse_avro(next((RIDES / "schemas" / v).glob("*value*")).read_text()) for v in ("v2", "v1"))
+    bridge = yaml.safe_load((RIDES / "bridge.yaml").read_text())
+    plan = derive_plan(source, target, parse_rules(bridge["fields"], bridge["drop"]))
+    encode = compile_encoder(source)
+    payments = [("CARD", "PAID"), ("CASH", "PAID"), ("NONE", "DISPUTE")]
+    rides = [
+        {
+            "vendor_id": 1 + number % 2,
+            "passenger_count": number % 6,
+            "distance_miles": number / 10,
+            "payment_method": payments[number % 3][0],
+            "payment_outcome": payments[number % 3][1],
+            "total_amount": f"{number}.{number % 100:02}",
+            "pickup_at": 1_593_561_600_000 + number,
+        }
+        for number in range(SAMPLES)
+    ]
+    return Conversion(plan, {7: source}, 1), [frame(7, encode(ride)) for ride in rides]
+
+
+def _write(session: SparkSession, samples: list[bytes], records: int, path: str) -> None:
+    rides = session.createDataFrame([(number, value) for number, value in enumerate(samples)], "n int, value binary")
+    numbers = session.range(records, numPartitions=4).withColumn("n", (F.col("id") % SAMPLES).cast("int"))
+    header = F.array(F.struct(F.lit("trace").alias("key"), F.encode(F.lit("0123456789"), "utf-8").alias("value")))
+    numbers.join(F.broadcast(rides), "n").select(
+        F.encode(F.col("id").cast("string"), "utf-8").alias("key"),
+        "value",
+        F.lit("rides-v2").alias("topic"),
+        (F.col("id") % 4).cast("int").alias("partition"),
+        F.col("id").alias("offset"),
+        F.current_timestamp().alias("timestamp"),
+        F.lit(0).alias("timestampType"),
+        header.alias("headers"),
+    ).write.parquet(path)
+
+
+def _best(case: DataFrame, *, rounds: int) -> tuple[float, float]:
+    """The least wall time and the least CPU time of several runs into nowhere."""
+    walls, cpus = [], []
+    for _ in range(rounds):
+        wall, cpu = time.perf_counter(), _tree_cpu_s()
+        case.write.format("noop").mode("overwrite").save()
+        walls.append(time.perf_counter() - wall)
+        cpus.append(_tree_cpu_s() - cpu)
+    return min(walls), min(cpus)
+
+
+def _tree_cpu_s() -> float:
+    """CPU seconds of this process and of everything that it started."""
+    parent_by_pid: dict[int, int] = {}
+    ticks_by_pid: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields: list[Any] = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        pid = int(stat.parent.name)
+        parent_by_pid[pid] = int(fields[1])
+        ticks_by_pid[pid] = int(fields[11]) + int(fields[12])
+    total = 0
+    for pid, ticks in ticks_by_pid.items():
+        above = pid
+        while above not in {os.getpid(), 0}:
+            above = parent_by_pid.get(above, 0)
+        total += ticks if above else 0
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+if __name__ == "__main__":
+    main()
