@@ -123,11 +123,6 @@ class Checkpoint:
             return self._offsets(done[-1], topic)[1]
         return self._beginning(topic)
 
-    def end(self, topic: str) -> dict[int, int] | None:
-        """How far batches have been planned, by partition; None when nothing was ever planned."""
-        planned = self._numbers("offsets")
-        return self._offsets(planned[-1], topic)[1] if planned else None
-
     def beginning(self, topic: str) -> dict[int, int] | None:
         """Where the very first batch began, by partition; None when nothing was ever planned."""
         return self._beginning(topic)

@@ -66,36 +66,3 @@ class OffsetSet:
         else:
             self._firsts.insert(place, offset)
             self._lasts.insert(place, offset)
-
-    def missing_from(self, other: OffsetSet, *, at_most: int) -> list[int]:
-        """The lowest offsets of this set that ``other`` lacks, ascending, no more than ``at_most``."""
-        found: list[int] = []
-        for first, last in self:
-            offset = first
-            while offset <= last and len(found) < at_most:
-                beyond = other.end_of_run(offset)
-                if beyond is None:
-                    found.append(offset)
-                    offset += 1
-                else:
-                    offset = beyond + 1
-        return found
-
-    def end_of_run(self, offset: int) -> int | None:
-        """The last offset of the interval that holds ``offset``; None when none does."""
-        place = bisect_right(self._firsts, offset) - 1
-        return self._lasts[place] if place >= 0 and offset <= self._lasts[place] else None
-
-    def count_common(self, other: OffsetSet) -> int:
-        """How many offsets are in both sets."""
-        mine, theirs = list(self), list(other)
-        total = i = j = 0
-        while i < len(mine) and j < len(theirs):
-            first = max(mine[i][0], theirs[j][0])
-            last = min(mine[i][1], theirs[j][1])
-            total += max(0, last - first + 1)
-            if mine[i][1] < theirs[j][1]:
-                i += 1
-            else:
-                j += 1
-        return total

@@ -49,8 +49,3 @@ def give(forms: Sequence[Form], *, lines: Callable[[], Sequence[str]], document:
             form.path.write_text(f"{text}\n", encoding="utf-8")
         except OSError as refusal:
             raise BridgeError(f"The report cannot be written to {form.path}: {refusal.strerror}") from None
-
-
-def wants_stdout_for_data(forms: Sequence[Form]) -> bool:
-    """Whether stdout carries a document, so that nothing else may be printed there."""
-    return any(form.name == "json" and form.path is None for form in forms)

@@ -125,6 +125,8 @@ def start_session(*, master: str | None, jars: Path | None, log_file: Path) -> S
 
 
 def _launch_settings(master: str, jars: Path | None, log_file: Path) -> dict[str, str]:
+    from counterfoil.converter.engines.sql import JAVA_OPTIONS
+
     check_java()
     settings = connector_settings(jars)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -136,7 +138,8 @@ def _launch_settings(master: str, jars: Path | None, log_file: Path) -> dict[str
         "w", prefix="counterfoil-log4j-", suffix=".properties", delete=False, encoding="utf-8"
     ) as file:
         file.write(_LOG4J.format(log=log_file))
-    settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile=file:{file.name}"
+    settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile=file:{file.name} {JAVA_OPTIONS}"
+    settings["spark.executor.extraJavaOptions"] = JAVA_OPTIONS
     return settings
 
 
