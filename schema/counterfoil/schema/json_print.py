@@ -8,6 +8,7 @@ Source: ``java.lang.Double.toString`` and Jackson's default ``JsonGenerator``.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import struct
@@ -15,6 +16,8 @@ from json.encoder import encode_basestring
 from typing import Any
 
 _LOWER_HEX_ESCAPE = re.compile(r"\\u00[01][a-f]|\\\\")
+_NUMBER_WITH_SPELLING = re.compile(r"(?:^|[:\[,])-?(?:[0-9]+[.e]|NaN|Infinity)")
+"""A number that is not an integer, as Python spells it; or a text that looks like one, which costs nothing but time."""
 _PLAIN_MIN = 1e-3
 _PLAIN_MAX = 1e7
 _FLOAT_DIGITS = 9
@@ -22,7 +25,14 @@ _FLOAT_DIGITS = 9
 
 
 def print_json(value: Any, *, sort_keys: bool = False) -> str:
-    """The text of a JSON value; ``sort_keys`` puts the keys of every object in code-point order."""
+    """The text of a JSON value; ``sort_keys`` puts the keys of every object in code-point order.
+
+    The standard library prints most values the same, at C speed; those with doubles or control characters are printed
+    here.
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys)
+    if "\\u00" not in text and not _NUMBER_WITH_SPELLING.search(text):
+        return text
     parts: list[str] = []
     _print(value, parts.append, sort_keys=sort_keys)
     return "".join(parts)

@@ -126,10 +126,15 @@ class MemoryTables:
         found.next_id += 1
         return found.next_id - 1
 
-    def bind_id(self, context: str, schema_id: int, guid: UUID, targets: Sequence[Target]) -> None:
-        """Make an id stand for a content."""
+    def claim_id(self, context: str, schema_id: int, guid: UUID) -> None:
+        """Take an id that the caller chose; binding makes it the primary one."""
+        del guid
         found = self._contexts.setdefault(context, _Context())
         found.next_id = max(found.next_id, schema_id + 1)
+
+    def bind_id(self, context: str, schema_id: int, guid: UUID, targets: Sequence[Target]) -> None:
+        """Make an id stand for a content."""
+        found = self._contexts[context]
         found.guid_by_id[schema_id] = guid
         found.id_by_guid[guid] = schema_id
         found.targets_by_id[schema_id] = tuple((target.subject, target.version) for target in targets)

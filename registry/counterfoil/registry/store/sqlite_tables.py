@@ -55,7 +55,10 @@ SELECT c.name, s.name FROM subjects s JOIN contexts c ON c.id = s.context_id
 WHERE (:context IS NULL OR c.name = :context) AND s.name >= :low AND substr(s.name, 1, length(:low)) = :low
   AND (:visibility = 'all' OR (s.active_versions > 0) = (:visibility = 'active'))
 ORDER BY c.name, s.name"""
-_SUBJECT_ID = "SELECT id FROM subjects WHERE context_id = (SELECT id FROM contexts WHERE name = ?) AND name = ?"
+_TOUCH = """
+UPDATE subjects SET revision = ?,
+  active_versions = (SELECT count(*) FROM versions WHERE subject_id = id AND deleted = 0)
+WHERE context_id = ? AND name = ? RETURNING EXISTS (SELECT 1 FROM versions WHERE subject_id = id)"""
 _MARK_DELETED = """
 UPDATE versions SET deleted = 1
 WHERE subject_id = (SELECT s.id FROM subjects s JOIN contexts c ON c.id = s.context_id WHERE c.name = ? AND s.name = ?)
@@ -72,10 +75,12 @@ class SqliteTables:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._context_ids: dict[str, int] = {}
+        self._listed: set[str] = set()
 
     def forget(self) -> None:
         """Trust nothing that a transaction which was undone may have brought."""
         self._context_ids.clear()
+        self._listed.clear()
 
     def _all(self, statement: str, parameters: Sequence[object] | Mapping[str, object] = ()) -> list[Any]:
         try:
@@ -215,13 +220,17 @@ class SqliteTables:
             found = self._context_ids[context] = int(self._one("SELECT id FROM contexts WHERE name = ?", (context,)))
         return found
 
-    def bind_id(self, context: str, schema_id: int, guid: UUID, targets: Sequence[Target]) -> None:
-        """Make an id stand for a content."""
+    def claim_id(self, context: str, schema_id: int, guid: UUID) -> None:
+        """Take an id that the caller chose."""
         context_id = self._context_id(context)
         self._run(
             "UPDATE contexts SET next_schema_id = max(next_schema_id, ?) WHERE id = ?", (schema_id + 1, context_id)
         )
         self._run("UPDATE schema_ids SET is_primary = 0 WHERE context_id = ? AND guid = ?", (context_id, guid.bytes))
+
+    def bind_id(self, context: str, schema_id: int, guid: UUID, targets: Sequence[Target]) -> None:
+        """Make an id stand for a content."""
+        context_id = self._context_id(context)
         self._run("INSERT INTO schema_ids (context_id, id, guid) VALUES (?, ?, ?)", (context_id, schema_id, guid.bytes))
         for position, target in enumerate(targets):
             target_id = self._context_id(target.subject.context)
@@ -249,11 +258,14 @@ class SqliteTables:
     def put_version(self, subject: QualifiedSubject, version: int, schema_id: int) -> None:
         """Store a version as active."""
         context_id = self._context_id(subject.context)
-        self._run("UPDATE contexts SET listed = 1 WHERE id = ? AND listed = 0", (context_id,))
-        self._run(
-            "INSERT INTO subjects (context_id, name) VALUES (?, ?) ON CONFLICT DO NOTHING", (context_id, subject.name)
+        if subject.context not in self._listed:
+            self._run("UPDATE contexts SET listed = 1 WHERE id = ?", (context_id,))
+            self._listed.add(subject.context)
+        subject_id = self._one(
+            "INSERT INTO subjects (context_id, name) VALUES (?, ?)"
+            " ON CONFLICT (context_id, name) DO UPDATE SET name = name RETURNING id",
+            (context_id, subject.name),
         )
-        subject_id = self._one("SELECT id FROM subjects WHERE context_id = ? AND name = ?", (context_id, subject.name))
         self._run(
             "INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, 0, ?)",
             (subject_id, version, context_id, schema_id, time.time_ns() // 1_000_000),
@@ -275,16 +287,10 @@ class SqliteTables:
 
     def touch(self, subject: QualifiedSubject) -> None:
         """Give the subject a new revision."""
-        subject_id = self._one(_SUBJECT_ID, (subject.context, subject.name))
-        self._run("UPDATE counters SET value = value + 1 WHERE name = 'change'")
-        if self._one("SELECT count(*) FROM versions WHERE subject_id = ?", (subject_id,)) == 0:
-            self._run("DELETE FROM subjects WHERE id = ?", (subject_id,))
-            return
-        self._run(
-            "UPDATE subjects SET revision = (SELECT value FROM counters WHERE name = 'change'), active_versions ="
-            " (SELECT count(*) FROM versions WHERE subject_id = ?1 AND deleted = 0) WHERE id = ?1",
-            (subject_id,),
-        )
+        stamp = self._one("UPDATE counters SET value = value + 1 WHERE name = 'change' RETURNING value")
+        place = (self._context_id(subject.context), subject.name)
+        if not self._one(_TOUCH, (stamp, *place)):
+            self._run("DELETE FROM subjects WHERE context_id = ? AND name = ?", place)
 
     def put_settings(self, scope: QualifiedSubject, settings: ScopeSettings) -> None:
         """Store config and mode of a scope."""
@@ -302,6 +308,7 @@ class SqliteTables:
 
     def drop_context(self, context: str) -> None:
         """Take a context out of the listing."""
+        self._listed.discard(context)
         self._run("UPDATE contexts SET listed = 0 WHERE name = ?", (context,))
 
 

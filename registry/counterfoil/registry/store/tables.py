@@ -83,8 +83,14 @@ class Tables(Reads, Protocol):
     def take_id(self, context: str) -> int:
         """The next id of a context, which is thereby given out; the context exists afterwards."""
 
+    def claim_id(self, context: str, schema_id: int, guid: UUID) -> None:
+        """Take an id that the caller chose: none up to it is given out again, no other id of the content is primary.
+
+        The context exists afterwards.
+        """
+
     def bind_id(self, context: str, schema_id: int, guid: UUID, targets: Sequence[Target]) -> None:
-        """Make an id stand for a content that refers to ``targets``; lookups by content find this id from now on."""
+        """Make an id, taken or claimed, stand for a content that refers to ``targets``; it is the primary one."""
 
     def release_id(self, context: str, schema_id: int) -> None:
         """Forget an id that no version holds, and its content where no other id holds it."""
@@ -133,6 +139,8 @@ def _append(tables: Tables, plan: Append) -> Appended:
     tables.put_content(plan.content)
     schema_id = plan.schema_id or known or tables.take_id(context)
     if known != schema_id:
+        if plan.schema_id is not None:
+            tables.claim_id(context, schema_id, guid)
         tables.bind_id(context, schema_id, guid, plan.targets)
     replaced = next((entry for entry in history.entries if entry.version == version), None)
     tables.put_version(plan.subject, version, schema_id)
