@@ -79,22 +79,9 @@ class SqlEngine:
     def convert(self, records: DataFrame) -> DataFrame:
         """The records with ``converted`` and ``failure``."""
         from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
-        from pyspark.sql.avro.functions import to_avro
 
-        limit_avro(records.sparkSession)
         kept = list(records.columns)
-        made = self._shaped(records)
-        names = [f"_t{number}" for number in range(len(self._fields))]
-        made = made.select(
-            *kept,
-            *(["_d", "_sound"] if self._is_direct else ["_s"]),
-            *(F.expr(value).alias(name) for name, value in zip(names, self._fields, strict=True)),
-        )
-        struct = F.struct(
-            *(F.col(name).alias(member.name) for name, member in zip(names, self._target.fields, strict=True))
-        )
-        encoded = F.concat(F.lit(bytearray(self._prefix)), to_avro(struct, wire_schema(self._target)))
-        made = made.select(*kept, F.when(F.expr(self._sure), encoded).alias("_made"))
+        made = self._made(records)
         doubtful = F.when(F.col("_made").isNull(), F.col("value"))
         made = made.withColumn("_answer", answer_column(self._recipe.packed, doubtful))
         return made.select(
@@ -103,8 +90,31 @@ class SqlEngine:
             failure_of("_answer").alias("failure"),
         )
 
+    def doubtful(self, records: DataFrame) -> DataFrame:
+        """Those records that the reference evaluator is asked about: they cost several times as much."""
+        return self._made(records).where("_made IS NULL AND value IS NOT NULL").drop("_made")
+
+    def _made(self, records: DataFrame) -> DataFrame:
+        """The records with ``_made``, the target's bytes; null for tombstones and where there is a doubt."""
+        from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
+        from pyspark.sql.avro.functions import to_avro
+
+        limit_avro(records.sparkSession)
+        kept = list(records.columns)
+        names = [f"_t{number}" for number in range(len(self._fields))]
+        made = self._shaped(records)
+        made = made.select(
+            *kept,
+            *(["_d", "_sound"] if self._is_direct else ["_s"]),
+            *(F.expr(value).alias(name) for name, value in zip(names, self._fields, strict=True)),
+        )
+        members = zip(names, self._target.fields, strict=True)
+        struct = F.struct(*(F.col(name).alias(member.name) for name, member in members))
+        encoded = F.concat(F.lit(bytearray(self._prefix)), to_avro(struct, wire_schema(self._target)))
+        return made.select(*kept, F.when(F.expr(self._sure), encoded).alias("_made"))
+
     def _shaped(self, records: DataFrame) -> DataFrame:
-        """The records with the source value, as read (``_d``, ``_sound``) or resolved (``_s``, null if doubtful)."""
+        """The records with the source value, as read (``_d``, ``_sound``) or resolved (``_s``, null in doubt)."""
         from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
 
         kept = list(records.columns)
@@ -128,7 +138,7 @@ class SqlEngine:
         return F.when(_is_sound(writer, name) & sure, F.expr(code.value))
 
     def _plan_sql(self) -> tuple[list[str], str]:
-        """The expression of each target field, and the condition that all of them are sure, over columns ``_t0`` …"""
+        """The expression of each target field, and the condition that all of them are sure, over ``_t0`` and so on."""
         compiler = Compiler(is_wire=self._is_direct, enum_as_number=True)
         scope = SqlScope(self._source, "_d" if self._is_direct else "_s")
         op_by_name = dict(self._plan.root.fields)

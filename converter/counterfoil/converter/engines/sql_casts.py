@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.engines.cannot import EngineCannot
-from counterfoil.converter.engines.sql_text import text
+from counterfoil.converter.engines.sql_text import floor_divided, text
 from counterfoil.schema.evolution.casts import UUID_PATTERN
 from counterfoil.schema.evolution.types import is_instant, ticks_per_second
 
@@ -109,4 +109,4 @@ def _rescaled(value: str, source: Scalar, target: Scalar) -> str:
     if up >= down:
         return f"try_multiply({value}, cast({up // down} AS bigint))"
     ratio = down // up
-    return f"(({value} - pmod({value}, cast({ratio} AS bigint))) div {ratio})"
+    return floor_divided(value, ratio)

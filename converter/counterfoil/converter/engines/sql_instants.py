@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.converter.engines.sql_text import text
+from counterfoil.converter.engines.sql_text import floor_divided, text
 from counterfoil.schema.evolution.instants import is_local
 from counterfoil.schema.evolution.patterns import WIDTH_BY_LETTERS, offset_minutes
 from counterfoil.schema.evolution.types import ticks_per_second
@@ -43,7 +43,7 @@ def _as_micros(value: str, scalar: Scalar) -> str:
     if ticks <= _MICROS:
         return f"try_multiply({value}, cast({_MICROS // ticks} AS bigint))"
     ratio = ticks // _MICROS
-    return f"(({value} - pmod({value}, cast({ratio} AS bigint))) div {ratio})"
+    return floor_divided(value, ratio)
 
 
 def _in_zone(wall: str, scalar: Scalar, zone: str) -> str:
@@ -130,4 +130,4 @@ def _as_ticks(micros: str, scalar: Scalar) -> str:
     if ticks > _MICROS:
         return f"try_multiply({micros}, cast({ticks // _MICROS} AS bigint))"
     ratio = _MICROS // ticks
-    return f"(({micros} - pmod({micros}, cast({ratio} AS bigint))) div {ratio})" if ratio > 1 else micros
+    return floor_divided(micros, ratio) if ratio > 1 else micros

@@ -87,6 +87,11 @@ def constant(node: AvroType, value: Any) -> str:
     return binary(value) if isinstance(value, bytes) else number(value, TYPE_BY_KIND[inner.kind])
 
 
+def floor_divided(value: str, divisor: int) -> str:
+    """A bigint divided by a positive number, rounded towards the past."""
+    return f"({value} div {divisor} - CASE WHEN {value} % {divisor} < 0 THEN 1 ELSE 0 END)"
+
+
 def all_of(conditions: list[str]) -> str:
     """Whether every condition holds; true for none."""
     return " AND ".join(f"({condition})" for condition in conditions) or "true"

@@ -237,6 +237,8 @@ class _Deriver:
         _, source_type = split_null(value.type)
         _, target_type = split_null(target)
         if source_type is None or target_type is None:
+            if isinstance(value.op, Read):
+                scope.use(value.op.path)
             return self._assigner.plain(value, target, where)
         if node.children or not same_values(source_type, target_type):
             pair = (id(source_type), id(target_type))
