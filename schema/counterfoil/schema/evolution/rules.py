@@ -233,8 +233,19 @@ def _entry(entry: object, spelt: str) -> dict[str, Any]:
             raise PlanError(
                 f"there is no rule word {shown(word)}", field=spelt, expected=f"one of {', '.join(_ALL_KEYS)}"
             )
+        if not _is_utf8(value):
+            raise PlanError(f"{word} has half a surrogate pair", field=spelt, expected="text that UTF-8 can spell")
         given[word] = value
     return given
+
+
+def _is_utf8(value: object) -> bool:
+    """Whether every text in a plain value can be written."""
+    if isinstance(value, str):
+        return not any("\ud800" <= character <= "\udfff" for character in value)
+    if isinstance(value, Mapping):
+        return all(_is_utf8(key) and _is_utf8(item) for key, item in value.items())
+    return not isinstance(value, Sequence) or isinstance(value, bytes) or all(map(_is_utf8, value))
 
 
 def _origin_word(given: Mapping[str, Any], spelt: str) -> str:
