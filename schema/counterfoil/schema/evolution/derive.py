@@ -243,6 +243,8 @@ class _Deriver:
         if node.children or not same_values(source_type, target_type):
             pair = (id(source_type), id(target_type))
             if pair in self._open_pairs:
+                if isinstance(value.op, Read):
+                    scope.use(value.op.path)
                 self._problem(
                     ProblemKind.UNSUPPORTED,
                     where,
