@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "deploy"))
 
 import yaml
-from local_services import jar_folder
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
 
@@ -28,6 +27,7 @@ from counterfoil.schema.evolution import derive_plan, parse_rules
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.wire import frame
 from counterfoil.sdk.serde.avro_codec import compile_encoder
+from local_services import jar_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.evolution.arithmetic import compile_expression
 from counterfoil.schema.evolution.errors import ConversionError, ExpressionError
 from counterfoil.schema.evolution.expr import parse_expression, paths_of, result_of
@@ -77,10 +78,8 @@ def test_mistakes_have_a_place(text: str, position: int, expected: str) -> None:
 
 @given(st.text(alphabet="ab.()+-*/ 019e_", max_size=30) | st.text(max_size=10))
 def test_any_text_is_a_formula_or_an_error_of_ours(text: str) -> None:
-    try:
-        parse_expression(text)
-    except CounterfoilError as mistake:
-        assert "expected" in str(mistake)
+    with suppress(ExpressionError):
+        assert isinstance(list(paths_of(parse_expression(text))), list)
 
 
 @pytest.mark.parametrize(
@@ -113,9 +112,8 @@ _LONGS = st.integers(-(2**63), 2**63 - 1)
 def test_longs_are_exact_or_refused(a: int, b: int, c: int) -> None:
     exact = a + b * c
     fits = -(2**63) <= b * c < 2**63 and -(2**63) <= exact < 2**63
-    try:
+    if fits:
         assert run("a + b * c", a=a, b=b, c=c) == exact
-        assert fits
-    except ConversionError as failure:
-        assert failure.code == "overflow"
-        assert not fits
+    else:
+        with pytest.raises(ConversionError, match="overflow"):
+            run("a + b * c", a=a, b=b, c=c)

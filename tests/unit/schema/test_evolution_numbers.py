@@ -71,7 +71,7 @@ def test_float_of_whole_is_the_nearest(value: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "NaN", "inf", "-Infinity", "1f", "0x1p3", "1_000", "1,5", "e3", ".", "+", "١", "1e", "--1"]
+    "text", ["", " ", "NaN", "inf", "-Infinity", "1f", "0x1p3", "1_000", "1,5", "e3", ".", "+", "\u0661", "1e", "--1"]
 )
 def test_what_is_no_number(text: str) -> None:
     assert double_of_text(text) is None

@@ -52,7 +52,7 @@ def answer_column(packed: bytes, values: Column) -> Column:
     """The reference evaluator's answers to ``values``, as bytes; null for null. Read with the two functions below."""
     from pyspark.sql.functions import pandas_udf
 
-    return pandas_udf(answers(packed), "binary")(values)  # type: ignore[call-overload]  # pyspark's stubs know no factory
+    return pandas_udf(answers(packed), "binary")(values)
 
 
 def converted_of(answer: str) -> Column:

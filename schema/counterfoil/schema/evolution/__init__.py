@@ -9,7 +9,7 @@
 """
 
 from counterfoil.schema.evolution.base import base_schema, base_text
-from counterfoil.schema.evolution.derive import derive_plan, derive_resolution, resolution_conflicts
+from counterfoil.schema.evolution.derive import derive_plan
 from counterfoil.schema.evolution.errors import (
     ConversionError,
     ExpressionError,
@@ -19,6 +19,7 @@ from counterfoil.schema.evolution.errors import (
 )
 from counterfoil.schema.evolution.evaluate import evaluate, evaluator
 from counterfoil.schema.evolution.model import ConversionPlan, PlanRow, Problem, ProblemKind
+from counterfoil.schema.evolution.resolution import derive_resolution, resolution_conflicts
 from counterfoil.schema.evolution.rules import PlanRules, parse_rules
 
 __all__ = [

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from counterfoil.schema.evolution.errors import ConversionError, FailureCode
-from counterfoil.schema.evolution.expr import Binary, Call, FieldValue, Negate, Number, paths_of, result_of
+from counterfoil.schema.evolution.expr import Binary, FieldValue, Negate, Number, paths_of, result_of
 from counterfoil.schema.evolution.numbers import LONG_RANGE
 
 if TYPE_CHECKING:

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from counterfoil.schema.evolution.assign import Assigner, Value
 from counterfoil.schema.evolution.model import (
     BuildRecord,
-    Cast,
     Constant,
     ConversionPlan,
-    MapBranches,
     MapItems,
     MapValues,
     Op,
@@ -26,14 +24,13 @@ from counterfoil.schema.evolution.model import (
     Problem,
     ProblemKind,
     Read,
-    Widen,
 )
+from counterfoil.schema.evolution.origins import RuleReader, story_of
 from counterfoil.schema.evolution.rules import PlanRules
 from counterfoil.schema.evolution.scope import Scope, unused_paths
 from counterfoil.schema.evolution.types import (
     NoValue,
     describe,
-    is_instant,
     same_values,
     split_null,
     value_of_json,
@@ -41,9 +38,6 @@ from counterfoil.schema.evolution.types import (
 from counterfoil.schema.formats.avro.types import Array, Field, Map, Record, Union
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from counterfoil.schema.evolution.model import Scalar
     from counterfoil.schema.evolution.rules import FieldRule
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType
@@ -62,46 +56,7 @@ def derive_plan(source: AvroSchema, target: AvroSchema, rules: PlanRules | None 
             ProblemKind.UNSUPPORTED, "", f"a plan is made between two records; the top-level type is {describe(side)}"
         )
         return ConversionPlan(source, target, BuildRecord(()), (problem,))
-    return _Deriver(rules).derive(source, target)
-
-
-def derive_resolution(writer: AvroSchema, reader: AvroSchema) -> ConversionPlan:
-    """The plan that Avro's schema resolution is: how data of ``writer`` become values of ``reader``.
-
-    Only what stands on both sides is looked at as Avro does: names and the reader's aliases, promotions, defaults. Its
-    problems are what this operation algebra cannot say, or what Avro cannot resolve.
-    """
-    if not isinstance(writer.root, Record) or not isinstance(reader.root, Record):
-        return derive_plan(writer, reader)
-    return _Deriver(PlanRules(drop_rest=True), resolving=True).derive(writer, reader)
-
-
-def resolution_conflicts(writer: AvroSchema, reader: AvroSchema) -> list[tuple[str, str]]:
-    """Where Avro would read a writer's number as the reader's although it means something else: path and reason.
-
-    Resolution leaves logical types out of account: milliseconds are read as microseconds, cents as euros.
-    """
-    found: list[tuple[str, str]] = []
-    for where, source, target in _conversions(derive_resolution(writer, reader).root, ""):
-        if "decimal" in {source.word, target.word} or (is_instant(source) and is_instant(target)):
-            found.append((where, f"a writer's {source} would be read as {target}"))
-    return found
-
-
-def _conversions(op: Any, where: str) -> Iterator[tuple[str, Scalar, Scalar]]:
-    """Every change of a scalar type in an operation, with the target path."""
-    if isinstance(op, (Cast, Widen)):
-        yield where, op.source, op.target
-    if isinstance(op, BuildRecord):
-        for name, member in op.fields:
-            yield from _conversions(member, f"{where}.{name}" if where else name)
-    elif isinstance(op, MapBranches):
-        for _, branch in op.branches:
-            yield from _conversions(branch, where)
-    elif isinstance(op, (MapItems, MapValues)):
-        yield from _conversions(op.item if isinstance(op, MapItems) else op.value, f"{where}[]")
-    elif hasattr(op, "of"):
-        yield from _conversions(op.of, where)
+    return Deriver(rules).derive(source, target)
 
 
 @dataclass(slots=True)
@@ -123,8 +78,24 @@ class _Match:
     record: Record
 
 
-class _Deriver:
-    """One derivation. Problems and rows gather here while the trees are walked."""
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the walk is: the target path, the rules at and below it, and the scope that source paths start in."""
+
+    where: str
+    node: _RuleNode
+    scope: Scope
+
+    def under(self, name: str) -> _Place:
+        """The place of a field."""
+        return _Place(f"{self.where}.{name}" if self.where else name, self.node.child(name), self.scope)
+
+
+class Deriver:
+    """One derivation. Problems and rows gather here while the trees are walked.
+
+    ``resolving`` follows Avro's schema resolution instead of our own rules.
+    """
 
     def __init__(self, rules: PlanRules, *, resolving: bool = False) -> None:
         self._rules = rules
@@ -134,12 +105,14 @@ class _Deriver:
         self._lossy: list[str] = []
         self._open_pairs: set[tuple[int, int]] = set()
         self._assigner = Assigner(self._problem, self._lossy.append, resolving=resolving)
+        self._reader = RuleReader(self._assigner, self._problem, self._lossy.append)
 
     def derive(self, source: AvroSchema, target: AvroSchema) -> ConversionPlan:
+        """The plan between two schemas whose top-level types are records."""
         if not isinstance(source.root, Record) or not isinstance(target.root, Record):  # for the type checker
             raise TypeError
         scope = Scope(source.root)
-        root = self._record(target.root, _Match((), source.root), self._rule_tree(), scope, "")
+        root = self._record(target.root, _Match((), source.root), _Place("", self._rule_tree(), scope))
         dropped = self._settle_unused(scope)
         return ConversionPlan(
             source, target, root, tuple(self._problems), tuple(self._rows), dropped, tuple(dict.fromkeys(self._lossy))
@@ -157,15 +130,15 @@ class _Deriver:
     def _problem(self, kind: ProblemKind, where: str, text: str) -> None:
         self._problems.append(Problem(kind, where, text))
 
-    def _record(self, target: Record, match: _Match | None, node: _RuleNode, scope: Scope, prefix: str) -> BuildRecord:
+    def _record(self, target: Record, match: _Match | None, place: _Place) -> BuildRecord:
         """The record from its fields; ``match`` is the source record that they are looked up in."""
         names = [member.name for member in target.fields]
-        for segment in node.children:
+        for segment in place.node.children:
             if segment not in names:
-                self._unknown_target(f"{prefix}{segment}", segment, names)
+                self._unknown_target(place.under(segment).where, segment, names)
         built = []
         for member in target.fields:
-            op = self._field(member, match, node.child(member.name), scope, f"{prefix}{member.name}")
+            op = self._field(member, match, place.under(member.name))
             if op is not None:
                 built.append((member.name, op))
         return BuildRecord(tuple(built))
@@ -175,19 +148,18 @@ class _Deriver:
         meant = f"did you mean {near[0]}?" if near else f"the fields there are {', '.join(names) or 'none'}"
         self._problem(ProblemKind.UNKNOWN, where, f"the target has no such field; {meant}")
 
-    def _field(self, member: Field, match: _Match | None, node: _RuleNode, scope: Scope, where: str) -> Op | None:
-        if node.rule is not None:
-            if node.children:
-                self._problem(
-                    ProblemKind.WRONG_TYPE, where, "there is a rule for the field and one inside it; keep one of them"
-                )
-            return self._by_rule(node.rule, member, scope, where)
+    def _field(self, member: Field, match: _Match | None, place: _Place) -> Op | None:
+        if place.node.rule is not None:
+            if place.node.children:
+                text = "there is a rule for the field and one inside it; keep one of them"
+                self._problem(ProblemKind.WRONG_TYPE, place.where, text)
+            return self._by_rule(place.node.rule, member, place)
         found = self._partner(member, match.record) if match else None
         if match and found:
-            return self._by_name(member, found, match, node, scope, where)
-        if node.children:
-            return self._from_children(member, node, scope, where)
-        return self._without_source(member, scope, where)
+            return self._by_name(member, found, (*match.path, found.name), place)
+        if place.node.children:
+            return self._from_children(member, place)
+        return self._without_source(member, place)
 
     def _partner(self, member: Field, record: Record) -> Field | None:
         """The source field that a target field succeeds: by name, by its aliases, by the source's aliases."""
@@ -199,147 +171,132 @@ class _Deriver:
             return None
         return next((candidate for candidate in record.fields if member.name in candidate.aliases), None)
 
-    def _by_rule(self, rule: FieldRule, member: Field, scope: Scope, where: str) -> Op | None:
-        op = self._assigner.by_rule(rule, member.type, scope, where)
-        how, sources, note = self._assigner.story(rule)
-        self._rows.append(PlanRow(where, how, sources, note))
+    def _by_rule(self, rule: FieldRule, member: Field, place: _Place) -> Op | None:
+        op = self._reader.by_rule(rule, member.type, place.scope, place.where)
+        how, sources, note = story_of(rule)
+        self._rows.append(PlanRow(place.where, how, sources, note))
         return op
 
-    def _by_name(
-        self, member: Field, found: Field, match: _Match, node: _RuleNode, scope: Scope, where: str
-    ) -> Op | None:
-        path = (*match.path, found.name)
-        value = Value(Read(path), found.type, scope.is_nullable(path))
+    def _by_name(self, member: Field, found: Field, path: tuple[str, ...], place: _Place) -> Op | None:
+        is_nullable = place.scope.is_nullable(path)
+        value = Value(Read(path), found.type, is_nullable)
         row = len(self._rows)
-        op = self._fit(value, member, node, scope, where)
-        spelt = "".join((scope.prefix, ".".join(path)))
-        how = "same name" if found.name == member.name else "alias"
+        made = self._parts(value, member.type, place)
+        default = (member.default,) if member.has_default else None
+        op = self._assigner.settle_null(value, member.type, place.where, made, default=default)
         if op is not None and not _is_part_by_part(op):
-            note = _widened(found.type, member.type)
-            if scope.is_nullable(path) and not split_null(member.type)[0]:
-                note = "; ".join(filter(None, (note, f"null becomes the default {member.default!r}")))
-            self._rows.insert(row, PlanRow(where, how, spelt, note))
+            notes = [_widened(found.type, member.type)]
+            if is_nullable and not split_null(member.type)[0]:
+                notes.append(f"null becomes the default {member.default!r}")
+            how = "same name" if found.name == member.name else "alias"
+            spelt = place.scope.prefix + ".".join(path)
+            self._rows.insert(row, PlanRow(place.where, how, spelt, "; ".join(filter(None, notes))))
         return op
 
-    def _fit(self, value: Value, member: Field, node: _RuleNode, scope: Scope, where: str) -> Op | None:
-        """The value as the field's type, walked into where the two types have parts."""
-        default = member.default if member.has_default else None
-        return self._assigner.settle_null(
-            value,
-            member.type,
-            where,
-            self._parts(value, member.type, node, scope, where),
-            default=(default,) if member.has_default else None,
-        )
-
-    def _parts(self, value: Value, target: AvroType, node: _RuleNode, scope: Scope, where: str) -> Op | None:
-        """The value as the target's type without null; records, arrays and maps by their parts."""
+    def _parts(self, value: Value, target: AvroType, place: _Place) -> Op | None:
+        """The value as the target's type, null aside; records, arrays and maps by their parts."""
         _, source_type = split_null(value.type)
         _, target_type = split_null(target)
         if source_type is None or target_type is None:
-            if isinstance(value.op, Read):
-                scope.use(value.op.path)
-            return self._assigner.plain(value, target, where)
-        if node.children or not same_values(source_type, target_type):
+            return self._whole(value, target, place)
+        if place.node.children or not same_values(source_type, target_type):
             pair = (id(source_type), id(target_type))
             if pair in self._open_pairs:
-                if isinstance(value.op, Read):
-                    scope.use(value.op.path)
-                self._problem(
-                    ProblemKind.UNSUPPORTED,
-                    where,
-                    f"{describe(target_type)} contains itself, so it can only be copied unchanged",
-                )
+                self._self_contained(value, target_type, place)
                 return None
             self._open_pairs.add(pair)
             try:
-                made = self._by_parts(value, source_type, target_type, node, scope, where)
+                is_done, made = self._by_parts(value, source_type, target_type, place)
             finally:
                 self._open_pairs.discard(pair)
-            if made is not _NO_PARTS:
+            if is_done:
                 return made
-        for segment in node.children:
-            self._problem(ProblemKind.UNKNOWN, f"{where}.{segment}", f"{describe(target_type)} has no such part")
+        for segment in place.node.children:
+            text = f"{describe(target_type)} has no such part"
+            self._problem(ProblemKind.UNKNOWN, f"{place.where}.{segment}", text)
+        return self._whole(value, target, place)
+
+    def _whole(self, value: Value, target: AvroType, place: _Place) -> Op | None:
+        """The value in one piece; it counts as used."""
         if isinstance(value.op, Read):
-            scope.use(value.op.path)
-        return self._assigner.plain(value, target, where)
+            place.scope.use(value.op.path)
+        return self._assigner.plain(value, target, place.where)
 
-    def _by_parts(
-        self, value: Value, source: AvroType, target: AvroType, node: _RuleNode, scope: Scope, where: str
-    ) -> Any:
-        """The value by its parts, or ``_NO_PARTS`` for a pair that has none in common."""
+    def _self_contained(self, value: Value, target: AvroType, place: _Place) -> None:
+        text = f"{describe(target)} contains itself, so it can only be copied unchanged"
+        self._problem(ProblemKind.UNSUPPORTED, place.where, text)
+        if isinstance(value.op, Read):
+            place.scope.use(value.op.path)
+
+    def _by_parts(self, value: Value, source: AvroType, target: AvroType, place: _Place) -> tuple[bool, Op | None]:
+        """Whether the two types have parts in common, and then the value by its parts."""
         if isinstance(source, Record) and isinstance(target, Record) and isinstance(value.op, Read):
-            scope.enter(value.op.path)
-            inner = scope.guarded(value.op.path)
-            built = self._record(target, _Match(value.op.path, source), node, inner, f"{where}.")
-            return BuildRecord(built.fields, value.op if value.is_nullable else None)
+            path = value.op.path
+            place.scope.enter(path)
+            inner = _Place(place.where, place.node, place.scope.guarded(path))
+            built = self._record(target, _Match(path, source), inner)
+            return True, BuildRecord(built.fields, value.op if value.is_nullable else None)
         if isinstance(source, Array) and isinstance(target, Array):
-            item = self._element(value, source.items, target.items, node, scope, (where, "[]"))
-            return None if item is None else MapItems(value.op, item)
+            item = self._element(value, (source.items, target.items), "[]", place)
+            return True, None if item is None else MapItems(value.op, item)
         if isinstance(source, Map) and isinstance(target, Map):
-            item = self._element(value, source.values, target.values, node, scope, (where, "{}"))
-            return None if item is None else MapValues(value.op, item)
-        return _NO_PARTS
+            item = self._element(value, (source.values, target.values), "{}", place)
+            return True, None if item is None else MapValues(value.op, item)
+        return False, None
 
-    def _element(
-        self,
-        value: Value,
-        source: AvroType,
-        target: AvroType,
-        node: _RuleNode,
-        scope: Scope,
-        place: tuple[str, str],
-    ) -> Op | None:
+    def _element(self, value: Value, types: tuple[AvroType, AvroType], segment: str, place: _Place) -> Op | None:
         """An item of an array or a value of a map, in a scope of its own."""
-        where, segment = place
-        path = value.op.path if isinstance(value.op, Read) else ()
-        for other in node.children:
+        source, target = types
+        for other in place.node.children:
             if other != segment:
-                self._problem(ProblemKind.UNKNOWN, f"{where}.{other}", f"write {where}{segment} for what is inside")
-        below = scope.element(path, segment, source)
-        child = node.child(segment)
-        inner_where = f"{where}{segment}"
-        item = Value(Read(()), source, split_null(source)[0])
-        if child.rule is not None:
-            below.use(())
-            self._problem(ProblemKind.UNSUPPORTED, inner_where, "a rule can stand for a field inside, not for the item")
+                text = f"write {place.where}{segment} for what is inside"
+                self._problem(ProblemKind.UNKNOWN, f"{place.where}.{other}", text)
+        path = value.op.path if isinstance(value.op, Read) else ()
+        scope = place.scope.element(path, segment, source)
+        below = _Place(f"{place.where}{segment}", place.node.child(segment), scope)
+        if below.node.rule is not None:
+            scope.use(())
+            text = "a rule can stand for a field inside, not for the item"
+            self._problem(ProblemKind.UNSUPPORTED, below.where, text)
             return None
-        return self._assigner.settle_null(
-            item, target, inner_where, self._parts(item, target, child, below, inner_where), default=None
-        )
+        item = Value(Read(()), source, split_null(source)[0])
+        made = self._parts(item, target, below)
+        return self._assigner.settle_null(item, target, below.where, made, default=None)
 
-    def _from_children(self, member: Field, node: _RuleNode, scope: Scope, where: str) -> Op | None:
+    def _from_children(self, member: Field, place: _Place) -> Op | None:
         """A record without a partner, from the rules for its fields."""
         _, inner = split_null(member.type)
         if isinstance(inner, Record):
-            return self._record(inner, None, node, scope, f"{where}.")
-        for segment in node.children:
+            return self._record(inner, None, place)
+        for segment in place.node.children:
             text = f"{describe(member.type)} has no such part that could be filled without a source"
-            self._problem(ProblemKind.UNKNOWN, f"{where}.{segment}", text)
+            self._problem(ProblemKind.UNKNOWN, f"{place.where}.{segment}", text)
         return None
 
-    def _without_source(self, member: Field, scope: Scope, where: str) -> Op | None:
+    def _without_source(self, member: Field, place: _Place) -> Op | None:
         if member.has_default:
-            try:
-                value = value_of_json(member.type, member.default)
-            except NoValue as no_value:
-                self._problem(
-                    ProblemKind.WRONG_TYPE, where, f"its default {member.default!r} is no value; expected {no_value}"
-                )
-                return None
-            self._rows.append(PlanRow(where, "default", "", repr(member.default)))
-            return Constant(value)
+            return self._default(member, place.where)
         if split_null(member.type)[0] and not self._resolving:
-            self._rows.append(PlanRow(where, "null", "", "nullable, and the source has no such field"))
+            self._rows.append(PlanRow(place.where, "null", "", "nullable, and the source has no such field"))
             return Constant(None)
-        near = get_close_matches(member.name, scope.names(), n=1)
+        near = get_close_matches(member.name, place.scope.names(), n=1)
         meant = f", such as {{from: {near[0]}}}" if near else ""
         self._problem(
             ProblemKind.UNCOVERED,
-            where,
+            place.where,
             f"nothing fills it: the source has no field of this name, and it has no default; give it a rule{meant}",
         )
         return None
+
+    def _default(self, member: Field, where: str) -> Op | None:
+        try:
+            value = value_of_json(member.type, member.default)
+        except NoValue as no_value:
+            text = f"its default {member.default!r} is no value; expected {no_value}"
+            self._problem(ProblemKind.WRONG_TYPE, where, text)
+            return None
+        self._rows.append(PlanRow(where, "default", "", repr(member.default)))
+        return Constant(value)
 
     def _settle_unused(self, scope: Scope) -> tuple[str, ...]:
         """The dropped fields; what is neither used nor dropped becomes a problem."""
@@ -359,9 +316,6 @@ class _Deriver:
                     ProblemKind.UNUSED, path, "the source field goes nowhere; use it in a rule, or list it under drop"
                 )
         return tuple(dropped)
-
-
-_NO_PARTS = object()
 
 
 def _is_part_by_part(op: Op) -> bool:

@@ -13,13 +13,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.evolution.errors import ConversionError, FailureCode, shown
-from counterfoil.schema.evolution.model import Scalar
 from counterfoil.schema.evolution.numbers import INT_RANGE, LONG_RANGE
-from counterfoil.schema.evolution.patterns import WIDTH_BY_LETTERS, Pattern, zone_of
+from counterfoil.schema.evolution.patterns import WIDTH_BY_LETTERS, zone_of
 from counterfoil.schema.evolution.types import ticks_per_second
 
 if TYPE_CHECKING:
-    from counterfoil.schema.evolution.model import Format, Parse
+    from counterfoil.schema.evolution.model import Format, Parse, Scalar
+    from counterfoil.schema.evolution.patterns import Pattern
 
 _MICROS_PER_SECOND: Final = 1_000_000
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - wall-clock time, the zone is added apart

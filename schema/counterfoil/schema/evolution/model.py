@@ -102,9 +102,7 @@ class Parse:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """The value that ``table`` has for it. ``otherwise`` is for values that are not in the table; without it they are
-    ``lookup-missing``.
-    """
+    """The value that ``table`` has for it, else ``otherwise``; without that, ``lookup-missing``."""
 
     of: Op
     table: tuple[tuple[Any, Any], ...]
@@ -237,7 +235,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class PlanRow:
-    """How one target field is filled, for people: ``how`` is a word or two, ``source`` names fields, ``note`` tells more."""
+    """How one target field is filled, for people: ``how`` in a word, from which ``source`` fields, and a ``note``."""
 
     target: str
     how: str

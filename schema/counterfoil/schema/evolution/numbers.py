@@ -80,7 +80,7 @@ def _is_tie(value: float) -> bool:
     """Whether the double stands exactly between two floats, so that what was rounded away decides."""
     if not math.isfinite(value) or value == 0:
         return False
-    if abs(value) < 2.0**-125:  # noqa: PLR2004 - floats below are spaced evenly; compare exactly
+    if abs(value) < 2.0**-125:  # floats below are evenly spaced: compare exactly
         return True
     bits: int = int.from_bytes(_DOUBLE.pack(value), "little")
     return bits & _TIE_MASK == _TIE

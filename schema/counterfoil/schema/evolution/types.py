@@ -93,16 +93,15 @@ def holds(source: Scalar, target: Scalar) -> bool:
 
 def widens(source: Scalar, target: Scalar) -> bool:
     """Whether every value of ``source`` has its equal in ``target``, a larger type."""
-    if source.word == source.base or source.word == "uuid":
+    if source.word in {source.base, "uuid"}:
         return target.word in WIDER_BY_WORD.get(source.word, ())
     return target.word in (source.base, *WIDER_BY_WORD.get(source.word, ())) and source.size == target.size
 
 
 def casts(source: Scalar, target: Scalar) -> bool:
     """Whether there is a cast from ``source`` to ``target``: it may refuse values, or round them."""
-    if source.base == target.base and source.word == source.base and target.word not in {"decimal", "uuid"}:
-        if source.base in {"int", "long"} and target.word != target.base:
-            return True
+    if source.word == source.base == target.base and source.base in {"int", "long"} and target.word != target.base:
+        return True  # a number that is given a meaning
     if is_instant(source) and is_instant(target):
         return source.word.rpartition("-")[0] == target.word.rpartition("-")[0]
     return target.word in _CASTS.get(source.word, ())

@@ -1,0 +1,56 @@
+"""Avro's schema resolution as a plan, and what it overlooks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.schema.evolution.derive import Deriver, derive_plan
+from counterfoil.schema.evolution.model import BuildRecord, Cast, MapBranches, MapItems, MapValues, Widen
+from counterfoil.schema.evolution.rules import PlanRules
+from counterfoil.schema.evolution.types import is_instant
+from counterfoil.schema.formats.avro.types import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from counterfoil.schema.evolution.model import ConversionPlan, Scalar
+    from counterfoil.schema.formats.avro.schema import AvroSchema
+
+
+def derive_resolution(writer: AvroSchema, reader: AvroSchema) -> ConversionPlan:
+    """The plan that Avro's schema resolution is: how data of ``writer`` become values of ``reader``.
+
+    Only what stands on both sides is looked at as Avro does: names and the reader's aliases, promotions, defaults. Its
+    problems are what this operation algebra cannot say, or what Avro cannot resolve.
+    """
+    if not isinstance(writer.root, Record) or not isinstance(reader.root, Record):
+        return derive_plan(writer, reader)
+    return Deriver(PlanRules(drop_rest=True), resolving=True).derive(writer, reader)
+
+
+def resolution_conflicts(writer: AvroSchema, reader: AvroSchema) -> list[tuple[str, str]]:
+    """Where Avro would read a writer's number as the reader's although it means something else: path and reason.
+
+    Resolution leaves logical types out of account: milliseconds are read as microseconds, cents as euros.
+    """
+    found: list[tuple[str, str]] = []
+    for where, source, target in _conversions(derive_resolution(writer, reader).root, ""):
+        if "decimal" in {source.word, target.word} or (is_instant(source) and is_instant(target)):
+            found.append((where, f"a writer's {source} would be read as {target}"))
+    return found
+
+
+def _conversions(op: Any, where: str) -> Iterator[tuple[str, Scalar, Scalar]]:
+    """Every change of a scalar type in an operation, with the target path."""
+    if isinstance(op, (Cast, Widen)):
+        yield where, op.source, op.target
+    if isinstance(op, BuildRecord):
+        for name, member in op.fields:
+            yield from _conversions(member, f"{where}.{name}" if where else name)
+    elif isinstance(op, MapBranches):
+        for _, branch in op.branches:
+            yield from _conversions(branch, where)
+    elif isinstance(op, (MapItems, MapValues)):
+        yield from _conversions(op.item if isinstance(op, MapItems) else op.value, f"{where}[]")
+    elif hasattr(op, "of"):
+        yield from _conversions(op.of, where)

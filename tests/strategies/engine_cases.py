@@ -1,0 +1,576 @@
+"""Plans that engines are tried on, and awkward values for them, whole and broken.
+
+``CASES`` are the plans, ``conversion_of`` makes what an engine takes, ``values_of`` draws framed values of all writers.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.converter.engines.protocol import Conversion
+from counterfoil.schema.evolution import base_schema, derive_plan, parse_rules
+from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.wire import frame
+from counterfoil.sdk.serde.avro_codec import compile_encoder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TARGET_ID = 9
+VALUES_PER_WRITER = 60
+MUTATIONS_PER_VALUE = 4
+
+TEXTS = [
+    "",
+    "a",
+    "a b",
+    "a  b",
+    " ",
+    "9.30",
+    " 9.30\n",
+    "+1",
+    "-0",
+    "1e3",
+    "1e39",
+    "1e-60",
+    "1E+2",
+    ".5",
+    "5.",
+    "NaN",
+    "Infinity",
+    "0x1p3",
+    "5f",
+    "5d",
+    "٣",
+    "9.3\x0b",
+    "true",
+    "True",
+    "false",
+    "RED",
+    "GREEN",
+    "é\u2028",
+    "\U0001f600",
+    "2147483647",
+    "2147483648",
+    "-9223372036854775808",
+    "9223372036854775808",
+    "00000000000000000000007",
+    "16777217",
+    "16777216.999999999999999999",
+    "340282356779733661637539395458142568448",
+    "2020-02-29 23:59:58.123",
+    "2021-02-29 00:00:00.000",
+    "0000-01-01 00:00:00.000",
+    "2020-03-29 02:30:00.000",
+    "2020-10-25 02:30:00.000",
+    "2020-13-01 00:00:00.000",
+    "2020-01-01 24:00:00.000",
+    "2020-02-29",
+    "20x0-02-29",
+    "1/2/3",
+    "|",
+    "a|b",
+    "a|b|c",
+    "0001-01-01",
+    "9f3c1d2e-0000-4000-8000-00000000000A",
+    "9999-12-31",
+]
+WHOLES = [0, 1, -1, 2, 63, 64, -64, -65, 300, 2**24 + 1, 2**31 - 1, -(2**31), 86_400_000]
+LONGS = [
+    *WHOLES,
+    -62_135_596_800_000,
+    2**31,
+    2**53 + 1,
+    2**62,
+    -(2**62) - 1,
+    2**63 - 1,
+    -(2**63),
+    253_402_300_800_000,
+    1_593_561_600_123_456,
+    2**40 + 2**16 + 1,
+]
+REALS = [
+    0.0,
+    -0.0,
+    1.5,
+    -2.5,
+    0.1,
+    9.3,
+    2.675,
+    1.005,
+    0.005,
+    0.045,
+    1e-7,
+    123456.785,
+    1e15,
+    1e22,
+    3.4e38,
+    3.5e38,
+    1e308,
+    5e-324,
+    1e-46,
+    7.0e-46,
+    16777217.0,
+    2147483648.0,
+    -9.223372036854775808e18,
+    0.5,
+    -0.5,
+    -0.004,
+    99.995,
+    float("inf"),
+    float("-inf"),
+    float("nan"),
+]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A plan, its writers by id (the last is the source), and what is special about it."""
+
+    name: str
+    writers: dict[int, Any]
+    target: Any
+    rules: dict[str, Any] = field(default_factory=dict)
+    drop: Any = None
+
+
+def record(*fields: Any, name: str = "Ride") -> dict[str, Any]:
+    return {"type": "record", "name": name, "fields": [one(member) for member in fields]}
+
+
+def one(member: Any) -> dict[str, Any]:
+    if isinstance(member, dict):
+        return member
+    return dict(zip(("name", "type", "default"), member, strict=False))
+
+
+COLOUR = {"type": "enum", "name": "Colour", "symbols": ["RED", "GREEN", "BLUE"]}
+FEWER = {"type": "enum", "name": "Colour", "symbols": ["GREEN", "RED"]}
+MORE = {"type": "enum", "name": "Colour", "symbols": ["BLACK", "BLUE", "GREEN", "RED"]}
+POINT = record(("lat", "double"), ("colour", COLOUR), name="Point")
+MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
+MICROS = {"type": "long", "logicalType": "timestamp-micros"}
+LOCAL = {"type": "long", "logicalType": "local-timestamp-millis"}
+NANOS = {"type": "long", "logicalType": "timestamp-nanos"}
+DATE = {"type": "int", "logicalType": "date"}
+PATTERN = "yyyy-MM-dd HH:mm:ss.SSS"
+
+
+def nullable(node: Any) -> list[Any]:
+    return ["null", node]
+
+
+CASES = [
+    Case(
+        "copies",
+        {
+            7: record(
+                ("i", "int"),
+                ("l", "long"),
+                ("f", "float"),
+                ("d", "double"),
+                ("b", "boolean"),
+                ("s", "string"),
+                ("y", "bytes"),
+                ("x", {"type": "fixed", "name": "X", "size": 3}),
+                ("e", COLOUR),
+                ("t", MICROS),
+                ("p", POINT),
+                ("ns", nullable("string")),
+                ("ni", ["int", "null"]),
+                ("np", nullable("Point")),
+            )
+        },
+        record(
+            ("np", nullable(POINT)),
+            ("i", "int"),
+            ("l", "long"),
+            ("f", "float"),
+            ("d", "double"),
+            ("b", "boolean"),
+            ("s", "string"),
+            ("y", "bytes"),
+            ("x", {"type": "fixed", "name": "X", "size": 3}),
+            ("e", MORE),
+            ("t", MICROS),
+            ("p", "Point"),
+            ("ns", nullable("string")),
+            ("ni", nullable("int")),
+            ("new", nullable("int")),
+            ("filled", record(("z", "int"), name="Z"), {"z": 3}),
+        ),
+    ),
+    Case(
+        "widening",
+        {
+            7: record(
+                ("i", "int"),
+                ("j", "int"),
+                ("f", "float"),
+                ("s", "string"),
+                ("e", COLOUR),
+                ("g", COLOUR),
+                ("t", MILLIS),
+                ("u", MILLIS),
+                ("n", nullable("int")),
+                ("x", {"type": "fixed", "name": "X", "size": 2}),
+            )
+        },
+        record(
+            ("i", "long"),
+            ("j", nullable("double")),
+            ("f", "double"),
+            ("s", "bytes"),
+            ("e", "string"),
+            ("g", MORE),
+            ("t", MICROS),
+            ("u", "long"),
+            ("n", nullable("long")),
+            ("x", "bytes"),
+        ),
+    ),
+    *(
+        Case(f"cast {name}", {7: record(("v", source))}, record(("w", target)), {"w": {"from": "v", **rule}})
+        for name, source, target, rule in (
+            ("long to boolean", "long", "boolean", {"cast": "boolean"}),
+            ("long to double", "long", "double", {"cast": "double"}),
+            ("long to text", "long", "string", {"cast": "string"}),
+            ("long to local time", "long", LOCAL, {"cast": "local-timestamp-millis"}),
+            ("float to int", "float", "int", {"cast": "int"}),
+            ("float to long", nullable("float"), nullable("long"), {"cast": "long"}),
+            ("boolean to int", "boolean", "int", {"cast": "int"}),
+            ("boolean to text", nullable("boolean"), nullable("string"), {"cast": "string"}),
+            ("int to date", "int", DATE, {"cast": "date"}),
+            ("text to int", "string", "int", {"cast": "int"}),
+            ("text to long", "string", "long", {"cast": "long"}),
+            ("text to float", "string", "float", {"cast": "float"}),
+            ("text to double", "string", "double", {"cast": "double"}),
+            ("text to boolean", "string", "boolean", {"cast": "boolean"}),
+            ("text to enum", "string", COLOUR, {"cast": "Colour"}),
+            ("text to uuid", "string", {"type": "string", "logicalType": "uuid"}, {"cast": "uuid"}),
+            ("enum to fewer", COLOUR, FEWER, {"cast": "enum"}),
+            ("long to int", "long", "int", {"cast": "int"}),
+            ("long to float", "long", "float", {"cast": "float"}),
+            ("double to float", "double", "float", {"cast": "float"}),
+            ("double to int", "double", "int", {"cast": "int"}),
+            ("double to long", "double", "long", {"cast": "long"}),
+            ("double to text", "double", "string", {"cast": "string", "decimals": 2}),
+            ("double to whole text", "double", "string", {"cast": "string", "decimals": 0}),
+            ("float to text", "float", "string", {"cast": "string", "decimals": 2}),
+            ("nullable float to text", nullable("float"), nullable("string"), {"cast": "string", "decimals": 3}),
+            ("bytes to text", "bytes", "string", {"cast": "string"}),
+            ("bytes to fixed", "bytes", {"type": "fixed", "name": "Y", "size": 2}, {"cast": "fixed"}),
+            ("micros to millis", MICROS, MILLIS, {"cast": "timestamp-millis"}),
+            ("nanos to micros", NANOS, MICROS, {"cast": "timestamp-micros"}),
+            ("nullable to error", nullable("int"), "int", {"null": "error"}),
+            ("nullable to value", nullable("int"), "long", {"null": -1}),
+            ("table", "string", "int", {"lookup": {"RED": 1, "": 2, "9.30": 3}, "else": 0}),
+            (
+                "table or error",
+                nullable("string"),
+                nullable("int"),
+                {"lookup": {"RED": 1, "a b": None}, "else": "error"},
+            ),
+            ("table or keep", "string", "string", {"lookup": {"RED": "GREEN"}, "else": "keep"}),
+            ("table or null", "int", nullable(COLOUR), {"lookup": {"1": "RED", "-1": "BLUE"}, "else": None}),
+            (
+                "table of booleans",
+                nullable("boolean"),
+                COLOUR,
+                {"lookup": {"true": "RED", "false": "BLUE"}, "null": "GREEN"},
+            ),
+            (
+                "decimals",
+                {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2},
+                {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2},
+                {},
+            ),
+        )
+    ),
+    *(
+        Case(
+            f"dates {zone}",
+            {7: record(("t", source), ("s", "string"), ("day", DATE))},
+            record(("text", "string"), ("day_text", "string")),
+            {
+                "text": {"format": "t", "as": PATTERN, "zone": zone},
+                "day_text": {"format": "day", "as": "'d'dd/MM''yyyy"},
+            },
+            ["s"],
+        )
+        for zone, source in (
+            ("UTC", MILLIS),
+            ("+05:30", MICROS),
+            ("Europe/Paris", MILLIS),
+            ("America/New_York", LOCAL),
+            ("UTC", NANOS),
+        )
+    ),
+    *(
+        Case(
+            f"parse {zone} {target['logicalType']}",
+            {7: record(("s", "string"))},
+            record(("t", target)),
+            {"t": {"parse": "s", "as": pattern, "zone": zone}},
+        )
+        for zone, target, pattern in (
+            ("UTC", MILLIS, PATTERN),
+            ("-03:00", MICROS, PATTERN),
+            ("Europe/Paris", MILLIS, PATTERN),
+            ("UTC", LOCAL, PATTERN),
+            ("UTC", DATE, "yyyy-MM-dd"),
+            ("Europe/Paris", NANOS, "yyyy-MM-dd"),
+        )
+    ),
+    *(
+        Case(
+            f"formula {text}",
+            {7: record(("i", "int"), ("l", "long"), ("d", "double"), ("f", nullable("float")))},
+            record(("v", target)),
+            {"v": {"expr": text, **more}},
+            "rest",
+        )
+        for text, target, more in (
+            ("l + i * 2 - 1", "long", {}),
+            ("-l", "long", {}),
+            ("abs(l)", "long", {}),
+            ("l / i", "double", {}),
+            ("d / (i - 1)", "double", {}),
+            ("d * d", "float", {}),
+            ("round(d * 100)", "long", {}),
+            ("floor(d) + ceil(-d)", "double", {}),
+            ("f * 2 + d", nullable("double"), {}),
+            ("f", "double", {"null": 0}),
+            ("i * 3", "int", {}),
+            ("l * 1.0", "double", {}),
+            ("round(f / 7)", nullable("int"), {}),
+            ("l", "string", {"cast": "string"}),
+        )
+    ),
+    Case(
+        "texts",
+        {7: record(("s", "string"), ("n", nullable("string")), ("e", COLOUR), ("i", "int"), ("b", "boolean"))},
+        record(
+            ("joined", "string"),
+            ("maybe", nullable("string")),
+            ("first", "string"),
+            ("last", "string"),
+            ("number", nullable("int")),
+        ),
+        {
+            "joined": {"join": ["s", "e", "i", "b"], "with": "|"},
+            "maybe": {"join": ["n", "s"]},
+            "first": {"split": {"from": "s", "on": " ", "take": 0}},
+            "last": {"split": {"from": "s", "on": "|", "take": -1}},
+            "number": {"split": {"from": "n", "on": "/", "take": 1}, "cast": "int"},
+        },
+    ),
+    Case(
+        "split beyond",
+        {7: record(("s", "string"))},
+        record(("v", "string")),
+        {"v": {"split": {"from": "s", "on": ".", "take": 1}}},
+    ),
+    Case(
+        "nested",
+        {
+            7: record(
+                ("p", nullable(record(("a", "int"), ("q", record(("b", "string"), name="Q")), name="P"))),
+                ("x", "double"),
+            )
+        },
+        record(
+            ("p", nullable(record(("a", "long"), ("q", record(("b", "float"), name="Q")), name="P"))),
+            ("made", record(("x", "double"), ("b", nullable("string")), name="Made")),
+        ),
+        {"p.q.b": {"from": "p.q.b", "cast": "float"}, "made.x": {"expr": "x * 2"}, "made.b": {"from": "p.q.b"}},
+    ),
+    Case(
+        "arrays",
+        {
+            7: record(
+                ("xs", {"type": "array", "items": "int"}),
+                ("same", {"type": "array", "items": COLOUR}),
+                (
+                    "stops",
+                    nullable({"type": "array", "items": record(("lat", "double"), ("tag", "string"), name="Stop")}),
+                ),
+                ("deep", {"type": "array", "items": {"type": "array", "items": nullable("int")}}),
+            )
+        },
+        record(
+            ("xs", {"type": "array", "items": "long"}),
+            ("same", {"type": "array", "items": MORE}),
+            ("stops", nullable({"type": "array", "items": record(("latitude", "float"), ("tag", "int"), name="Stop")})),
+            ("deep", {"type": "array", "items": {"type": "array", "items": nullable("double")}}),
+        ),
+        {"stops[].latitude": {"from": "lat", "cast": "float"}, "stops[].tag": {"from": "tag", "cast": "int"}},
+    ),
+    Case(
+        "maps",
+        {
+            7: record(
+                ("same", {"type": "map", "values": COLOUR}),
+                ("m", {"type": "map", "values": "int"}),
+                ("left", {"type": "map", "values": "string"}),
+                ("n", nullable({"type": "map", "values": "float"})),
+            )
+        },
+        record(
+            ("same", {"type": "map", "values": MORE}),
+            ("m", {"type": "map", "values": "long"}),
+            ("n", nullable({"type": "map", "values": "double"})),
+        ),
+        drop=["left"],
+    ),
+    Case(
+        "all nullable",
+        {7: record(("a", nullable("int")), ("b", nullable("string")))},
+        record(("b", nullable("string")), ("c", nullable("long"))),
+        {"c": {"from": "a"}},
+    ),
+    Case("floats alone", {7: record(("f", "float"), ("n", nullable("int")))}, record(("f", "double")), drop="rest"),
+    Case(
+        "versions",
+        {
+            5: record(("i", "int"), ("old", "string"), ("e", MORE), ("s", nullable("string"))),
+            6: record(("i", "int"), ("s", "string"), ("p", record(("a", "int"), name="P")), ("e", COLOUR)),
+            8: {
+                **record(
+                    ("i", "long"),
+                    ("e", {**COLOUR, "default": "RED"}),
+                    ("s", nullable("string")),
+                    ("k", "int", 4),
+                    {
+                        "name": "p",
+                        "type": nullable(record(("a", "long"), ("c", "double", 1.5), name="P")),
+                        "default": None,
+                    },
+                ),
+                "doc": "the same but for a word",
+            },
+            7: record(
+                ("i", "long"),
+                ("e", {**COLOUR, "default": "RED"}),
+                ("s", nullable("string")),
+                ("k", "int", 4),
+                {"name": "p", "type": nullable(record(("a", "long"), ("c", "double", 1.5), name="P")), "default": None},
+            ),
+        },
+        record(("i", "int"), ("e", COLOUR), ("s", "string"), ("k", "long"), ("c", nullable("double"))),
+        {"i": {"from": "i", "cast": "int"}, "s": {"from": "s", "null": "-"}, "c": {"from": "p.c"}},
+        "rest",
+    ),
+]
+
+
+def schema_text(node: Any) -> str:
+    """The text of a schema in which each named type is declared where it first occurs, differing ones apart."""
+    return json.dumps(declared_once(node, {}))
+
+
+def declared_once(node: Any, known: dict[str, Any]) -> Any:
+    if isinstance(node, list):
+        return [declared_once(branch, known) for branch in node]
+    if not isinstance(node, dict):
+        return node
+    if "name" in node and node["type"] in {"record", "enum", "fixed"}:
+        name = node["name"]
+        while name in known and known[name] != node:
+            name += "_"
+        if name in known:
+            return name
+        known[name] = node
+        node = {**node, "name": name}
+    if node["type"] == "record":
+        members = [{**member, "type": declared_once(member["type"], known)} for member in node["fields"]]
+        return {**node, "fields": members}
+    return {key: declared_once(part, known) if key in {"items", "values"} else part for key, part in node.items()}
+
+
+class Draw:
+    """Values of a schema, from lists of the awkward ones."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self._waiting: dict[str, list[Any]] = {}
+
+    def choice(self, values: list[Any]) -> Any:
+        """One of the values; each comes once before one comes twice."""
+        waiting = self._waiting.setdefault(repr(values), [])
+        if not waiting:
+            waiting += self._random.sample(values, len(values))
+        return waiting.pop()
+
+    def value(self, node: Any, named: dict[str, Any]) -> Any:
+        if isinstance(node, str):
+            return self.value(named[node], named) if node in named else self.primitive(node)
+        if isinstance(node, list):
+            return self.value(self.choice(node), named)
+        if "name" in node:
+            named[node["name"]] = node
+        kind = node["type"]
+        if kind == "record":
+            return {member["name"]: self.value(member["type"], named) for member in node["fields"]}
+        if kind == "array":
+            return [self.value(node["items"], named) for _ in range(self._random.randrange(4))]
+        if kind == "map":
+            keys = self._random.sample(["a", "b", "é", "zz"], self._random.choice([0, 1, 1, 2]))
+            return {key: self.value(node["values"], named) for key in keys}
+        if kind == "enum":
+            return self.choice(node["symbols"])
+        return self._random.randbytes(node["size"]) if kind == "fixed" else self.primitive(kind)
+
+    def primitive(self, kind: str) -> Any:
+        if kind == "null":
+            return None
+        if kind == "boolean":
+            return self.choice([True, False])
+        if kind == "bytes":
+            return self.choice(
+                [b"", b"a", b"ab", b"\xff", "é".encode(), b"\xed\xa0\x80", b"\xc0\x80", b"\xf4\x90\x80\x80"]
+            )
+        if kind in {"float", "double"}:
+            value = self.choice([*REALS, None])
+            value = round(self._random.uniform(-1000, 1000), self._random.choice([2, 9])) if value is None else value
+            return 1e30 if kind == "float" and math.isfinite(value) and abs(value) > 3.4e38 else value
+        if kind == "string":
+            return self.choice(TEXTS)
+        return self.choice(LONGS if kind == "long" else WHOLES)
+
+    def broken(self, data: bytes) -> bytes:
+        """The bytes with some of them changed, cut off or added; the frame is left alone mostly."""
+        made = bytearray(data)
+        first = 0 if self._random.random() < 0.1 else 5
+        for _ in range(self._random.choice([1, 1, 2])):
+            if len(made) > first:
+                made[self._random.randrange(first, len(made))] = self._random.choice(
+                    [self._random.randrange(256), 0xFF, 0x80, 0, 2]
+                )
+        cut = self._random.choice([0, 0, 1, 2, -1, -9])
+        return bytes(made[: len(made) - cut]) if cut >= 0 else bytes(made) + self._random.randbytes(-cut)
+
+
+def conversion_of(case: Case) -> Conversion:
+    writers = {schema_id: parse_avro(schema_text(node)) for schema_id, node in case.writers.items()}
+    source = writers[list(writers)[-1]]
+    plan = derive_plan(source, parse_avro(schema_text(case.target)), parse_rules(case.rules, case.drop))
+    assert plan.is_complete, [str(problem) for problem in plan.problems]
+    return Conversion(plan, writers, TARGET_ID)
+
+
+def values_of(case: Case, conversion: Conversion) -> Iterator[bytes | None]:
+    """Framed values of every writer, whole and broken, and what is no value at all."""
+    draw = Draw(seed=11)
+    yield from (None, b"", b"\x00", b"\x01\x00\x00\x00\x07abc", b"\x00\x00\x00\x00\x63ab")
+    for schema_id, node in case.writers.items():
+        encode = compile_encoder(base_schema(conversion.writer_by_id[schema_id]))
+        yield frame(schema_id, b"")
+        for _ in range(VALUES_PER_WRITER):
+            data = frame(schema_id, encode(draw.value(node, {})))
+            yield data
+            yield from (draw.broken(data) for _ in range(MUTATIONS_PER_VALUE))
