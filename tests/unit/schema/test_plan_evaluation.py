@@ -101,7 +101,7 @@ def test_values(source: Any, target: Any, rule: Any, value: Any, expected: Any) 
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "rule", ("value", "expected")),
+    ("source", "target", "rule", "value", "expected"),
     [
         ("long", "int", {"cast": "int"}, 2**31, ("out-of-range", "2147483648 does not fit int")),
         ("double", "long", {"cast": "long"}, 2.5, ("cast-failed", "2.5 is no whole number")),
