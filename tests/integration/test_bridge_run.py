@@ -9,6 +9,7 @@ import pytest
 from bridge_driver import bridge_between, run_bridge, swap
 from confluent_kafka import Producer
 
+from counterfoil.converter import progress
 from counterfoil.converter.bridge_file import StopAbove
 from counterfoil.converter.checkpoint import Checkpoint
 from counterfoil.converter.errors import CheckpointConflict
@@ -241,3 +242,21 @@ def test_spark_never_splits_or_reorders_a_partition(route: Route):
     report = route.verify()
     assert report.is_good, json.dumps(report.as_json(), indent=1)
     assert [each.records for each in report.partitions] == [2000, 2000]
+
+
+def test_dead_letters_are_counted_by_reason_exactly(spark: Any):
+    from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
+
+    codes = [f"code-{number:02}" for number in range(18)]
+    number = F.col("id") % 20
+    code = F.when(number < 18, F.format_string("code-%02d", number)).when(number == 18, F.lit("unheard-of"))
+    judged = (
+        spark.range(100_000, numPartitions=7)
+        .withColumn("value", F.when(F.col("id") % 3 > 0, F.lit(b"x")))
+        .withColumn("problem", F.when(code.isNotNull(), F.struct(code.alias("code"))))
+    )
+    written = judged.agg(*progress.written_metrics(codes)).collect()[0].asDict(recursive=True)
+    totals = progress.Totals()
+    totals.add({"numInputRows": 100_000, "observedMetrics": {"written": written}}, codes=codes)
+    assert totals.dead_by_code == {**dict.fromkeys(codes, 5000), "other": 5000}
+    assert totals.tombstones == 33_334

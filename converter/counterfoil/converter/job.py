@@ -150,11 +150,16 @@ class BridgeRun:
             max_offsets_per_trigger=self.settings.max_offsets_per_trigger,
         )
         is_echo, is_repeat = source.echoes(file.target_topic), F.expr(repeat_condition(written))
-        counted = progress.observe_read(records, is_echo=is_echo, is_repeat=is_repeat)
-        converted = self.engine.convert(counted.where(~is_echo & ~is_repeat))
+        if written:
+            records = progress.observe_repeats(records, is_repeat).where(~is_repeat)
+        converted = self.engine.convert(records.where(~is_echo))
         destination = self._destination()
-        judged = progress.observe_written(sink.judge(converted, destination), codes={*self.codes, TOO_LARGE})
+        judged = progress.observe_written(sink.judge(converted, destination), codes=self._all_codes)
         return sink.outgoing(judged, destination)
+
+    @property
+    def _all_codes(self) -> list[str]:
+        return sorted({*self.codes, TOO_LARGE})
 
     def _destination(self) -> sink.Destination:
         file = self.bridge.file
@@ -175,7 +180,7 @@ class BridgeRun:
 
     def _watch(self, query: StreamingQuery) -> tuple[ExitCode, str]:
         """Follow the query to its end; why it ended."""
-        watch = _Watch(self._ends(), self._beginning(), self._totals, self.say, self.on_batch)
+        watch = _Watch(self._ends(), self._beginning(), self._count, self.say)
         try:
             while True:
                 is_over = query.awaitTermination(_POLL_S)
@@ -191,6 +196,12 @@ class BridgeRun:
         finally:
             if query.isActive:
                 query.stop()
+
+    def _count(self, report: Mapping[str, Any]) -> progress.Totals:
+        """The totals, with one batch more."""
+        self._totals.add(report, codes=self._all_codes)
+        self.on_batch(report)
+        return self._totals
 
     def _too_many(self) -> bool:
         """Whether dead letters are above the limit; a rate needs some records, or the end, to mean anything."""
@@ -221,24 +232,25 @@ class BridgeRun:
 
 
 class _Watch:
-    """Turns Spark's progress reports into counts and lines, each report once."""
+    """Turns Spark's progress reports into counts and lines, each report once.
+
+    ``count`` takes a report in and gives the totals with it.
+    """
 
     def __init__(
         self,
         ends: Mapping[int, int],
         beginning: Mapping[int, int],
-        totals: progress.Totals,
+        count: Callable[[Mapping[str, Any]], progress.Totals],
         say: Callable[[str], None],
-        on_batch: Callable[[Mapping[str, Any]], None],
     ) -> None:
         self._ends = ends
         self._beginning = beginning
-        self._totals = totals
+        self._count = count
         self._say = say
-        self._on_batch = on_batch
         self._seen = -1
         self._started = time.monotonic()
-        self._read_before = totals.read
+        self._read = 0
 
     def take(self, reports: Iterable[Any]) -> bool:
         """Whether there were reports of batches not seen before; they are counted and told."""
@@ -246,10 +258,9 @@ class _Watch:
         new = [report for report in unseen if report["numInputRows"] > 0]
         for report in new:
             self._seen = report["batchId"]
-            self._totals.add(report.get("observedMetrics") or {})
-            self._on_batch(report)
-            took_s = max(time.monotonic() - self._started, 1e-3)
+            totals = self._count(report)
+            self._read += report["numInputRows"]
             position = progress.position_of(report, beginning=self._beginning, ends=self._ends)
-            rate = (self._totals.read - self._read_before) / took_s
-            self._say(progress.progress_line(self._totals, position, rate_per_s=rate))
+            rate = self._read / max(time.monotonic() - self._started, 1e-3)
+            self._say(progress.progress_line(totals, position, rate_per_s=rate))
         return bool(new)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame
 
 _READ: Final = "read"
 _WRITTEN: Final = "written"
-_DEAD: Final = "dead:"
 _OTHER: Final = "other"
+_BARS: Final = 1_000_000
 
 
 @dataclass(slots=True)
@@ -29,8 +29,6 @@ class Totals:
     repeats: int = 0
     converted: int = 0
     tombstones: int = 0
-    bytes_in: int = 0
-    bytes_out: int = 0
     dead_by_code: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -43,44 +41,59 @@ class Totals:
         """How many records were written, to either topic."""
         return self.converted + self.tombstones + self.dead_letters
 
-    def add(self, metrics: Mapping[str, Mapping[str, Any]]) -> None:
-        """Count one batch, from its observed metrics."""
-        read, written = metrics.get(_READ, {}), metrics.get(_WRITTEN, {})
+    def add(self, report: Mapping[str, Any], *, codes: Sequence[str]) -> None:
+        """Count one batch, from Spark's report of it; ``codes`` are those that the query was observed with."""
+        observed = report.get("observedMetrics") or {}
+        written = observed.get(_WRITTEN) or {}
+        rows, tombstones = int(written.get("rows") or 0), int(written.get("tombstones") or 0)
+        repeats = int((observed.get(_READ) or {}).get("repeats") or 0)
+        dead = _by_code(written.get("dead") or (), codes)
         self.batches += 1
-        for name in ("read", "echoes", "repeats"):
-            setattr(self, name, getattr(self, name) + int(read.get(name) or 0))
-        for name in ("converted", "tombstones", "bytes_in", "bytes_out"):
-            setattr(self, name, getattr(self, name) + int(written.get(name) or 0))
-        for name, count in written.items():
-            if name.startswith(_DEAD) and count:
-                self.dead_by_code[name.removeprefix(_DEAD)] += int(count)
+        self.read += report["numInputRows"]
+        self.repeats += repeats
+        self.echoes += report["numInputRows"] - rows - repeats
+        self.tombstones += tombstones
+        self.converted += rows - tombstones - dead.total()
+        self.dead_by_code += dead
 
 
-def observe_read(records: DataFrame, *, is_echo: Column, is_repeat: Column) -> DataFrame:
-    """The records, counted as they come from the source."""
-    return records.observe(
-        _READ,
-        F.count(F.lit(1)).alias("read"),
-        F.count_if(is_echo).alias("echoes"),
-        F.count_if(is_repeat & ~is_echo).alias("repeats"),
-    )
+def _by_code(bars: Iterable[Mapping[str, Any]], codes: Sequence[str]) -> Counter[str]:
+    """Counts by code, from a histogram over the codes' places in ``codes``, counted from 1; 0 is any other.
+
+    What several tasks counted may stand in several bars at one place.
+    """
+    names = [_OTHER, *codes]
+    counts: Counter[str] = Counter()
+    for bar in bars:
+        counts[names[round(bar["x"])]] += round(bar["y"])
+    return counts
 
 
-def observe_written(judged: DataFrame, *, codes: Iterable[str]) -> DataFrame:
+def observe_repeats(records: DataFrame, is_repeat: Column) -> DataFrame:
+    """The records, counted where ``is_repeat`` holds."""
+    return records.observe(_READ, F.count_if(is_repeat).alias("repeats"))
+
+
+def observe_written(judged: DataFrame, *, codes: Sequence[str]) -> DataFrame:
     """The judged records, counted by what becomes of them; ``codes`` are the reasons that are told apart."""
-    code = F.col("problem.code")
-    is_dead = F.col("problem").isNotNull()
-    known = sorted(set(codes) - {_OTHER})
-    counts = [F.count_if(code == each).alias(f"{_DEAD}{each}") for each in known]
-    counts.append(F.count_if(is_dead & ~F.coalesce(code, F.lit(_OTHER)).isin(known)).alias(f"{_DEAD}{_OTHER}"))
-    return judged.observe(
-        _WRITTEN,
-        F.count_if(~is_dead & F.col("converted").isNotNull()).alias("converted"),
+    return judged.observe(_WRITTEN, *written_metrics(codes))
+
+
+def written_metrics(codes: Sequence[str]) -> list[Column]:
+    """The aggregates of ``observe_written``.
+
+    Every aggregate costs every record something, so that the reasons are one: a histogram, which a record without a
+    reason does not touch. It is exact as long as there are bars enough for every reason of every task.
+    """
+    place = F.lit(0)
+    for number, code in enumerate(codes, 1):
+        place = F.when(F.col("problem.code") == code, F.lit(number)).otherwise(place)
+    reason = F.when(F.col("problem").isNotNull(), place)
+    return [
+        F.count(F.lit(1)).alias("rows"),
         F.count_if(F.col("value").isNull()).alias("tombstones"),
-        F.sum(F.octet_length("value")).alias("bytes_in"),
-        F.sum(F.octet_length("converted")).alias("bytes_out"),
-        *counts,
-    )
+        F.histogram_numeric(reason, F.lit(_BARS)).alias("dead"),
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ def _converted() -> Column:
 
 
 def _headers(destination: Destination, is_dead: Column) -> Column:
-    kept = F.coalesce(F.col("headers"), F.expr(_NO_HEADERS))
+    """The headers kept, then the bridge's own; the usual record, which had none and is converted, takes a short way."""
     about = [
         _header(headers.SOURCE, _origin()),
         _header(headers.PLAN, F.lit(destination.plan_hash[: headers.PLAN_DIGITS])),
@@ -77,12 +77,13 @@ def _headers(destination: Destination, is_dead: Column) -> Column:
     ]
     if destination.timestamps is Timestamps.KEEP:
         about.append(_header(headers.TIMESTAMP, F.unix_millis("timestamp").cast("string")))
-    writer = F.when(
-        F.substring("value", 1, 1) == F.lit(b"\x00"),
-        F.array(_header(headers.WRITER_ID, _writer_id(destination.writer_ids))),
-    ).otherwise(F.expr(_NO_HEADERS))
+    writer = _header(headers.WRITER_ID, _writer_id(destination.writer_ids))
+    is_framed = F.substring("value", 1, 1) == F.lit(b"\x00")
     reason = F.when(is_dead, F.array(*dead_letter.explanation())).otherwise(F.expr(_NO_HEADERS))
-    return F.concat(kept, F.array(*about), writer, reason)
+    kept = F.coalesce(F.col("headers"), F.expr(_NO_HEADERS))
+    identified = F.when(is_framed, F.array(writer)).otherwise(F.expr(_NO_HEADERS))
+    is_usual = F.col("headers").isNull() & is_framed & ~is_dead
+    return F.when(is_usual, F.array(*about, writer)).otherwise(F.concat(kept, F.array(*about), identified, reason))
 
 
 def _writer_id(known: Iterable[int]) -> Column:

@@ -13,16 +13,15 @@ REPORT = {
 
 def test_counts_add_up_over_batches():
     totals = Totals()
+    written = {"rows": 10, "tombstones": 1, "dead": [{"x": 2, "y": 1.0}, {"x": 2, "y": 2.0}, {"x": 0, "y": 1.0}]}
     totals.add(
-        {
-            "read": {"read": 10, "echoes": 1, "repeats": 2},
-            "written": {"converted": 5, "tombstones": 1, "bytes_in": 50, "dead:lookup": 1, "dead:other": 0},
-        }
+        {"numInputRows": 14, "observedMetrics": {"read": {"repeats": 2}, "written": written}},
+        codes=["cast-failed", "lookup-missing"],
     )
-    totals.add({"read": {"read": 3, "echoes": 0, "repeats": 0}, "written": {"converted": None, "dead:lookup": 3}})
-    assert (totals.batches, totals.read, totals.echoes, totals.repeats) == (2, 13, 1, 2)
-    assert totals.dead_by_code == Counter({"lookup": 4})
-    assert (totals.converted, totals.dead_letters, totals.written) == (5, 4, 10)
+    totals.add({"numInputRows": 3, "observedMetrics": {"written": {"rows": 3, "tombstones": 0, "dead": []}}}, codes=[])
+    assert (totals.batches, totals.read, totals.echoes, totals.repeats) == (2, 17, 2, 2)
+    assert totals.dead_by_code == Counter({"lookup-missing": 3, "other": 1})
+    assert (totals.converted, totals.tombstones, totals.dead_letters, totals.written) == (8, 1, 4, 13)
 
 
 def test_the_position_follows_what_the_source_has_grown_to():
