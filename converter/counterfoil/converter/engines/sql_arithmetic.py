@@ -21,11 +21,16 @@ def arithmetic_sql(op: Arithmetic, read: Callable[[tuple[str, ...]], str]) -> st
     """The formula; ``read`` gives the expression of the field at a path."""
     integers = set(op.integers)
     kinds = {path: "long" if path in integers else "double" for path in paths_of(op.expression)}
-    return _Writer(kinds, read).write(op.expression)
+    value = _Writer(kinds, read).write(op.expression)
+    return _finite(value) if op.result == "double" else value
 
 
 class _Writer:
-    """Writes one formula; ``kinds`` tells longs from doubles."""
+    """Writes one formula; ``kinds`` tells longs from doubles.
+
+    NaN and the infinities go through every operation up to the result, where they are caught; only dividing by an
+    infinity, and comparing with one, would hide it.
+    """
 
     def __init__(self, kinds: dict[tuple[str, ...], str], read: Callable[[tuple[str, ...]], str]) -> None:
         self._kinds = kinds
@@ -37,8 +42,7 @@ class _Writer:
             return number(expression.value, "bigint" if isinstance(expression.value, int) else "double")
         if isinstance(expression, FieldValue):
             kind = self._kinds[expression.path]
-            value = f"cast({self._read(expression.path)} AS {'bigint' if kind == 'long' else 'double'})"
-            return value if kind == "long" else _finite(value)
+            return f"cast({self._read(expression.path)} AS {'bigint' if kind == 'long' else 'double'})"
         if isinstance(expression, Binary):
             return self._binary(expression)
         inner = self.write(expression.of)
@@ -51,10 +55,12 @@ class _Writer:
         left, right = self.write(expression.left), self.write(expression.right)
         if result_of(expression, self._kinds) == "long":
             return f"{_TRY_BY_SIGN[expression.sign]}({left}, {right})"
-        operation = f"cast({left} AS double)", f"cast({right} AS double)"
-        if expression.sign == "/":
-            return _finite(f"try_divide({operation[0]}, {operation[1]})")
-        return _finite(f"({operation[0]} {expression.sign} {operation[1]})")
+        dividend, divisor = f"cast({left} AS double)", f"cast({right} AS double)"
+        if expression.sign != "/":
+            return f"({dividend} {expression.sign} {divisor})"
+        if isinstance(expression.right, Number) and expression.right.value:
+            return f"({dividend} / {divisor})"
+        return f"try_divide({dividend}, {_finite(divisor)})"
 
     def _call(self, expression: Call, inner: str, *, is_long: bool) -> str:
         if expression.function == "abs" and is_long:

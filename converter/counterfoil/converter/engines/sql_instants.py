@@ -18,55 +18,73 @@ if TYPE_CHECKING:
 _MICROS: Final = 1_000_000
 _EPOCH: Final = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
 _FIRST_DAY, _LAST_DAY = -719162, 2932896  # 0001-01-01 and 9999-12-31, counted from 1970
-_MICROS_PER_DAY: Final = 86_400 * _MICROS
+_SAFE_TICKS: Final = 1 << 62  # far enough from the ends of a bigint for every offset
+_ISO_DATE: Final = ["yyyy", "-", "MM", "-", "dd"]
+_PLACE_IN_DATE: Final = {"yyyy": 1, "MM": 6, "dd": 9}
 
 
 def format_sql(op: Format, value: str) -> str:
-    """The date or point in time as text."""
+    """The date or point in time as text; null outside the calendar, and on its first and last day."""
     if op.source.word == "date":
-        wall = f"date_add(DATE'1970-01-01', {value})"
+        day, clock = value, ""
         bound = f"{value} BETWEEN {_FIRST_DAY} AND {_LAST_DAY}"
     else:
-        micros = _as_micros(value, op.source)
-        low, high = (_FIRST_DAY + 1) * _MICROS_PER_DAY, _LAST_DAY * _MICROS_PER_DAY
-        wall = _in_zone(f"timestampadd(MICROSECOND, {micros}, {_EPOCH})", op.source, op.zone)
-        bound = f"{micros} BETWEEN {low} AND {high}"
-    pieces = ", ".join(
-        _piece_sql(piece.letters, wall) if piece.letters else text(piece.text) for piece in op.pattern.pieces
-    )
-    return f"CASE WHEN {bound} THEN concat({pieces}) END"
+        ticks_per_day = 86_400 * ticks_per_second(op.source)
+        ticks = _in_zone(value, op.source, op.zone)
+        day = f"cast({floor_divided(ticks, ticks_per_day)} AS int)"
+        clock = f"pmod({ticks}, {ticks_per_day}L)"
+        low, high = (_FIRST_DAY + 1) * ticks_per_day, _LAST_DAY * ticks_per_day
+        bound = f"{value} BETWEEN {max(low, -_SAFE_TICKS)} AND {min(high, _SAFE_TICKS)}"
+    date = f"cast(date_add(DATE'1970-01-01', {day}) AS string)"
+    return f"CASE WHEN {bound} THEN concat({', '.join(_pieces_sql(op, date, clock))}) END"
 
 
-def _as_micros(value: str, scalar: Scalar) -> str:
-    """Microseconds since 1970; null beyond what fits."""
-    ticks = ticks_per_second(scalar)
-    if ticks <= _MICROS:
-        return f"try_multiply({value}, cast({_MICROS // ticks} AS bigint))"
-    ratio = ticks // _MICROS
-    return floor_divided(value, ratio)
-
-
-def _in_zone(wall: str, scalar: Scalar, zone: str) -> str:
-    """The wall clock of a zone, from that of UTC."""
+def _in_zone(value: str, scalar: Scalar, zone: str) -> str:
+    """The ticks that a zone's wall clock shows at the ticks ``value``."""
     minutes = offset_minutes(zone)
     if is_local(scalar) or minutes == 0:
-        return wall
+        return value
+    ticks = ticks_per_second(scalar)
     if minutes is not None:
-        return f"timestampadd(MINUTE, {minutes}, {wall})"
-    return f"convert_timezone('UTC', {text(zone)}, {wall})"
+        return f"({value} + {minutes * 60 * ticks})"
+    micros = f"{value} * {_MICROS // ticks}" if ticks <= _MICROS else floor_divided(value, ticks // _MICROS)
+    utc = f"timestampadd(MICROSECOND, {micros}, {_EPOCH})"
+    wall = f"timestampdiff(MICROSECOND, {_EPOCH}, convert_timezone('UTC', {text(zone)}, {utc}))"
+    if ticks <= _MICROS:
+        return floor_divided(wall, _MICROS // ticks)
+    return f"({wall} * {ticks // _MICROS} + pmod({value}, {ticks // _MICROS}L))"
 
 
-def _piece_sql(letters: str, wall: str) -> str:
+def _pieces_sql(op: Format, date: str, clock: str) -> list[str]:
+    """The texts of a pattern's pieces; ``clock`` counts ticks since midnight."""
+    pieces = op.pattern.pieces
+    spelt = [piece.letters or piece.text for piece in pieces]
+    made: list[str] = []
+    place = 0
+    while place < len(pieces):
+        if spelt[place : place + len(_ISO_DATE)] == _ISO_DATE:
+            made.append(date)
+            place += len(_ISO_DATE)
+            continue
+        piece = pieces[place]
+        made.append(_letters_sql(piece.letters, date, clock, op.source) if piece.letters else text(piece.text))
+        place += 1
+    return made
+
+
+def _letters_sql(letters: str, date: str, clock: str, source: Scalar) -> str:
+    if letters in _PLACE_IN_DATE:
+        return f"substring({date}, {_PLACE_IN_DATE[letters]}, {WIDTH_BY_LETTERS[letters]})"
     width = WIDTH_BY_LETTERS[letters]
+    ticks = ticks_per_second(source)
     if letters in {"SSS", "SSSSSS"}:
-        micros = f"cast(extract(SECOND FROM {wall}) * {_MICROS} AS bigint) % {_MICROS}"
-        number = f"(({micros}) div 1000)" if letters == "SSS" else f"({micros})"
-    elif letters == "ss":
-        number = f"cast(floor(extract(SECOND FROM {wall})) AS int)"
+        wanted = 10**width
+        part = f"({clock} % {ticks})"
+        number = f"({part} * {wanted // ticks})" if wanted >= ticks else f"({part} div {ticks // wanted})"
     else:
-        part = {"yyyy": "YEAR", "MM": "MONTH", "dd": "DAY", "HH": "HOUR", "mm": "MINUTE"}[letters]
-        number = f"extract({part} FROM {wall})"
-    return f"lpad(cast({number} AS string), {width}, '0')"
+        size, wrap = {"HH": (3600, 24), "mm": (60, 60), "ss": (1, 60)}[letters]
+        number = f"(({clock} div {size * ticks}) % {wrap})"
+    return f"substring(cast({10**width} + {number} AS string), 2, {width})"
 
 
 def parse_sql(op: Parse, value: str) -> str:
