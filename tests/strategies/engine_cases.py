@@ -435,6 +435,14 @@ CASES = [
     ),
     Case("floats alone", {7: record(("f", "float"), ("n", nullable("int")))}, record(("f", "double")), drop="rest"),
     Case(
+        "promotions",
+        {
+            6: record(("f", "int"), ("g", "long"), ("d", "long"), ("s", "bytes"), ("y", "string")),
+            7: record(("f", "float"), ("g", "float"), ("d", "double"), ("s", "string"), ("y", "bytes")),
+        },
+        record(("f", "double"), ("g", "double"), ("d", "double"), ("s", "string"), ("y", "bytes")),
+    ),
+    Case(
         "versions",
         {
             5: record(("i", "int"), ("old", "string"), ("e", MORE), ("s", nullable("string"))),

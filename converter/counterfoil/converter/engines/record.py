@@ -9,7 +9,15 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.converter.engines.cannot import EngineCannot
-from counterfoil.schema.evolution import ConversionError, FailureCode, PlanUnfinished, base_text, resolution_conflicts
+from counterfoil.schema.evolution import (
+    ConversionError,
+    FailureCode,
+    PlanUnfinished,
+    base_text,
+    derive_resolution,
+    resolution_conflicts,
+    rounds_to_float,
+)
 from counterfoil.schema.evolution.evaluate import compile_op
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.formats.protocol import Validation
@@ -84,12 +92,11 @@ class RecordConverter:
         self._encode = compile_encoder(target)
         self._evaluate: Callable[[Any], Any] = compile_op(recipe.root, "")
         self._decode_by_id = {
-            schema_id: compile_decoder(_parsed(text), None if text == recipe.source else source, whole=True)
-            for schema_id, text in recipe.writer_by_id
+            schema_id: _decoder(_parsed(text), source, whole=True) for schema_id, text in recipe.writer_by_id
         }
-        self._lenient_by_id: dict[int, Any] = {}
+        self._lenient_by_id: dict[int, Callable[[bytes, int], Any]] = {}
         self._texts = dict(recipe.writer_by_id)
-        self._source_text = recipe.source
+        self._source = source
 
     def convert_value(self, data: bytes) -> Converted:
         """The value as the target's bytes, framed with the target id, or why not."""
@@ -124,14 +131,36 @@ class RecordConverter:
     def _unreadable(self, schema_id: int, data: bytes, error: DecodeError) -> ConversionError:
         """Why the bytes are no value of the writer: trailing bytes, when all before them is one."""
         if schema_id not in self._lenient_by_id:
-            text = self._texts[schema_id]
-            reader = None if text == self._source_text else _parsed(self._source_text)
-            self._lenient_by_id[schema_id] = compile_decoder(_parsed(text), reader)
+            self._lenient_by_id[schema_id] = _decoder(_parsed(self._texts[schema_id]), self._source, whole=False)
         try:
             self._lenient_by_id[schema_id](data, ID_PREFIX_BYTES)
         except DecodeError:
             return ConversionError(FailureCode.UNDECODABLE, error.path, error.problem)
         return ConversionError(FailureCode.TRAILING_BYTES, "", error.problem)
+
+
+def _decoder(writer: AvroSchema, source: AvroSchema, *, whole: bool) -> Callable[[bytes, int], Any]:
+    """Reads a writer's data as the source's values.
+
+    The codec resolves, but for one thing: it keeps a whole number that is read as a float exact, where Avro's Java
+    reader (and so Spark) rounds it. There the resolution is done as a plan, after reading.
+    """
+    if writer.text == source.text:
+        return compile_decoder(writer, whole=whole)
+    resolution = derive_resolution(writer, source)
+    decode = compile_decoder(writer, source, whole=whole)  # refuses what cannot be read at all
+    if resolution.problems or not rounds_to_float(resolution):
+        return decode
+    decode_as_written, resolve = compile_decoder(writer, whole=whole), compile_op(resolution.root, "")
+
+    def read(data: bytes, offset: int) -> Any:
+        written = decode_as_written(data, offset)
+        try:
+            return resolve(written)
+        except ConversionError as failure:
+            raise ConversionError(FailureCode.UNDECODABLE, failure.field, failure.text) from None
+
+    return read
 
 
 def _parsed(text: str) -> AvroSchema:

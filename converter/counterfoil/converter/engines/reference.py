@@ -38,9 +38,9 @@ class ReferenceEngine:
 
     def convert(self, records: DataFrame) -> DataFrame:
         """The records with ``converted`` and ``failure``."""
-        from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
+        from pyspark.sql.functions import col
 
-        answered = records.withColumn("_answer", answer_column(self._recipe.packed, F.col("value")))
+        answered = records.withColumn("_answer", answer_column(self._recipe.packed, col("value")))
         return (
             answered.withColumn("converted", converted_of("_answer"))
             .withColumn("failure", failure_of("_answer"))

@@ -10,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from pyspark.sql import functions
+from pyspark.sql.avro.functions import from_avro, to_avro
+
 from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.expressions import Compiler, SqlScope
 from counterfoil.converter.engines.record import recipe_of
@@ -78,15 +81,13 @@ class SqlEngine:
 
     def convert(self, records: DataFrame) -> DataFrame:
         """The records with ``converted`` and ``failure``."""
-        from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
-
         kept = list(records.columns)
         made = self._made(records)
-        doubtful = F.when(F.col("_made").isNull(), F.col("value"))
+        doubtful = functions.when(functions.col("_made").isNull(), functions.col("value"))
         made = made.withColumn("_answer", answer_column(self._recipe.packed, doubtful))
         return made.select(
             *kept,
-            F.coalesce(F.col("_made"), converted_of("_answer")).alias("converted"),
+            functions.coalesce(functions.col("_made"), converted_of("_answer")).alias("converted"),
             failure_of("_answer").alias("failure"),
         )
 
@@ -96,9 +97,6 @@ class SqlEngine:
 
     def _made(self, records: DataFrame) -> DataFrame:
         """The records with ``_made``, the target's bytes; null for tombstones and where there is a doubt."""
-        from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
-        from pyspark.sql.avro.functions import to_avro
-
         limit_avro(records.sparkSession)
         kept = list(records.columns)
         names = [f"_t{number}" for number in range(len(self._fields))]
@@ -106,17 +104,15 @@ class SqlEngine:
         made = made.select(
             *kept,
             *(["_d", "_sound"] if self._is_direct else ["_s"]),
-            *(F.expr(value).alias(name) for name, value in zip(names, self._fields, strict=True)),
+            *(functions.expr(value).alias(name) for name, value in zip(names, self._fields, strict=True)),
         )
         members = zip(names, self._target.fields, strict=True)
-        struct = F.struct(*(F.col(name).alias(member.name) for name, member in members))
-        encoded = F.concat(F.lit(bytearray(self._prefix)), to_avro(struct, wire_schema(self._target)))
-        return made.select(*kept, F.when(F.expr(self._sure), encoded).alias("_made"))
+        struct = functions.struct(*(functions.col(name).alias(member.name) for name, member in members))
+        encoded = functions.concat(functions.lit(bytearray(self._prefix)), to_avro(struct, wire_schema(self._target)))
+        return made.select(*kept, functions.when(functions.expr(self._sure), encoded).alias("_made"))
 
     def _shaped(self, records: DataFrame) -> DataFrame:
         """The records with the source value, as read (``_d``, ``_sound``) or resolved (``_s``, null in doubt)."""
-        from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
-
         kept = list(records.columns)
         names = [f"_d{number}" for number in range(len(self._writers))]
         if self._is_direct:
@@ -126,16 +122,14 @@ class SqlEngine:
             *kept, *(_read(writer).alias(name) for name, writer in zip(names, self._writers, strict=True))
         )
         shapes = [self._resolved(writer, name) for name, writer in zip(names, self._writers, strict=True)]
-        return made.select(*kept, F.coalesce(*shapes).alias("_s"))
+        return made.select(*kept, functions.coalesce(*shapes).alias("_s"))
 
     def _resolved(self, writer: _Writer, name: str) -> Column:
         """The source value from a writer's, null when doubtful."""
-        from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
-
         compiler = Compiler(is_wire=True, enum_as_number=False)
         code = compiler.compile(writer.resolution.root, self._source, SqlScope(writer.root, name), "")
-        sure = F.expr(f"coalesce({all_of(list(code.conditions))}, false)")
-        return F.when(_is_sound(writer, name) & sure, F.expr(code.value))
+        sure = functions.expr(f"coalesce({all_of(list(code.conditions))}, false)")
+        return functions.when(_is_sound(writer, name) & sure, functions.expr(code.value))
 
     def _plan_sql(self) -> tuple[list[str], str]:
         """The expression of each target field, and the condition that all of them are sure, over ``_t0`` and so on."""
@@ -154,22 +148,18 @@ class SqlEngine:
 
 def _read(writer: _Writer) -> Column:
     """The value as the wire schema reads it; null for other frames, a record of nulls for what cannot be read."""
-    from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
-    from pyspark.sql.avro.functions import from_avro
-
-    read = from_avro(F.expr(_BODY), wire_schema(writer.root), {"mode": "PERMISSIVE"})
-    return F.when(F.expr(writer.is_framed), read)
+    read = from_avro(functions.expr(_BODY), wire_schema(writer.root), {"mode": "PERMISSIVE"})
+    return functions.when(functions.expr(writer.is_framed), read)
 
 
 def _is_sound(writer: _Writer, name: str) -> Column:
     """A condition, true or false: the column ``name`` is what the value's bytes say, all of them."""
-    from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
-    from pyspark.sql.avro.functions import to_avro
-
     reader = WireReader()
-    again = F.when(F.expr(reader.is_read(writer.root, name)), to_avro(F.col(name), wire_schema(writer.root)))
-    sound = F.expr(reader.is_sound(writer.root, name))
-    return F.coalesce((again == F.expr(_BODY)) & sound, F.lit(False))  # noqa: FBT003 - the value false
+    again = functions.when(
+        functions.expr(reader.is_read(writer.root, name)), to_avro(functions.col(name), wire_schema(writer.root))
+    )
+    sound = functions.expr(reader.is_sound(writer.root, name))
+    return functions.coalesce((again == functions.expr(_BODY)) & sound, functions.expr("false"))
 
 
 def _writers(conversion: Conversion) -> tuple[_Writer, ...]:

@@ -19,7 +19,7 @@ from counterfoil.schema.evolution.errors import (
 )
 from counterfoil.schema.evolution.evaluate import evaluate, evaluator
 from counterfoil.schema.evolution.model import ConversionPlan, PlanRow, Problem, ProblemKind
-from counterfoil.schema.evolution.resolution import derive_resolution, resolution_conflicts
+from counterfoil.schema.evolution.resolution import derive_resolution, resolution_conflicts, rounds_to_float
 from counterfoil.schema.evolution.rules import PlanRules, parse_rules
 
 __all__ = [
@@ -41,4 +41,5 @@ __all__ = [
     "evaluator",
     "parse_rules",
     "resolution_conflicts",
+    "rounds_to_float",
 ]

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.types import AvroType, Json, NamedType
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_LOCAL_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - local timestamps have no zone
 _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
+_LOCAL_EPOCH: Final = datetime.fromordinal(_EPOCH_DAY)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _MICROS_BY_UNIT: Final = {"millis": 1000, "micros": 1}
 

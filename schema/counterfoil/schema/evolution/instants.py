@@ -8,7 +8,7 @@ with the offset from before the gap, one that it has twice is the earlier.
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.evolution.patterns import Pattern
 
 _MICROS_PER_SECOND: Final = 1_000_000
-_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - wall-clock time, the zone is added apart
 _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
+_EPOCH: Final = datetime.fromordinal(_EPOCH_DAY)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
@@ -69,10 +69,9 @@ def parse_instant(op: Parse, text: str, field: str) -> int:
         raise ConversionError(FailureCode.PARSE_FAILED, field, f"{shown(text)} is not spelt {op.pattern.spelt}")
     parts = {letters: int(digits) for letters, digits in match.groupdict().items()}
     try:
-        wall = datetime(  # noqa: DTZ001 - wall-clock time, the zone is added below
-            parts["yyyy"], parts["MM"], parts["dd"], parts.get("HH", 0), parts.get("mm", 0), parts.get("ss", 0),
-            parts.get("SSS", 0) * 1000 + parts.get("SSSSSS", 0),
-        )  # fmt: skip
+        day = date(parts["yyyy"], parts["MM"], parts["dd"])
+        micros = parts.get("SSS", 0) * 1000 + parts.get("SSSSSS", 0)
+        wall = datetime.combine(day, time(parts.get("HH", 0), parts.get("mm", 0), parts.get("ss", 0), micros))
     except ValueError:
         raise ConversionError(FailureCode.PARSE_FAILED, field, f"{shown(text)} is no date that exists") from None
     return _number(op, wall, text, field)

@@ -40,6 +40,12 @@ def resolution_conflicts(writer: AvroSchema, reader: AvroSchema) -> list[tuple[s
     return found
 
 
+def rounds_to_float(resolution: ConversionPlan) -> bool:
+    """Whether a resolution makes the nearest float of a whole number, somewhere."""
+    changes = _conversions(resolution.root, "")
+    return any(target.base == "float" and source.base in {"int", "long"} for _, source, target in changes)
+
+
 def _conversions(op: Any, where: str) -> Iterator[tuple[str, Scalar, Scalar]]:
     """Every change of a scalar type in an operation, with the target path."""
     if isinstance(op, (Cast, Widen)):

@@ -41,6 +41,7 @@ _NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
 _SOURCE_PATH: Final = re.compile(rf"{_NAME}(\.{_NAME})*")
 _TARGET_PATH: Final = re.compile(rf"{_NAME}((\[\]|\{{\}})*\.{_NAME})*(\[\]|\{{\}})*")
 _SEGMENT: Final = re.compile(rf"{_NAME}|\[\]|\{{\}}")
+_MAX_PIECE: Final = 10_000
 _PATH_EXPECTED: Final = "a field, or a path such as pickup.lat"
 _ORIGINS: Final = ("from", "join", "split", "expr", "const", "format", "parse")
 _KEYS_BY_ORIGIN: Final = {
@@ -309,7 +310,7 @@ def _split(value: object, spelt: str) -> SplitOf:
     separator, take = given["on"], given["take"]
     if not isinstance(separator, str) or not separator:
         raise PlanError(f"on: {shown(separator)} separates nothing", field=spelt, expected="a text")
-    if isinstance(take, bool) or not isinstance(take, int) or abs(take) > 10_000:  # noqa: PLR2004 - no text has more
+    if isinstance(take, bool) or not isinstance(take, int) or abs(take) > _MAX_PIECE:
         raise PlanError(f"take: {shown(take)} is no piece", field=spelt, expected="a number from 0, or back from -1")
     return SplitOf(_source_path(given["from"], spelt), separator, take)
 
