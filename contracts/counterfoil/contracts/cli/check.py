@@ -75,10 +75,10 @@ def check(  # noqa: PLR0917 (click passes options by name)
     timeout_s: float | None,
     fail_on: str,
     allow_empty: bool,  # noqa: FBT001 (a flag of the command line)
-    offline: bool,  # noqa: FBT001 (likewise)
+    offline: bool,  # noqa: FBT001 (likewise, a flag)
     formats: tuple[str, ...],
-    no_color: bool,  # noqa: FBT001 (likewise)
-    quiet: bool,  # noqa: FBT001 (likewise)
+    no_color: bool,  # noqa: FBT001 (likewise, a flag)
+    quiet: bool,  # noqa: FBT001 (likewise, a flag)
     verbose: int,
 ) -> ExitCode:
     """Judge the schema files (.avsc) in PATHS against what was there before.

@@ -34,8 +34,8 @@ def diff(  # noqa: PLR0917 (click passes options by name)
     timeout_s: float | None,
     offline: bool,  # noqa: FBT001 (a flag of the command line)
     formats: tuple[str, ...],
-    no_color: bool,  # noqa: FBT001 (likewise)
-    quiet: bool,  # noqa: FBT001 (likewise)
+    no_color: bool,  # noqa: FBT001 (likewise, a flag)
+    quiet: bool,  # noqa: FBT001 (likewise, a flag)
     verbose: int,
 ) -> ExitCode:
     """Say what changed from schema BASE to schema HEAD.
