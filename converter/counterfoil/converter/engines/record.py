@@ -170,4 +170,4 @@ def _parsed(text: str) -> AvroSchema:
 @lru_cache(maxsize=8)
 def converter_of(packed: bytes) -> RecordConverter:
     """The converter of a packed recipe; made once in each process."""
-    return RecordConverter(RecordRecipe(*pickle.loads(packed)))  # noqa: S301 - our own bytes, from our own driver
+    return RecordConverter(RecordRecipe(*pickle.loads(packed)))  # noqa: S301 - these bytes come from our own driver
