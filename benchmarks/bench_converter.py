@@ -38,6 +38,7 @@ GOAL_LOOP = 6.0
 GOAL_PASS_THROUGH = 0.75
 PARTITIONS = 4
 ROUNDS = 3
+BATCH = 500_000  # offsets, as `bridge run` has it unless told otherwise
 SOURCE_ID, TARGET_ID = 1, 2
 
 SOURCE = {
@@ -169,7 +170,7 @@ class Bench:
 
         target, checkpoint = self.fresh_topics("pass")
         servers = self.broker.bootstrap_servers
-        records = read_stream(self.spark, bootstrap_servers=servers, topic=source, max_offsets_per_trigger=self.batch)
+        records = read_stream(self.spark, bootstrap_servers=servers, topic=source, max_offsets_per_trigger=BATCH)
         from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
         same = records.select(
@@ -202,7 +203,7 @@ class Bench:
             bridge=resolved,
             engine=make_engine("sql", resolved.conversion()),
             cluster=Cluster(self.broker.bootstrap_servers),
-            settings=RunSettings(checkpoint=Checkpoint(checkpoint), max_offsets_per_trigger=self.batch),
+            settings=RunSettings(checkpoint=Checkpoint(checkpoint), max_offsets_per_trigger=BATCH),
             codes=FAILURE_CODES,
             say=lambda _line: None,
             stop=threading.Event(),
@@ -212,11 +213,6 @@ class Bench:
         if outcome.totals.dead_letters or outcome.totals.converted == 0:
             raise SystemExit(f"the bridge did not convert everything: {outcome.text}")
         return sum(seconds)
-
-    @property
-    def batch(self) -> int:
-        """How many offsets a batch has."""
-        return max(1, self.count // 4)
 
     def loop(self, source: str, count: int) -> float:
         """Seconds for ``count`` records through confluent-kafka's own clients and (de)serializers."""
