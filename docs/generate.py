@@ -12,7 +12,7 @@ import click
 
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.schema import errors
-from counterfoil.schema.formats.avro.rules import RULE_BY_ID
+from counterfoil.schema.formats.rules import RULE_BY_ID
 
 REFERENCE = Path(__file__).parent / "reference"
 HEADER = "<!-- Written by `make docs` from the code: change it there. -->\n\n"

@@ -1,7 +1,8 @@
 """The rules of the contracts room, and what to do about a finding of any rule.
 
-The rules of compatibility itself stand in the kernel (``counterfoil.schema.formats.avro.rules``); here are the rules
-about files, and the advice for the direction in which the reader is already deployed and cannot be changed.
+The rules of compatibility itself stand in the kernel (``counterfoil.schema.formats.rules`` joins their tables); here
+are the rules about files, and the advice for the direction in which the reader is already deployed and cannot be
+changed.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.compatibility.levels import Direction
-from counterfoil.schema.formats.avro.rules import RULE_BY_ID
+from counterfoil.schema.formats.rules import RULE_BY_ID
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,8 +14,8 @@ from counterfoil.contracts.tree import ReadSchema, SchemaFile, SchemaTree
 from counterfoil.contracts.verdict import exit_code_of
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.formats.avro.rules import RULE_BY_ID
 from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.formats.rules import RULE_BY_ID
 from counterfoil.schema.parsing import parse_schema
 
 

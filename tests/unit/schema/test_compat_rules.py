@@ -10,9 +10,9 @@ import pytest
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.avro.differences import MAX_DIFFERENCES, find_differences
 from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.avro.rules import RULE_BY_ID
 from counterfoil.schema.formats.avro.schema import AvroSchema
 from counterfoil.schema.formats.avro.types import Array, Kind, Primitive
+from counterfoil.schema.formats.rules import RULE_BY_ID
 
 Json = Any
 

@@ -11,7 +11,6 @@ import click
 from counterfoil.contracts.errors import PreconditionFailed
 from counterfoil.contracts.reports.text import Verbosity, printable
 from counterfoil.schema.diff import find_changes
-from counterfoil.schema.formats.avro.schema import AvroSchema
 
 if TYPE_CHECKING:
     from counterfoil.contracts.reports.text import TextStyle
@@ -32,10 +31,11 @@ class DiffReport:
 
     @classmethod
     def of(cls, earlier: ReadSchema, later: ReadSchema) -> Self:
-        """The report on two schemas that were read without problem; other languages than Avro are refused."""
-        if isinstance(earlier.schema, AvroSchema) and isinstance(later.schema, AvroSchema):
-            return cls(earlier, later, tuple(find_changes(earlier.schema, later.schema)))
-        raise PreconditionFailed(f"{earlier.label} and {later.label} are not both Avro, which is what diff compares")
+        """The report on two schemas that were read without problem; two languages cannot be compared."""
+        was, now = earlier.schema, later.schema
+        if was and now and was.schema_type is now.schema_type:
+            return cls(earlier, later, tuple(find_changes(was, now)))
+        raise PreconditionFailed(f"{earlier.label} and {later.label} are not schemas of one language")
 
     def position(self, change: Change) -> tuple[ReadSchema, Position | None]:
         """The side on which the change is best seen, and where: the later one, but for what is gone."""

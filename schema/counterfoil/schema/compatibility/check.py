@@ -6,6 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import CompatibilityReport, Difference, Earlier, Failure
 from counterfoil.schema.formats.table import format_for
 
@@ -19,9 +20,13 @@ SCHEMA_TYPE_CHANGED: Final = "schema-type-changed"
 
 
 def check_compatibility(
-    candidate: ParsedSchema, history: Iterable[Earlier], level: CompatibilityLevel
+    candidate: ParsedSchema,
+    history: Iterable[Earlier],
+    level: CompatibilityLevel,
+    *,
+    policy: CompatibilityPolicy = CompatibilityPolicy.STRICT,
 ) -> CompatibilityReport:
-    """Whether ``candidate`` may follow ``history`` under ``level``, and every reason why not.
+    """Whether ``candidate`` may follow ``history`` under ``level`` and ``policy``, and every reason why not.
 
     ``history`` comes newest first and is consumed no further than needed: the latest alone for a level that is not
     transitive, else up to the first version that fails, which is the only one reported. A schema of another language
@@ -38,13 +43,15 @@ def check_compatibility(
     checked = 0
     for earlier in history if level.is_transitive else islice(history, 1):
         checked += 1
-        failures = _failures(candidate, earlier, level.directions)
+        failures = _failures(candidate, earlier, level.directions, policy)
         if failures:
             return CompatibilityReport(level, failures, checked)
     return CompatibilityReport(level, checked=checked)
 
 
-def _failures(candidate: ParsedSchema, earlier: Earlier, directions: tuple[Direction, ...]) -> tuple[Failure, ...]:
+def _failures(
+    candidate: ParsedSchema, earlier: Earlier, directions: tuple[Direction, ...], policy: CompatibilityPolicy
+) -> tuple[Failure, ...]:
     if candidate.schema_type is not earlier.schema.schema_type:
         difference = (_schema_type_changed(candidate, earlier.schema),)
         return (Failure(earlier, directions[0], *_sides(candidate, earlier, directions[0]), difference),)
@@ -53,7 +60,7 @@ def _failures(candidate: ParsedSchema, earlier: Earlier, directions: tuple[Direc
     return tuple(
         Failure(earlier, direction, reader, writer, tuple(differences))
         for direction, reader, writer in sides
-        if (differences := compare(reader, writer))
+        if (differences := compare(reader, writer, policy=policy))
     )
 
 

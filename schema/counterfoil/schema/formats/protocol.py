@@ -9,6 +9,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -70,5 +72,7 @@ class Format(Protocol):
         Raises ``SchemaParseError`` with line, column and path.
         """
 
-    def find_differences(self, reader: ParsedSchema, writer: ParsedSchema) -> Sequence[Difference]:
-        """Why ``reader`` cannot read everything that ``writer`` may write; empty when it can."""
+    def find_differences(
+        self, reader: ParsedSchema, writer: ParsedSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
+    ) -> Sequence[Difference]:
+        """Why, under ``policy``, ``reader`` cannot read everything that ``writer`` may write; empty when it can."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Difference
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.avro import rules
@@ -27,7 +28,7 @@ from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map,
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from counterfoil.schema.formats.avro.rules import CompatibilityRule
+    from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType, Field, NamedType
 
@@ -51,13 +52,15 @@ MAX_DIFFERENCES: Final = 1000
 _DESCRIBED_DEPTH: Final = 3
 
 
-def find_differences(reader: AvroSchema, writer: AvroSchema) -> list[Difference]:
-    """Why ``reader`` cannot read everything that ``writer`` may write; empty when it can.
+def find_differences(
+    reader: AvroSchema, writer: AvroSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
+) -> list[Difference]:
+    """Why, under ``policy``, ``reader`` cannot read everything that ``writer`` may write; empty when it can.
 
     Differences come in the order of the reader's fields; one that is met in several places comes once for each, with
     the same path. Raises ``InvalidSchema`` for schemas nested too deep to be walked.
     """
-    return [found.difference for found in walk(reader.root, writer.root)]
+    return [found.difference for found in walk(reader.root, writer.root) if policy in found.rule.breaks]
 
 
 def walk(reader: AvroType, writer: AvroType) -> list[Found]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.formats.avro.schema import AvroSchema
 from counterfoil.schema.model import SchemaType
@@ -25,10 +26,12 @@ class AvroFormat:
         """The schema that ``text`` declares; see :func:`~counterfoil.schema.formats.avro.parse.parse_avro`."""
         return parse_avro(text, references, validation=validation)
 
-    def find_differences(self, reader: ParsedSchema, writer: ParsedSchema) -> Sequence[Difference]:
+    def find_differences(
+        self, reader: ParsedSchema, writer: ParsedSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
+    ) -> Sequence[Difference]:
         """Why ``reader`` cannot read everything that ``writer`` may write; ``TypeError`` for another language."""
         from counterfoil.schema.formats.avro.differences import find_differences
 
         if not isinstance(reader, AvroSchema) or not isinstance(writer, AvroSchema):
             raise TypeError("both schemas must be Avro")
-        return find_differences(reader, writer)
+        return find_differences(reader, writer, policy=policy)

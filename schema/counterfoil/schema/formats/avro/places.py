@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.formats.avro.rules import CompatibilityRule
+    from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.avro.types import AvroType, Field
 
 

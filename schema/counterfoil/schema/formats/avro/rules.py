@@ -8,33 +8,14 @@ Source: Apache Avro 1.12 specification, "Schema Resolution"; error types as Conf
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-
-@dataclass(frozen=True, slots=True)
-class CompatibilityRule:
-    """One reason why a reader cannot read what a writer wrote.
-
-    ``id`` is our word, ``error_type`` Confluent's (empty where the reference has none), ``sentence`` a template for
-    ``str.format`` in which the sides are "the reader" and "the writer", ``why`` what goes wrong with the records,
-    ``mend`` what to do about it, ``promises_witness`` whether every finite place of this rule has a record that a
-    decoder refuses (a checker is stricter than decoders about the names of records).
-    """
-
-    id: str
-    error_type: str
-    sentence: str
-    why: str
-    mend: str
-    promises_witness: bool = True
-
+from counterfoil.schema.compatibility.rules import CompatibilityRule
+from counterfoil.schema.model import SchemaType
 
 NAME_MISMATCH: Final = CompatibilityRule(
     id="name-mismatch",
+    schema_type=SchemaType.AVRO,
     error_type="NAME_MISMATCH",
     sentence="The reader calls this {kind} {reader}, the writer calls it {writer}",
     why="A named type is matched by its name without namespace, or by an alias that the reader's type declares.",
@@ -43,6 +24,7 @@ NAME_MISMATCH: Final = CompatibilityRule(
 )
 FIXED_SIZE_MISMATCH: Final = CompatibilityRule(
     id="fixed-size-mismatch",
+    schema_type=SchemaType.AVRO,
     error_type="FIXED_SIZE_MISMATCH",
     sentence="The reader expects {reader} bytes in fixed {name}, the writer writes {writer}",
     why="A fixed is exactly as long as its schema says; there is no length in the data to go by.",
@@ -50,6 +32,7 @@ FIXED_SIZE_MISMATCH: Final = CompatibilityRule(
 )
 MISSING_ENUM_SYMBOLS: Final = CompatibilityRule(
     id="missing-enum-symbols",
+    schema_type=SchemaType.AVRO,
     error_type="MISSING_ENUM_SYMBOLS",
     sentence="The reader's enum {name} lacks {symbols} and has no default among its own symbols",
     why="A record that holds a symbol unknown to the reader cannot be read, unless the reader's enum has a default.",
@@ -57,6 +40,7 @@ MISSING_ENUM_SYMBOLS: Final = CompatibilityRule(
 )
 MISSING_DEFAULT: Final = CompatibilityRule(
     id="reader-field-missing-default",
+    schema_type=SchemaType.AVRO,
     error_type="READER_FIELD_MISSING_DEFAULT_VALUE",
     sentence="The reader needs field {field}, which the writer's {record} does not have, and it has no default",
     why="A field that the writer did not write can only be filled from the reader's default.",
@@ -64,6 +48,7 @@ MISSING_DEFAULT: Final = CompatibilityRule(
 )
 TYPE_MISMATCH: Final = CompatibilityRule(
     id="type-mismatch",
+    schema_type=SchemaType.AVRO,
     error_type="TYPE_MISMATCH",
     sentence="The reader expects {reader}, the writer writes {writer}",
     why="Avro promotes int to long, float and double, long to float and double, float to double, and reads string as "
@@ -72,6 +57,7 @@ TYPE_MISMATCH: Final = CompatibilityRule(
 )
 MISSING_UNION_BRANCH: Final = CompatibilityRule(
     id="missing-union-branch",
+    schema_type=SchemaType.AVRO,
     error_type="MISSING_UNION_BRANCH",
     sentence="The reader's union {reader} has no branch that reads {writer}",
     why="Each value is written as one branch of the union; the reader needs a branch that reads it.",
@@ -79,6 +65,7 @@ MISSING_UNION_BRANCH: Final = CompatibilityRule(
 )
 AMBIGUOUS_ALIAS: Final = CompatibilityRule(
     id="ambiguous-alias",
+    schema_type=SchemaType.AVRO,
     error_type="",
     sentence="The reader's field {field} stands for more than one field of the writer's {record}: {matches}",
     why="A field that matches several fields of the writer, by its name and by aliases, has no defined value.",
@@ -86,15 +73,12 @@ AMBIGUOUS_ALIAS: Final = CompatibilityRule(
     promises_witness=False,
 )
 
-RULE_BY_ID: Final[Mapping[str, CompatibilityRule]] = {
-    rule.id: rule
-    for rule in (
-        MISSING_DEFAULT,
-        TYPE_MISMATCH,
-        MISSING_UNION_BRANCH,
-        MISSING_ENUM_SYMBOLS,
-        FIXED_SIZE_MISMATCH,
-        NAME_MISMATCH,
-        AMBIGUOUS_ALIAS,
-    )
-}
+RULES: Final = (
+    MISSING_DEFAULT,
+    TYPE_MISMATCH,
+    MISSING_UNION_BRANCH,
+    MISSING_ENUM_SYMBOLS,
+    FIXED_SIZE_MISMATCH,
+    NAME_MISMATCH,
+    AMBIGUOUS_ALIAS,
+)

@@ -18,11 +18,11 @@ from counterfoil.schema.formats.avro import rules
 from counterfoil.schema.formats.avro.differences import missing_symbols, walk
 from counterfoil.schema.formats.avro.schema import AvroSchema
 from counterfoil.schema.formats.avro.types import Enum
-from counterfoil.schema.witness import decoder
-from counterfoil.schema.witness.causes import Causes
-from counterfoil.schema.witness.data import DataBuilder, NoDatum, plain_json, words_to
+from counterfoil.schema.witness.avro import decoder
+from counterfoil.schema.witness.avro.causes import Causes
+from counterfoil.schema.witness.avro.data import DataBuilder, NoDatum, plain_json, words_to
+from counterfoil.schema.witness.avro.spelling import spell_reader, spell_reader_at, spell_writer
 from counterfoil.schema.witness.model import NoWitness, Witness
-from counterfoil.schema.witness.spelling import spell_reader, spell_reader_at, spell_writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,19 +35,10 @@ MAX_TRIED: Final = 24
 """How many data are tried for one difference."""
 
 
-def find_witness(reader: ParsedSchema, writer: ParsedSchema, difference: Difference) -> Witness | None:
-    """A datum that ``writer`` may write and ``reader`` cannot read because of ``difference``; None when none is found.
-
-    :func:`search_for_witness` says also how many were tried, and why it gave up. Raises nothing: a schema that the
-    decoder does not take has no witness.
-    """
-    return search_for_witness(reader, writer, difference) or None
-
-
 def search_for_witness(reader: ParsedSchema, writer: ParsedSchema, difference: Difference) -> Witness | NoWitness:
-    """The same as :func:`find_witness`; what comes back instead of None says how many data were tried, and why."""
+    """A datum that ``writer`` may write and ``reader`` cannot read, or how many were tried and why none was found."""
     if not isinstance(reader, AvroSchema) or not isinstance(writer, AvroSchema):
-        return NoWitness(0, f"no decoder of {writer.schema_type} is at hand")
+        raise TypeError("both schemas must be Avro")
     try:
         found = next((found for found in walk(reader.root, writer.root) if found.difference == difference), None)
         return _Search(reader, writer, found).run() if found else NoWitness(0, "the two schemas do not differ in this")

@@ -8,29 +8,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from counterfoil.schema.diff.avro_wording import branch_name, json_words, type_words
 from counterfoil.schema.diff.model import Change, ChangeKind
-from counterfoil.schema.diff.wording import branch_name, json_words, type_words
 from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.formats.avro.schema import AvroSchema
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Map, Record, Union
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType, Field, Json, NamedType
+    from counterfoil.schema.formats.protocol import ParsedSchema
 
 _OF_LOGICAL_TYPES = frozenset({"logicalType", "precision", "scale"})
 
 
-def find_changes(earlier: AvroSchema, later: AvroSchema) -> list[Change]:
+def find_changes(earlier: ParsedSchema, later: ParsedSchema) -> list[Change]:
     """Everything that differs between two schemas, in the order of the later one; empty when they say the same.
 
-    Raises ``InvalidSchema`` for schemas that are nested too deep to be compared.
-
-    >>> from counterfoil.schema.formats.avro.parse import parse_avro
-    >>> [change.text for change in find_changes(parse_avro('"int"'), parse_avro('"long"'))]
-    ['type changed: int → long']
+    Raises ``InvalidSchema`` for schemas that are nested too deep to be compared; ``TypeError`` for another language.
     """
+    if not isinstance(earlier, AvroSchema) or not isinstance(later, AvroSchema):
+        raise TypeError("both schemas must be Avro")
     walk = _Walk()
     try:
         walk.types(earlier.root, later.root, "")

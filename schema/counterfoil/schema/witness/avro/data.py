@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.avro.differences import describe
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Primitive, Record, Union
-from counterfoil.schema.witness.spelling import branch_name
+from counterfoil.schema.witness.avro.spelling import branch_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,0 +1,44 @@
+"""What a compatibility rule is: data. The walks find the places; answers, pages and tests come from the tables.
+
+Each language has its table in ``formats/<language>/rules.py``; :mod:`counterfoil.schema.formats.rules` joins them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+
+if TYPE_CHECKING:
+    from counterfoil.schema.model import SchemaType
+
+ALWAYS: Final = frozenset(CompatibilityPolicy)
+"""Breaks under every policy."""
+NEVER: Final[frozenset[CompatibilityPolicy]] = frozenset()
+"""A difference that is told and breaks nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompatibilityRule:
+    """One kind of difference between what a writer writes and a reader reads.
+
+    ``id`` is our word, one of its own across all languages, ``schema_type`` the language, ``error_type`` Confluent's
+    word (empty where the reference has none), ``breaks`` the policies under which the reader cannot read everything.
+    ``sentence`` is a template for ``str.format`` in which the sides are "the reader" and "the writer", ``why`` says
+    what goes wrong with the records (or why nothing does), ``mend`` what to do about it (empty: nothing needed).
+    ``promises_witness`` says whether every finite place of this rule has a datum that a decoder refuses; checkers are
+    stricter than decoders about some things, such as the names of records.
+
+    Each rule has a folder of its id under ``tests/rules/`` with the schemas ``previous`` and ``current`` and what is
+    expected of them: the example on its page in the docs.
+    """
+
+    id: str
+    schema_type: SchemaType
+    error_type: str
+    sentence: str
+    why: str
+    mend: str = ""
+    breaks: frozenset[CompatibilityPolicy] = ALWAYS
+    promises_witness: bool = True

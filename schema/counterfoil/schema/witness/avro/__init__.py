@@ -1,0 +1,1 @@
+"""Witnesses for Avro, confirmed by fastavro."""
