@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from local_services import KafkaBroker, RegistryProcess, jar_folder, java_executable
+from counterfoil.converter.java import check_java
+from local_services import KafkaBroker, RegistryProcess, jar_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,7 +47,7 @@ def spark() -> Iterator[Any]:
     """A Spark session in local[2] with the Kafka and Avro modules."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    java_executable()  # says what to install where there is none
+    check_java()  # says what to install where there is none
     from pyspark.sql import SparkSession
 
     session = (

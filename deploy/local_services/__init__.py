@@ -6,19 +6,16 @@ process id. Nothing here is part of the installed package.
 
 from local_services.broker import KafkaBroker
 from local_services.jars import JarsUnavailableError, cache_folder, jar_folder
-from local_services.java import JavaMissingError, java_executable
 from local_services.process import ServiceError, free_port, wait_until
 from local_services.registry import RegistryProcess
 
 __all__ = [
     "JarsUnavailableError",
-    "JavaMissingError",
     "KafkaBroker",
     "RegistryProcess",
     "ServiceError",
     "cache_folder",
     "free_port",
     "jar_folder",
-    "java_executable",
     "wait_until",
 ]

@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from counterfoil.converter.java import check_java
 from local_services.jars import jar_folder
-from local_services.java import java_executable
 from local_services.process import Service, ServiceError, free_port
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class KafkaBroker:
     def _format(self) -> None:
         cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
         command = [
-            java_executable(),
+            check_java(),
             "-Xmx128m",
             "-XX:TieredStopAtLevel=1",
             "-cp",
@@ -86,7 +86,7 @@ class KafkaBroker:
             raise ServiceError(f"The broker's folder could not be formatted:\n{done.stdout}{done.stderr}")
 
     def _start(self) -> Service:
-        command = [java_executable(), "-Xmx512m", "-cp", self._class_path, "kafka.Kafka", str(self._properties)]
+        command = [check_java(), "-Xmx512m", "-cp", self._class_path, "kafka.Kafka", str(self._properties)]
         service = Service("the Kafka broker", command, log=self.folder / "broker.log")
         service.wait_ready(self._answers)
         return service

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from local_services.java import java_executable
+from counterfoil.converter.java import check_java
 
 _IVY_FILE = Path(__file__).with_name("ivy.xml")
 _FETCH_DEADLINE_S = 900
@@ -54,7 +54,7 @@ def _fetch_into(home: Path) -> None:
     unfinished = home.with_name(f"{home.name}.{os.getpid()}")
     print(f"Fetching the jars of Spark's connectors and of a Kafka broker into {home} (54 MB, once)", file=sys.stderr)
     command = [
-        java_executable(),
+        check_java(),
         "-cp",
         str(_ivy_jar()),
         "org.apache.ivy.Main",

@@ -25,12 +25,13 @@ import rides  # noqa: E402 - the path above comes first
 import topics  # noqa: E402
 from story import NotAsToldError, Story  # noqa: E402
 
+from counterfoil.converter.errors import MissingPart  # noqa: E402
+from counterfoil.converter.java import check_java  # noqa: E402
 from counterfoil.schema import Schema  # noqa: E402
 from counterfoil.schema.errors import IncompatibleSchema  # noqa: E402
 from counterfoil.sdk import Registry  # noqa: E402
-from local_services import KafkaBroker, RegistryProcess, ServiceError, jar_folder, java_executable, wait_until  # noqa: E402
+from local_services import KafkaBroker, RegistryProcess, ServiceError, jar_folder, wait_until  # noqa: E402
 from local_services.jars import JarsUnavailableError  # noqa: E402
-from local_services.java import JavaMissingError  # noqa: E402
 
 COUNTERFOIL = str(Path(sys.executable).with_name("counterfoil"))
 FIRST_RUN = 130_000
@@ -262,13 +263,13 @@ def main() -> int:
     """Tell the story; 0 when everything was as told."""
     story = Story()
     try:
-        java_executable()
+        check_java()
         with ExitStack() as services:
             tell(story, services)
     except NotAsToldError as difference:
         print(f"\nNot as told: {difference}", file=sys.stderr)
         return 1
-    except (JavaMissingError, JarsUnavailableError, ServiceError) as missing:
+    except (MissingPart, JarsUnavailableError, ServiceError) as missing:
         print(f"\n{missing}", file=sys.stderr)
         return 1
     print(f"\n{story.table()}\n\nAll as told.")

@@ -195,7 +195,8 @@ def run_bridge(
 ) -> ExitCode:
     """``bridge run``: convert, Kafka to Kafka."""
     from counterfoil.converter.checkpoint import Checkpoint
-    from counterfoil.converter.session import check_java, connector_settings
+    from counterfoil.converter.java import check_java
+    from counterfoil.converter.session import connector_settings
 
     resolved = _resolved(load_bridge_file(file), registry)
     conversion = resolved.conversion()

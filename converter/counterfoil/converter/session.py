@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
-import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.errors import MissingPart
+from counterfoil.converter.java import check_java
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
-_OLDEST_JAVA: Final = 17
 _SCALA: Final = "2.13"
 _CONNECTORS: Final = (f"spark-sql-kafka-0-10_{_SCALA}", f"spark-avro_{_SCALA}")
 _BESIDE: Final = (f"spark-token-provider-kafka-0-10_{_SCALA}", "kafka-clients", "commons-pool2")
@@ -53,30 +50,6 @@ def pyspark_version() -> str:
     from pyspark.version import __version__
 
     return str(__version__)
-
-
-def check_java() -> str:
-    """The ``java`` that Spark will start; ``MissingPart`` says what to install."""
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    found = _java_version(java) if java else None
-    if java and found is not None and found >= _OLDEST_JAVA:
-        return java
-    where = f"{java} is {f'version {found}' if found else 'no working Java'}" if java else "none is on the PATH"
-    raise MissingPart(
-        f"Spark needs Java {_OLDEST_JAVA} or newer, and {where}. Install one, for example "
-        "apt-get install openjdk-17-jre-headless, dnf install java-21-openjdk-headless or brew install openjdk@21; "
-        "JAVA_HOME names it where there are several"
-    )
-
-
-def _java_version(java: str) -> int | None:
-    try:
-        shown = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=True)  # noqa: S603 - the user's own java
-    except (OSError, subprocess.SubprocessError):
-        return None
-    match = re.search(r'version "(?:1\.)?(\d+)', shown.stderr)
-    return int(match[1]) if match else None
 
 
 def connector_settings(jars: Path | None) -> dict[str, str]:
