@@ -1,0 +1,63 @@
+"""The drafts of JSON Schema: which one a document is written in, and what each calls its parts.
+
+Source: the core specifications of draft-04, draft-06, draft-07, 2019-09 and 2020-12.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Draft(Enum):
+    """A version of JSON Schema; the value is the URI of its metaschema, without a fragment. Ordered by age."""
+
+    DRAFT_4 = "http://json-schema.org/draft-04/schema"
+    DRAFT_6 = "http://json-schema.org/draft-06/schema"
+    DRAFT_7 = "http://json-schema.org/draft-07/schema"
+    DRAFT_2019_09 = "https://json-schema.org/draft/2019-09/schema"
+    DRAFT_2020_12 = "https://json-schema.org/draft/2020-12/schema"
+
+    @property
+    def is_modern(self) -> bool:
+        """Whether it is 2019-09 or later: ``$anchor``, ``$defs``, keywords beside ``$ref`` count."""
+        return self in (Draft.DRAFT_2019_09, Draft.DRAFT_2020_12)
+
+    @property
+    def id_keyword(self) -> str:
+        """The keyword by which a schema gives itself a URI: ``id`` in draft-04, ``$id`` since."""
+        return "id" if self is Draft.DRAFT_4 else "$id"
+
+
+DEFAULT_DRAFT: Final = Draft.DRAFT_7
+"""What a document without ``$schema``, or with one that is not known here, is read as."""
+
+_DRAFT_BY_URI: Final[Mapping[str, Draft]] = {
+    f"{scheme}://{draft.value.partition('://')[2]}": draft for draft in Draft for scheme in ("http", "https")
+}
+
+
+def draft_of(document: Any, *, default: Draft = DEFAULT_DRAFT) -> Draft:
+    """The draft that a document's ``$schema`` names; ``default`` where it names none that is known here.
+
+    >>> draft_of({"$schema": "http://json-schema.org/draft-04/schema#"})
+    <Draft.DRAFT_4: 'http://json-schema.org/draft-04/schema'>
+    """
+    named = document.get("$schema") if isinstance(document, dict) else None
+    return _DRAFT_BY_URI.get(named.strip().rstrip("#"), default) if isinstance(named, str) else default
+
+
+def metaschema(uri: str) -> Any | None:
+    """The document of a draft's metaschema, or of one of its vocabularies, by URI; None for any other URI.
+
+    The documents come with an installed package; nothing is fetched.
+    """
+    if "json-schema.org/" not in uri:
+        return None
+    from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]  # ships no type information
+
+    resource = REGISTRY.get(uri) or REGISTRY.get(uri + "#")
+    return resource.contents if resource else None

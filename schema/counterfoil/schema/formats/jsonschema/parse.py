@@ -1,0 +1,54 @@
+"""From text to :class:`~counterfoil.schema.formats.jsonschema.schema.JsonSchema`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.schema.errors import SchemaParseError
+from counterfoil.schema.formats.jsonschema.reading import read_exact_json
+from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+from counterfoil.schema.formats.jsonschema.validity import check_validity
+from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.json_text import locate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterfoil.schema.model import ResolvedReference
+
+
+def parse_json_schema(
+    text: str, references: Sequence[ResolvedReference] = (), *, validation: Validation = Validation.STRICT
+) -> JsonSchema:
+    """The schema that ``text`` declares.
+
+    ``references`` supply documents by name. ``validation`` decides whether keywords and references are checked. Raises
+    ``SchemaParseError`` with line, column, JSON pointer and what was expected; a fault inside a reference names the
+    reference's subject and version.
+    """
+    document = _read(text)
+    supplied = {reference.reference.name: _read_reference(reference) for reference in references}
+    schema = JsonSchema(text, document, supplied)
+    if validation is Validation.STRICT:
+        check_validity(schema)
+    return schema
+
+
+def _read(text: str) -> Any:
+    document = read_exact_json(text)
+    if not isinstance(document, dict | bool):
+        raise SchemaParseError(
+            "a schema cannot be of this type", position=locate(text, ""), expected="an object, true or false"
+        )
+    return document
+
+
+def _read_reference(reference: ResolvedReference) -> Any:
+    try:
+        return _read(reference.text)
+    except SchemaParseError as error:
+        source = f"{reference.reference.subject} version {reference.reference.version}"
+        raise SchemaParseError(
+            f"the reference {reference.reference.name!r} ({source}) is not valid: {error.problem}",
+            expected=error.expected,
+        ) from error

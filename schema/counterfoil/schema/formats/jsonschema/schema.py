@@ -1,0 +1,95 @@
+"""A parsed JSON schema: the document, what it refers to, and its texts."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.schema.formats.jsonschema.canonical import print_exact
+from counterfoil.schema.formats.jsonschema.drafts import draft_of
+from counterfoil.schema.formats.jsonschema.resolve import Resolver
+from counterfoil.schema.json_text import locate
+from counterfoil.schema.model import SchemaType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from counterfoil.schema.formats.jsonschema.resolve import Base
+    from counterfoil.schema.formats.protocol import ParsedSchema
+    from counterfoil.schema.position import Position
+
+
+class JsonSchema:
+    """A JSON schema that was read.
+
+    ``document`` is its value: dict, list, str, bool, None, int, and Decimal for numbers with a point or an exponent,
+    keys in the order of the text. ``draft`` is the draft it is written in. ``references`` holds the documents that its
+    references supply, by name.
+    """
+
+    schema_type = SchemaType.JSON
+
+    def __init__(self, text: str, document: Any, references: Mapping[str, Any] | None = None) -> None:
+        self.text = text
+        self.document = document
+        self.draft = draft_of(document)
+        self.references: Mapping[str, Any] = MappingProxyType(dict(references or {}))
+
+    def __repr__(self) -> str:
+        return f"JsonSchema({self.canonical()!r})"
+
+    @property
+    def name(self) -> str | None:
+        """The schema's title; None where it has none."""
+        title = self.document.get("title") if isinstance(self.document, dict) else None
+        return title if isinstance(title, str) else None
+
+    @property
+    def base(self) -> Base:
+        """Where the document's root stands; references are resolved relative to it."""
+        return self.resolver.root
+
+    @cached_property
+    def resolver(self) -> Resolver:
+        """What knows every document, ``$id`` and anchor here."""
+        return Resolver(self.document, self.references, self.draft)
+
+    def enter(self, value: Any, base: Base) -> Base:
+        """``base`` for a schema that stands there: its ``$id`` becomes the base URI, its ``$schema`` the draft."""
+        return self.resolver.enter(value, base)
+
+    def resolve(self, reference: str, base: Base) -> tuple[Any, Base]:
+        """The value that a ``$ref`` means where ``base`` is in force, and the base in force there.
+
+        Raises ``UnresolvedReference`` (an ``InvalidSchema``), which names the reference, who asked, and what is known.
+        """
+        return self.resolver.resolve(reference, base)
+
+    def resolve_dynamic(self, reference: str, base: Base) -> tuple[Any, Base]:
+        """The same for a ``$dynamicRef`` or ``$recursiveRef``, as seen from the root of this schema."""
+        return self.resolver.resolve_dynamic(reference, base)
+
+    def canonical(self) -> str:
+        """The text that a registry stores and returns: compact, keys in the order given."""
+        return self._canonical
+
+    def normalized(self) -> str:
+        """The canonical text with the keys of every object sorted (``normalize=true``)."""
+        return self._normalized
+
+    def is_equivalent(self, other: ParsedSchema) -> bool:
+        """Whether both say the same, the order of keys aside."""
+        return isinstance(other, JsonSchema) and self._normalized == other.normalized()
+
+    def locate(self, pointer: str) -> Position | None:
+        """The place in ``text`` of a JSON pointer, or of its nearest ancestor that stands in the text."""
+        return locate(self.text, pointer)
+
+    @cached_property
+    def _canonical(self) -> str:
+        return print_exact(self.document)
+
+    @cached_property
+    def _normalized(self) -> str:
+        return print_exact(self.document, sort_keys=True)
