@@ -1,0 +1,1 @@
+"""Protocol Buffers: parsing, texts, descriptors and comparison."""

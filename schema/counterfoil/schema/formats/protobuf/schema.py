@@ -1,0 +1,95 @@
+"""A parsed Protobuf schema: the file's tree, the files it imports, and its texts."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from counterfoil.schema.formats.protobuf.places import position_by_pointer
+from counterfoil.schema.formats.protobuf.symbols import SymbolTable
+from counterfoil.schema.model import SchemaType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from counterfoil.schema.formats.protobuf.ast import ProtoFile
+    from counterfoil.schema.formats.protocol import ParsedSchema
+    from counterfoil.schema.model import Reference
+    from counterfoil.schema.position import Position
+
+
+class ProtobufSchema:
+    """A Protobuf schema that was read.
+
+    ``file`` is the tree of the text; ``imports`` maps import paths to the files that references and the well-known
+    types supply, transitive ones too; ``references`` says which of those paths came from which subject and version.
+    Where the text was a base64 descriptor, positions are those in the canonical text.
+    """
+
+    schema_type = SchemaType.PROTOBUF
+
+    def __init__(
+        self,
+        text: str,
+        file: ProtoFile,
+        *,
+        imports: Mapping[str, ProtoFile] | None = None,
+        references: Mapping[str, Reference] | None = None,
+    ) -> None:
+        self.text = text
+        self.file = file
+        self.imports: Mapping[str, ProtoFile] = MappingProxyType(dict(imports or {}))
+        self.references: Mapping[str, Reference] = MappingProxyType(dict(references or {}))
+
+    def __repr__(self) -> str:
+        return f"ProtobufSchema({self.canonical()!r})"
+
+    @property
+    def name(self) -> str | None:
+        """The full name of the first message; None for a file without messages."""
+        first = next(iter(self.file.messages), None)
+        return None if first is None else f"{self.file.package_prefix}{first.name}"
+
+    @cached_property
+    def symbols(self) -> SymbolTable:
+        """The types that the file can name: its own, and those of the files that it imports."""
+        return SymbolTable(self.file, self.imports)
+
+    def canonical(self) -> str:
+        """The text that a registry stores and returns: one layout, no comments."""
+        return self._canonical
+
+    def normalized(self) -> str:
+        """The canonical text with full type names, and everything that has no meaning in one order."""
+        return self._normalized
+
+    def is_equivalent(self, other: ParsedSchema) -> bool:
+        """Whether both have the same canonical text."""
+        return isinstance(other, ProtobufSchema) and self.canonical() == other.canonical()
+
+    def locate(self, pointer: str) -> Position | None:
+        """The place in ``text`` of what ``/Outer/Inner/field`` names, or of its nearest ancestor there."""
+        while pointer:
+            found = self._positions.get(pointer)
+            if found is not None:
+                return found
+            pointer = pointer.rpartition("/")[0]
+        return self.file.position
+
+    @cached_property
+    def _positions(self) -> Mapping[str, Position]:
+        return position_by_pointer(self.file)
+
+    @cached_property
+    def _canonical(self) -> str:
+        from counterfoil.schema.formats.protobuf.printing import print_file
+
+        return print_file(self.file)
+
+    @cached_property
+    def _normalized(self) -> str:
+        from counterfoil.schema.formats.protobuf.normalized import normalize_file
+        from counterfoil.schema.formats.protobuf.printing import print_file
+
+        return print_file(normalize_file(self.file, self.symbols))
