@@ -16,8 +16,13 @@ from json.encoder import encode_basestring
 from typing import Any
 
 _LOWER_HEX_ESCAPE = re.compile(r"\\u00[01][a-f]|\\\\")
-_NUMBER_WITH_SPELLING = re.compile(r"(?:^|[:\[,])-?(?:[0-9]+[.e]|NaN|Infinity)")
-"""A number that is not an integer, as Python spells it; or a text that looks like one, which costs nothing but time."""
+_NUMBER_WITH_SPELLING = re.compile(r"[:\[,]-?(?:[0-9]+[.e]|NaN|Infinity)")
+"""A number inside something that is not an integer, as Python spells it; or a text that looks like one, which costs
+nothing but time."""
+_ENCODER_BY_SORTING = {
+    sort_keys: json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"), sort_keys=sort_keys)
+    for sort_keys in (False, True)
+}
 _PLAIN_MIN = 1e-3
 _PLAIN_MAX = 1e7
 _FLOAT_DIGITS = 9
@@ -30,7 +35,9 @@ def print_json(value: Any, *, sort_keys: bool = False) -> str:
     The standard library prints most values the same, at C speed; those with doubles or control characters are printed
     here.
     """
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys)
+    if type(value) is float:
+        return print_double(value)
+    text = _ENCODER_BY_SORTING[sort_keys].encode(value)
     if "\\u00" not in text and not _NUMBER_WITH_SPELLING.search(text):
         return text
     parts: list[str] = []

@@ -9,6 +9,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from counterfoil.registry.service.storage import Append, SoftDelete
 from counterfoil.registry.store.committer import Committer
 from counterfoil.registry.store.local import LocalStorage
 from counterfoil.registry.store.sqlite_file import FileLock, check_folder, connect, prepare
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class _Transactions:
-    """Transactions on the writing connection, with a savepoint for each plan."""
+    """Transactions on the writing connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -37,16 +38,17 @@ class _Transactions:
         self._connection.execute("BEGIN IMMEDIATE")
 
     def carry_out(self, plan: Plan) -> Appended | Exception | None:
-        """The outcome of one plan."""
-        self._connection.execute("SAVEPOINT plan")
+        """The outcome of one plan.
+
+        A plan that may not be carried out is refused before its first write. A store that fails in the middle of one
+        raises, which undoes the transaction.
+        """
         try:
-            outcome: Appended | Exception | None = apply(self._tables, plan)
+            return apply(self._tables, plan)
+        except StoreUnavailable:
+            raise
         except CounterfoilError as error:
-            self._connection.execute("ROLLBACK TO plan")
-            self._tables.forget()
-            outcome = error
-        self._connection.execute("RELEASE plan")
-        return outcome
+            return error
 
     def commit(self) -> None:
         """Write to the disk, and wait until it is there."""
@@ -57,7 +59,7 @@ class _Transactions:
         self._tables.forget()
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
-        return StoreUnavailable(f"The store could not write: {error}")
+        return error if isinstance(error, StoreUnavailable) else StoreUnavailable(f"The store could not write: {error}")
 
 
 class SqliteStorage(LocalStorage):
@@ -78,6 +80,7 @@ class SqliteStorage(LocalStorage):
         self._scans = SqliteTables(self._scanner)
         self._scan_thread = ThreadPoolExecutor(1, thread_name_prefix="counterfoil-scan")
         super().__init__(SqliteTables(self._reader))
+        self._settings_revision: int | None = None
         self._committer = Committer(_Transactions(self._writer), announce=self._announce)
 
     async def commit(self, plan: Plan) -> Appended | None:
@@ -94,9 +97,20 @@ class SqliteStorage(LocalStorage):
         """All scopes with settings; read beside the event loop."""
         return await asyncio.get_running_loop().run_in_executor(self._scan_thread, self._scans.scopes)
 
+    async def settings_revision(self) -> int:
+        """The stamp of the last change of settings: remembered, since nobody else may write the file."""
+        if self._settings_revision is None:
+            self._settings_revision = await super().settings_revision()
+        return self._settings_revision
+
+    def _announce(self, plan: Plan, outcome: Appended | None) -> None:
+        if not isinstance(plan, (Append, SoftDelete)):
+            self._settings_revision = None
+        super()._announce(plan, outcome)
+
     async def check(self) -> None:
         """Return when the file answers."""
-        await self.settings_revision()
+        await super().settings_revision()
 
     async def close(self) -> None:
         """Finish the writes under way, close the file, let go of its lock."""

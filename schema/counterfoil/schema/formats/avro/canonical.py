@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union
+from counterfoil.schema.formats.avro.types import WORD_BY_KIND, Array, Enum, Fixed, Map, Record, Union
 from counterfoil.schema.json_print import print_json
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 JsonObject: TypeAlias = "dict[str, Json]"
 
-_TYPE_WORDS = frozenset(kind.value for kind in Kind)
+_TYPE_WORDS = frozenset(WORD_BY_KIND.values())
 
 
 def print_canonical(root: AvroType, *, supplied: Iterable[str] = ()) -> str:
@@ -54,14 +54,14 @@ class TreeWriter:
             return {"type": "array", "items": self.write(node.items, namespace), **node.properties}
         if isinstance(node, Map):
             return {"type": "map", "values": self.write(node.values, namespace), **node.properties}
-        return {"type": node.kind.value, **node.properties} if node.properties else node.kind.value
+        return {"type": WORD_BY_KIND[node.kind], **node.properties} if node.properties else WORD_BY_KIND[node.kind]
 
     def _write_named(self, node: NamedType, namespace: str | None) -> Json:
         full_name = node.full_name
         if full_name in self.known:
             return _written_name(node, namespace)
         self.known.add(full_name)
-        written: JsonObject = {"type": node.kind.value, "name": node.name}
+        written: JsonObject = {"type": WORD_BY_KIND[node.kind], "name": node.name}
         if node.namespace != namespace:
             written["namespace"] = node.namespace or ""
         if node.doc is not None:

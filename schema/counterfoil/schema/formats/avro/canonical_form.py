@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Map, Record, Union
+from counterfoil.schema.formats.avro.types import WORD_BY_KIND, Array, Enum, Fixed, Map, Record, Union
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.types import AvroType, NamedType
@@ -27,7 +27,7 @@ def _print(node: AvroType, declared: set[str]) -> str:
         return f'{{"type":"array","items":{_print(node.items, declared)}}}'
     if isinstance(node, Map):
         return f'{{"type":"map","values":{_print(node.values, declared)}}}'
-    return f'"{node.kind.value}"'
+    return f'"{WORD_BY_KIND[node.kind]}"'
 
 
 def _print_named(node: NamedType, declared: set[str]) -> str:

@@ -30,6 +30,8 @@ from counterfoil.schema.formats.avro.logical import read_logical_type
 from counterfoil.schema.formats.avro.names import PRIMITIVE_NAMES, full_name, is_full_name, is_name, split_name
 from counterfoil.schema.formats.avro.types import (
     NO_DEFAULT,
+    PRIMITIVE_KINDS,
+    WORD_BY_KIND,
     Array,
     Enum,
     Field,
@@ -47,6 +49,9 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.formats.avro.types import AvroType, Json, NamedType
 
+_PRIMITIVE_KIND_BY_WORD = {WORD_BY_KIND[kind]: kind for kind in PRIMITIVE_KINDS}
+_NAME_AND_TYPE = 2
+_NAME_TYPE_AND_DEFAULT = 3
 _A_NAME = "letters, digits and _, no digit first"
 
 
@@ -83,8 +88,9 @@ class TypeReader:
         raise SchemaFault(f"{show(value)} is no type", pointer, expected="a name, an object or an array")
 
     def _read_name(self, written: str, namespace: str | None, pointer: str) -> AvroType:
-        if written in PRIMITIVE_NAMES:
-            return Primitive(kind=Kind(written), pointer=pointer)
+        kind = _PRIMITIVE_KIND_BY_WORD.get(written)
+        if kind is not None:
+            return Primitive(kind=kind, pointer=pointer)
         found = self._find(written, namespace)
         if found is None:
             raise SchemaFault(
@@ -95,7 +101,7 @@ class TypeReader:
         return found
 
     def _find(self, written: str, namespace: str | None) -> NamedType | None:
-        return self.named.get(full_name(written, namespace)) or self.named.get(written.rpartition(".")[2])
+        return self.named.get(full_name(written, namespace)) or self.named.get(written)
 
     def _read_object(self, value: dict[str, Json], namespace: str | None, pointer: str) -> AvroType:
         word = value.get("type")
@@ -124,7 +130,7 @@ class TypeReader:
         for index, item in enumerate(value):
             place = f"{pointer}/{index}"
             branch = self._read(item, namespace, place)
-            if branch.kind is Kind.UNION:
+            if type(branch) is Union:
                 raise SchemaFault("a union directly inside a union", place, expected="the branches in one union")
             name = branch_name(branch)
             if name in seen:
@@ -178,10 +184,13 @@ class TypeReader:
         name = read_required_text(value, "name", pointer)
         self._check_name(name, f"{pointer}/name")
         field_type = self._read(read_required(value, "type", pointer), namespace, f"{pointer}/type")
+        default = self._read_default(value, field_type, pointer) if "default" in value else NO_DEFAULT
+        if len(value) == (_NAME_AND_TYPE if default is NO_DEFAULT else _NAME_TYPE_AND_DEFAULT):
+            return Field(name=name, type=field_type, default=default, pointer=pointer)  # only for speed
         return Field(
             name=name,
             type=field_type,
-            default=self._read_default(value, field_type, pointer),
+            default=default,
             doc=read_text(value, "doc"),
             order=read_order(value, pointer),
             aliases=tuple(read_texts(value, "aliases", pointer)),
@@ -190,9 +199,7 @@ class TypeReader:
         )
 
     def _read_default(self, value: dict[str, Json], field_type: AvroType, pointer: str) -> Json:
-        default = value.get("default", NO_DEFAULT)
-        if default is NO_DEFAULT:
-            return NO_DEFAULT
+        default = value["default"]
         place = f"{pointer}/default"
         if isinstance(default, str) and field_type.kind in (Kind.FLOAT, Kind.DOUBLE):
             number = read_java_double(default)
@@ -286,4 +293,4 @@ class TypeReader:
 
 def branch_name(node: AvroType) -> str:
     """What a type is called among the branches of a union: full name, or the kind of an unnamed type."""
-    return node.full_name if isinstance(node, (Record, Enum, Fixed)) else node.kind.value
+    return node.full_name if isinstance(node, (Record, Enum, Fixed)) else WORD_BY_KIND[node.kind]

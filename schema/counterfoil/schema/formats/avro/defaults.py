@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.formats.avro.types import Array, Kind, Map, Record, Union
+from counterfoil.schema.formats.avro.types import Array, Kind, Map, Primitive, Record, Union
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -39,8 +39,13 @@ def fits_default(avro_type: AvroType, value: Json, *, unread: AbstractSet[str] =
     ``unread`` are the full names of records whose fields are not known yet. No value fits those: a record that holds
     a default of itself would never end.
     """
+    if type(avro_type) is Primitive:
+        return _fits_scalar(avro_type.kind, value)
     if isinstance(avro_type, Union):
-        return any(fits_default(branch, value, unread=unread) for branch in avro_type.branches)
+        for branch in avro_type.branches:  # noqa: SIM110 - any() takes twice as long over two branches
+            if fits_default(branch, value, unread=unread):
+                return True
+        return False
     if isinstance(avro_type, Array):
         return isinstance(value, list) and all(fits_default(avro_type.items, item, unread=unread) for item in value)
     if isinstance(avro_type, Map):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from counterfoil.schema.formats.avro.attributes import SchemaFault
 from counterfoil.schema.formats.avro.canonical import JsonObject, print_canonical
 from counterfoil.schema.formats.avro.declarations import TypeReader
-from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union
+from counterfoil.schema.formats.avro.types import WORD_BY_KIND, Array, Enum, Fixed, Kind, Map, Record, Union
 from counterfoil.schema.json_print import print_float
 
 if TYPE_CHECKING:
@@ -57,13 +57,13 @@ class _NormalWriter:
             return {"type": "array", "items": self.write(node.items), **_sorted_properties(node)}
         if isinstance(node, Map):
             return {"type": "map", "values": self.write(node.values), **_sorted_properties(node)}
-        return {"type": node.kind.value, **_sorted_properties(node)}
+        return {"type": WORD_BY_KIND[node.kind], **_sorted_properties(node)}
 
     def _write_named(self, node: NamedType) -> Json:
         if node.full_name in self._known:
             return node.full_name
         self._known.add(node.full_name)
-        written: JsonObject = {"type": node.kind.value, "name": node.full_name}
+        written: JsonObject = {"type": WORD_BY_KIND[node.kind], "name": node.full_name}
         if node.doc:
             written["doc"] = node.doc
         if node.aliases:

@@ -35,6 +35,10 @@ class Kind(StrEnum):
     UNION = "union"
 
 
+KIND_BY_WORD: Final = {kind.value: kind for kind in Kind}
+"""The kind that a word of schema text means."""
+WORD_BY_KIND: Final = {kind: kind.value for kind in Kind}
+"""The other way round: a plain ``str``, found faster than an enum's ``value``."""
 PRIMITIVE_KINDS: Final = frozenset(
     {Kind.NULL, Kind.BOOLEAN, Kind.INT, Kind.LONG, Kind.FLOAT, Kind.DOUBLE, Kind.BYTES, Kind.STRING}
 )
