@@ -343,7 +343,7 @@ def test_the_table_knows_avro() -> None:
     assert parse_schema('"int"').schema_type is SchemaType.AVRO
 
 
-@pytest.mark.parametrize("schema_type", [SchemaType.JSON, SchemaType.PROTOBUF])
+@pytest.mark.parametrize("schema_type", [SchemaType.PROTOBUF])
 def test_a_language_that_is_not_built_is_named(schema_type: SchemaType) -> None:
     with pytest.raises(InvalidSchema, match=f"{schema_type}: this registry reads AVRO"):
         parse_schema("{}", schema_type)

@@ -1,11 +1,12 @@
-"""The schema languages that are built, by schema type."""
+"""The schema languages that are built, by schema type; each is loaded when it is first asked for."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, cast
 
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.formats.avro.format import AvroFormat
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
@@ -13,13 +14,19 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.formats.protocol import Format
 
-_FORMAT_BY_TYPE: Mapping[SchemaType, Format] = {SchemaType.AVRO: AvroFormat()}
+_CLASS_BY_TYPE: Final[Mapping[SchemaType, tuple[str, str]]] = {
+    SchemaType.AVRO: ("counterfoil.schema.formats.avro.format", "AvroFormat"),
+    SchemaType.JSON: ("counterfoil.schema.formats.jsonschema.format", "JsonSchemaFormat"),
+}
+"""Module and name of the class of each language."""
 
 
+@cache
 def format_for(schema_type: SchemaType) -> Format:
     """The implementation of a schema language; ``InvalidSchema`` names a type that this build does not read."""
-    found = _FORMAT_BY_TYPE.get(schema_type)
+    found = _CLASS_BY_TYPE.get(schema_type)
     if found is None:
-        known = ", ".join(_FORMAT_BY_TYPE)
+        known = ", ".join(_CLASS_BY_TYPE)
         raise InvalidSchema(f"Invalid schema type {schema_type}: this registry reads {known}")
-    return found
+    module, name = found
+    return cast("Format", getattr(import_module(module), name)())

@@ -5,6 +5,7 @@ Source: ``java.math.BigDecimal.toString``, which Python's ``Decimal`` spells ali
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,14 @@ if TYPE_CHECKING:
 
 
 def print_exact(value: Any, *, sort_keys: bool = False) -> str:
-    """The text of a JSON value without white space; ``sort_keys`` puts the keys of every object in code-point order."""
+    """The text of a JSON value without white space; ``sort_keys`` puts the keys of every object in Java's order."""
+    if not sort_keys:
+        try:
+            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        except TypeError:  # it holds a Decimal
+            text = "\\u00"
+        if "\\u00" not in text:
+            return text
     parts: list[str] = []
     _print(value, parts.append, sort_keys=sort_keys)
     return "".join(parts)
@@ -32,6 +40,11 @@ def print_number(value: int | Decimal) -> str:
     return str(value)
 
 
+def _java_order(key: str) -> bytes:
+    """Strings sort by UTF-16 code units there."""
+    return key.encode("utf-16-be", "surrogatepass")
+
+
 def _print(value: Any, write: Callable[[str], Any], *, sort_keys: bool) -> None:
     match value:
         case str():
@@ -42,7 +55,7 @@ def _print(value: Any, write: Callable[[str], Any], *, sort_keys: bool) -> None:
             write("null")
         case dict():
             write("{")
-            for index, key in enumerate(sorted(value) if sort_keys else value):
+            for index, key in enumerate(sorted(value, key=_java_order) if sort_keys else value):
                 write(f"{',' if index else ''}{print_string(key)}:")
                 _print(value[key], write, sort_keys=sort_keys)
             write("}")

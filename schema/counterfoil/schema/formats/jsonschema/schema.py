@@ -79,8 +79,8 @@ class JsonSchema:
         return self._normalized
 
     def is_equivalent(self, other: ParsedSchema) -> bool:
-        """Whether both say the same, the order of keys aside."""
-        return isinstance(other, JsonSchema) and self._normalized == other.normalized()
+        """Whether both have the same canonical text: to the reference registry the order of keys counts."""
+        return isinstance(other, JsonSchema) and self._canonical == other.canonical()
 
     def locate(self, pointer: str) -> Position | None:
         """The place in ``text`` of a JSON pointer, or of its nearest ancestor that stands in the text."""
