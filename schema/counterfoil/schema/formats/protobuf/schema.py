@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from counterfoil.schema.formats.protobuf.ast import ProtoFile
+    from counterfoil.schema.formats.protobuf.type_index import TypeIndex
     from counterfoil.schema.formats.protocol import ParsedSchema
     from counterfoil.schema.model import Reference
     from counterfoil.schema.position import Position
@@ -55,6 +56,13 @@ class ProtobufSchema:
     def symbols(self) -> SymbolTable:
         """The types that the file can name: its own, and those of the files that it imports."""
         return SymbolTable(self.file, self.imports)
+
+    @cached_property
+    def types(self) -> TypeIndex:
+        """The same types with their fields by number, ready to be compared; built once."""
+        from counterfoil.schema.formats.protobuf.type_index import TypeIndex
+
+        return TypeIndex(self)
 
     def canonical(self) -> str:
         """The text that a registry stores and returns: one layout, no comments."""
