@@ -22,6 +22,25 @@ class Witness:
 
 
 @dataclass(frozen=True, slots=True)
+class Confirmation:
+    """What came of writing generated values with the writer's schema and reading them with the reader's.
+
+    ``round_tripped`` counts the values that were read. ``counter_witness`` is the first that was not: it proves a
+    verdict "compatible" wrong. ``reason`` says in a few words why fewer values than asked for were read, where nothing
+    speaks against the verdict: the decoder does not take the schemas, or no more values of bearable size exist.
+    """
+
+    round_tripped: int
+    counter_witness: Witness | None = None
+    reason: str = ""
+
+    def __str__(self) -> str:
+        if self.counter_witness is not None:
+            return f"value {self.round_tripped + 1} is not read: {self.counter_witness.confirmed_by}"
+        return f"{self.round_tripped} values were written and read" + (f"; {self.reason}" if self.reason else "")
+
+
+@dataclass(frozen=True, slots=True)
 class NoWitness:
     """A search that found none: how many data were ``tried``, and the ``reason`` in a few words. It is falsy."""
 
