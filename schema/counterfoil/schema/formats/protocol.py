@@ -6,6 +6,7 @@ implementation and one more line in :mod:`counterfoil.schema.formats.table`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
@@ -28,6 +29,19 @@ class Validation(Enum):
 
     STRICT = "strict"
     LENIENT = "lenient"
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaWarning:
+    """Something that the language's own specification forbids and the reference registry accepts.
+
+    It is accepted here, too, and refused under the policy SOUND. ``rule`` is its id, ``text`` one sentence for people,
+    ``pointer`` the place in the schema's text.
+    """
+
+    rule: str
+    text: str
+    pointer: str
 
 
 class ParsedSchema(Protocol):
@@ -53,6 +67,9 @@ class ParsedSchema(Protocol):
 
     def is_equivalent(self, other: ParsedSchema) -> bool:
         """Whether the two say the same, attribute order aside; docs, aliases and enum defaults count."""
+
+    def warnings(self) -> Sequence[SchemaWarning]:
+        """What the language's specification forbids here although the reference registry accepts it; mostly empty."""
 
     def locate(self, pointer: str) -> Position | None:
         """The place in ``text`` of a JSON pointer, or of its nearest ancestor that stands in the text."""

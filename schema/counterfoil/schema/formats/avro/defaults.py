@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.formats.avro.types import Array, Kind, Map, Primitive, Record, Union
+from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Primitive, Record, Union
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _INT_LIMIT = 2**31
 _LONG_LIMIT = 2**63
+_MAX_BYTE = 0xFF
 _DESCRIPTION_BY_KIND: Final = {
     Kind.NULL: "null",
     Kind.BOOLEAN: "true or false",
@@ -57,9 +58,37 @@ def fits_default(avro_type: AvroType, value: Json, *, unread: AbstractSet[str] =
     return _fits_scalar(avro_type.kind, value)
 
 
+def is_usable_default(avro_type: AvroType, value: Json) -> bool:
+    """Whether a reader can really fill in ``value``: an enum's is one of its symbols, a fixed's as long as its size.
+
+    The specification asks for this, the reference registry does not.
+    """
+    match avro_type:
+        case Union():
+            return any(is_usable_default(branch, value) for branch in avro_type.branches)
+        case Array():
+            return isinstance(value, list) and all(is_usable_default(avro_type.items, item) for item in value)
+        case Map():
+            return isinstance(value, dict) and all(is_usable_default(avro_type.values, item) for item in value.values())
+        case Record():
+            return isinstance(value, dict) and all(
+                is_usable_default(member.type, value.get(member.name, member.default)) for member in avro_type.fields
+            )
+        case Enum():
+            return value in avro_type.symbols or avro_type.default in avro_type.symbols
+        case Fixed():
+            return isinstance(value, str) and len(value) == avro_type.size and _are_bytes(value)
+    return _fits_scalar(avro_type.kind, value) and (avro_type.kind is not Kind.BYTES or _are_bytes(value))
+
+
 def describe_default(avro_type: AvroType) -> str:
     """What a default of this type looks like, for error messages."""
     return _DESCRIPTION_BY_KIND.get(avro_type.kind, "a string")
+
+
+def _are_bytes(text: str) -> bool:
+    """Whether each character stands for one byte, as in the default of a bytes or fixed."""
+    return all(ord(character) <= _MAX_BYTE for character in text)
 
 
 def _fits_record(record: Record, value: Json, unread: AbstractSet[str]) -> bool:

@@ -16,7 +16,8 @@ Source: Apache Avro 1.12, "Schema Resolution", and recorded answers of Confluent
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Difference
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType, Field, NamedType
+
+_Pair: TypeAlias = tuple[int, int]
 
 PROMOTIONS: Final = frozenset(
     {
@@ -60,13 +63,29 @@ def find_differences(
     Differences come in the order of the reader's fields; one that is met in several places comes once for each, with
     the same path. Raises ``InvalidSchema`` for schemas nested too deep to be walked.
     """
-    return [found.difference for found in walk(reader.root, writer.root) if policy in found.rule.breaks]
+    return [found.difference for found in find_all(reader, writer, policy=policy)]
 
 
-def walk(reader: AvroType, writer: AvroType) -> list[Found]:
-    """The same for two nodes, each difference with its rule and the place where it was first met."""
+def find_all(reader: AvroSchema, writer: AvroSchema, *, policy: CompatibilityPolicy) -> list[Found]:
+    """The same, each difference with its rule and the place where it was first met."""
+    if policy is not CompatibilityPolicy.SOUND:
+        return walk(reader.root, writer.root)
+    from counterfoil.schema.formats.avro.sound import find_misreadings
+
+    found = walk(reader.root, writer.root, trusts_cycles=False)
+    return [*found, *find_misreadings(reader.root, writer.root)]
+
+
+def walk(reader: AvroType, writer: AvroType, *, trusts_cycles: bool = True) -> list[Found]:
+    """What is wrong between two nodes, each difference with its rule and the place where it was first met.
+
+    ``trusts_cycles`` takes, as the reference does, what was judged while a pair of types was still being judged for
+    settled; without it the pairs are judged again, until no more of them turn out to be unreadable.
+    """
+    root = Place(None, None, reader, writer)
     try:
-        return list(_Walk().compare(reader, writer, Place(None, None, reader, writer)))
+        found = _Walk().compare(reader, writer, root) if trusts_cycles else _settle(reader, writer, root)
+        return list(found)
     except _Ambiguous as ambiguous:
         return [ambiguous.found]
     except RecursionError:
@@ -81,13 +100,32 @@ class _Ambiguous(Exception):
         self.found = found
 
 
+def _settle(reader: AvroType, writer: AvroType, root: Place) -> tuple[Found, ...]:
+    unreadable: dict[_Pair, tuple[Found, ...]] = {}
+    while True:
+        walk = _Walk(unreadable)
+        found = walk.compare(reader, writer, root)
+        known = len(unreadable)
+        unreadable = walk.unreadable() | unreadable
+        if len(unreadable) == known:
+            return found
+
+
 class _Walk:
-    """One comparison of two trees. Findings are tuples, so that a memoised one can be shared."""
+    """One comparison of two trees. Findings are tuples, so that a memoised one can be shared.
 
-    __slots__ = ("_found_by_pair",)
+    ``unreadable`` are pairs of which it is known that the reader cannot read the writer, and why.
+    """
 
-    def __init__(self) -> None:
-        self._found_by_pair: dict[tuple[int, int], tuple[Found, ...]] = {}
+    __slots__ = ("_found_by_pair", "_unreadable")
+
+    def __init__(self, unreadable: Mapping[_Pair, tuple[Found, ...]] = MappingProxyType({})) -> None:
+        self._found_by_pair: dict[_Pair, tuple[Found, ...]] = {}
+        self._unreadable = unreadable
+
+    def unreadable(self) -> dict[_Pair, tuple[Found, ...]]:
+        """The pairs that were found to be unreadable."""
+        return {pair: found for pair, found in self._found_by_pair.items() if found}
 
     def compare(self, reader: AvroType, writer: AvroType, place: Place) -> tuple[Found, ...]:
         """What is wrong between two nodes."""
@@ -97,7 +135,8 @@ class _Walk:
         known = self._found_by_pair.get(pair)
         if known is not None:
             return known
-        self._found_by_pair[pair] = ()  # met again while in progress: compatible until proven otherwise
+        # met again while in progress: compatible until proven otherwise
+        self._found_by_pair[pair] = self._unreadable.get(pair, ())
         found = self._found_by_pair[pair] = self._judge(reader, writer, place)[:MAX_DIFFERENCES]
         return found
 
@@ -129,7 +168,7 @@ class _Walk:
         for index, field in enumerate(reader.fields):
             match = writer_fields.get(field.name)
             if field.aliases:
-                match = _match_by_alias(field, match, writer_fields, place)
+                match = _match_by_alias(field, writer_fields, place)
             if match is None:
                 if not field.has_default:
                     found += self._missing_field(index, field, place)
@@ -183,12 +222,22 @@ def _reads(reader: Primitive, writer: Primitive) -> bool:
     return reader.kind is writer.kind or (writer.kind, reader.kind) in PROMOTIONS
 
 
-def _match_by_alias(field: Field, named: Field | None, writer_fields: dict[str, Field], place: Place) -> Field | None:
-    matches = [] if named is None else [named]
-    matches += [writer_fields[alias] for alias in dict.fromkeys(field.aliases) if alias in writer_fields]
+def _match_by_alias(field: Field, writer_fields: Mapping[str, Field], place: Place) -> Field | None:
+    matches = _matches(field, writer_fields)
     if len(matches) > 1:
         raise _Ambiguous(_ambiguous_alias(field, matches, place))
     return matches[0] if matches else None
+
+
+def match_field(field: Field, writer_fields: Mapping[str, Field]) -> Field | None:
+    """The writer's field that fills the reader's ``field``, by name, else by alias; None where its default does."""
+    return next(iter(_matches(field, writer_fields)), None)
+
+
+def _matches(field: Field, writer_fields: Mapping[str, Field]) -> list[Field]:
+    """By name and by each alias; an alias that repeats the name counts a second time, as in the reference."""
+    names = (field.name, *dict.fromkeys(field.aliases))
+    return [writer_fields[name] for name in names if name in writer_fields]
 
 
 def have_matching_names(reader: NamedType, writer: NamedType) -> bool:
@@ -217,7 +266,7 @@ def _name_mismatch(reader: NamedType, writer: NamedType, place: Place) -> tuple[
     if have_matching_names(reader, writer):
         return ()
     facts = {"kind": reader.kind, "reader": reader.full_name, "writer": writer.full_name}
-    return (_found(rules.NAME_MISMATCH, place, detail=writer.full_name, attribute="name", facts=facts),)
+    return (found_at(rules.NAME_MISMATCH, place, detail=writer.full_name, attribute="name", facts=facts),)
 
 
 def _size_mismatch(reader: Fixed, writer: Fixed, place: Place) -> tuple[Found, ...]:
@@ -225,7 +274,7 @@ def _size_mismatch(reader: Fixed, writer: Fixed, place: Place) -> tuple[Found, .
         return ()
     facts = {"name": reader.full_name, "reader": reader.size, "writer": writer.size}
     detail = f"{writer.size} bytes, not {reader.size}"
-    return (_found(rules.FIXED_SIZE_MISMATCH, place, detail=detail, attribute="size", facts=facts),)
+    return (found_at(rules.FIXED_SIZE_MISMATCH, place, detail=detail, attribute="size", facts=facts),)
 
 
 def _symbols_mismatch(reader: Enum, writer: Enum, place: Place) -> tuple[Found, ...]:
@@ -233,26 +282,26 @@ def _symbols_mismatch(reader: Enum, writer: Enum, place: Place) -> tuple[Found, 
     if not missing:
         return ()
     facts = {"name": reader.full_name, "symbols": missing}
-    return (_found(rules.MISSING_ENUM_SYMBOLS, place, detail=f"[{missing}]", attribute="symbols", facts=facts),)
+    return (found_at(rules.MISSING_ENUM_SYMBOLS, place, detail=f"[{missing}]", attribute="symbols", facts=facts),)
 
 
 def _type_mismatch(place: Place) -> tuple[Found, ...]:
     reader, writer = describe(place.reader), describe(place.writer)
     facts = {"reader": reader, "writer": writer}
-    return (_found(rules.TYPE_MISMATCH, place, detail=f"{reader} cannot read {writer}", facts=facts),)
+    return (found_at(rules.TYPE_MISMATCH, place, detail=f"{reader} cannot read {writer}", facts=facts),)
 
 
 def _missing_default(index: int, field: Field, place: Place) -> Found:
     facts = {"field": field.name, "record": describe(place.writer)}
-    found = _found(rules.MISSING_DEFAULT, place, detail=field.name, facts=facts, path=place.path(f"fields/{index}"))
-    return _at_field(found, field)
+    found = found_at(rules.MISSING_DEFAULT, place, detail=field.name, facts=facts, path=place.path(f"fields/{index}"))
+    return at_field(found, field)
 
 
 def _missing_branch(place: Place, reason: Found | None) -> Found:
     """``reason`` is why the branch that is most like the writer's type does not read it, where there is such a one."""
     writer = describe(place.writer)
     facts = {"reader": describe(place.reader), "writer": writer}
-    found = _found(rules.MISSING_UNION_BRANCH, place, detail=writer, facts=facts)
+    found = found_at(rules.MISSING_UNION_BRANCH, place, detail=writer, facts=facts)
     if reason is None:
         return found
     because = reason.because or _lowered_with_path(reason.difference)
@@ -269,16 +318,16 @@ def _lowered_with_path(difference: Difference) -> str:
 def _ambiguous_alias(field: Field, matches: list[Field], place: Place) -> Found:
     names = ", ".join(match.name for match in matches)
     facts = {"field": field.name, "record": describe(place.writer), "matches": names}
-    return _at_field(_found(rules.AMBIGUOUS_ALIAS, place, detail=field.name, facts=facts, path=""), field)
+    return at_field(found_at(rules.AMBIGUOUS_ALIAS, place, detail=field.name, facts=facts, path=""), field)
 
 
-def _at_field(found: Found, field: Field) -> Found:
-    """The same, its reader's side pointing at the field, where that stands in the reader's text."""
+def at_field(found: Found, field: Field) -> Found:
+    """The same finding, its reader's side pointing at the field, where that stands in the reader's text."""
     pointer = field.pointer or found.difference.reader_pointer
     return replace(found, difference=replace(found.difference, reader_pointer=pointer))
 
 
-def _found(
+def found_at(
     rule: CompatibilityRule,
     place: Place,
     *,

@@ -33,6 +33,10 @@ _KIND_BY_NAME: Final = {
 }
 
 
+LOGICAL_TYPE_NAMES: Final = frozenset({*_KIND_BY_NAME, "decimal", "duration"})
+"""The logical types of the specification."""
+
+
 def read_logical_type(properties: Mapping[str, Json], kind: Kind, *, size_bytes: int = 0) -> LogicalType | None:
     """The logical type that ``properties`` put on a type; None when there is none or when it is not valid there.
 

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 class Place:
     """A pair of nodes and the pair from which it was entered.
 
-    ``token`` is what the step adds to the path, such as ``fields/3/type``; None starts a path anew, as the root does,
-    and the trial of a union's branches. ``via`` is the step on the writer's side: the name of a field, the index of a
-    union's branch, ``items`` or ``values`` of a collection; None where the writer's node stayed the same.
+    ``token`` is what the step adds to the path, such as ``fields/3/type``, empty for nothing; None starts a path
+    anew, as the root does, and the trial of a union's branches. ``via`` is the step on the writer's side: the name of
+    a field, the index of a union's branch, ``items`` or ``values`` of a collection; None where the writer's node
+    stayed the same.
     ``reader_field`` is the field of the reader's record that was entered, if one was.
     """
 
@@ -37,7 +38,7 @@ class Place:
         while place is not None and place.token is not None:
             tokens.append(place.token)
             place = place.parent
-        return "/" + "/".join([*reversed(tokens), *more])
+        return "/" + "/".join(filter(None, [*reversed(tokens), *more]))
 
     def from_root(self) -> list[Place]:
         """Every place on the way, the root first and this one last."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.rules import CompatibilityRule
 from counterfoil.schema.model import SchemaType
 
@@ -73,6 +74,49 @@ AMBIGUOUS_ALIAS: Final = CompatibilityRule(
     promises_witness=False,
 )
 
+_SOUND: Final = frozenset({CompatibilityPolicy.SOUND})
+
+BYTES_AS_STRING: Final = CompatibilityRule(
+    id="bytes-read-as-string",
+    schema_type=SchemaType.AVRO,
+    error_type="",
+    sentence="The reader takes the writer's bytes for a string, and not all bytes are UTF-8",
+    why="Avro reads bytes as a string by decoding them as UTF-8. Bytes that are no UTF-8 make the decoder fail, or "
+    "come out as replacement characters.",
+    mend="Keep bytes, or add a string field beside it.",
+    breaks=_SOUND,
+)
+LOGICAL_TYPE_CHANGED: Final = CompatibilityRule(
+    id="logical-type-misread",
+    schema_type=SchemaType.AVRO,
+    error_type="",
+    sentence="The reader takes the value for {reader}, the writer writes {writer}",
+    why="Schema resolution looks at the underlying types alone. The same number is read in another unit or as another "
+    "kind of thing, and nothing fails.",
+    mend="Add a field of the new logical type beside it, or bridge to a new topic.",
+    breaks=_SOUND,
+)
+DECIMAL_CHANGED: Final = CompatibilityRule(
+    id="decimal-misread",
+    schema_type=SchemaType.AVRO,
+    error_type="",
+    sentence="The reader takes the value for {reader}, the writer writes {writer}",
+    why="A decimal is written as its digits alone; the point is where the reader's scale puts it, and digits beyond "
+    "the reader's precision do not fit.",
+    mend="Keep the scale, and let the precision only grow.",
+    breaks=_SOUND,
+)
+UNUSABLE_DEFAULT: Final = CompatibilityRule(
+    id="unusable-default",
+    schema_type=SchemaType.AVRO,
+    error_type="",
+    sentence="The reader needs the default of field {field}, and {default} is no value of {type}",
+    why="The writer does not write the field, so that the reader falls back on its default, which cannot be read.",
+    mend="Give the field a default that is a value of its type.",
+    breaks=_SOUND,
+    promises_witness=False,
+)
+
 RULES: Final = (
     MISSING_DEFAULT,
     TYPE_MISMATCH,
@@ -81,4 +125,8 @@ RULES: Final = (
     FIXED_SIZE_MISMATCH,
     NAME_MISMATCH,
     AMBIGUOUS_ALIAS,
+    BYTES_AS_STRING,
+    LOGICAL_TYPE_CHANGED,
+    DECIMAL_CHANGED,
+    UNUSABLE_DEFAULT,
 )

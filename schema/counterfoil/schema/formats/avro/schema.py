@@ -10,14 +10,15 @@ from counterfoil.schema.formats.avro.attributes import SchemaFault
 from counterfoil.schema.formats.avro.canonical import equivalence_key, print_canonical
 from counterfoil.schema.formats.avro.normalized import print_normalized
 from counterfoil.schema.formats.avro.types import Enum, Fixed, Record
+from counterfoil.schema.formats.avro.warnings import find_warnings
 from counterfoil.schema.json_text import locate
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from counterfoil.schema.formats.avro.types import AvroType, NamedType
-    from counterfoil.schema.formats.protocol import ParsedSchema
+    from counterfoil.schema.formats.protocol import ParsedSchema, SchemaWarning
     from counterfoil.schema.position import Position
 
 
@@ -74,6 +75,10 @@ class AvroSchema:
     def locate(self, pointer: str) -> Position | None:
         """The place in ``text`` of a JSON pointer, or of its nearest ancestor that stands in the text."""
         return locate(self.text, pointer)
+
+    def warnings(self) -> Sequence[SchemaWarning]:
+        """What the specification forbids here and the reference registry accepts."""
+        return find_warnings(self.root)
 
     @cached_property
     def _canonical(self) -> str:

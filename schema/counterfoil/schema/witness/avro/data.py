@@ -16,7 +16,7 @@ from counterfoil.schema.witness.avro.spelling import branch_name
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from counterfoil.schema.formats.avro.places import Place
+    from counterfoil.schema.formats.avro.places import Found, Place
     from counterfoil.schema.formats.avro.types import AvroType
 
 MAX_NODES: Final = 10_000
@@ -54,9 +54,7 @@ class DataBuilder:
 
         ``inside`` holds the ids of the records around it. Raises ``NoDatum`` when there is none.
         """
-        self._left -= 1
-        if self._left < 0:
-            raise NoDatum(f"a datum would hold more than {MAX_NODES} values")
+        self.spend()
         match node:
             case Primitive():
                 return _ZEROS[node.kind]
@@ -72,6 +70,12 @@ class DataBuilder:
                 return self._minimal_branch(node, inside)
             case Record():
                 return self._minimal_record(node, inside)
+
+    def spend(self) -> None:
+        """Count one value; ``NoDatum`` when a datum would hold too many."""
+        self._left -= 1
+        if self._left < 0:
+            raise NoDatum(f"a datum would hold more than {MAX_NODES} values")
 
     def _minimal_record(self, record: Record, inside: frozenset[int]) -> dict[str, Any]:
         if id(record) in inside:
@@ -141,11 +145,18 @@ def _plain(datum: Any) -> Any:
 def words_to(places: Sequence[Place]) -> str:
     """The way to the last of ``places`` in words: ``field lines, item, field price``; empty for the root."""
     return ", ".join(
-        _step_in_words(step.parent.writer, step) for step in places if step.parent is not None and step.via is not None
+        _one_step(step.parent.writer, step) for step in places if step.parent is not None and step.via is not None
     )
 
 
-def _step_in_words(outer: AvroType, step: Place) -> str:
+def step_in_words(found: Found) -> str:
+    """Where the reader stops, and why: the way to a finding, and the finding."""
+    way = words_to(found.place.from_root())
+    text = found.difference.text[:1].lower() + found.difference.text[1:]
+    return f"{way}: {text}" if way else text
+
+
+def _one_step(outer: AvroType, step: Place) -> str:
     match outer:
         case Record():
             return f"field {step.via}"

@@ -48,6 +48,27 @@ def failure_to_read(body: bytes, writer: Any, reader: Any | None = None) -> str 
     return None
 
 
+def read(body: bytes, schema: Any) -> Any:
+    """The datum that ``body`` holds by ``schema``; ``DecoderRefuses`` when fastavro does not read it."""
+    import fastavro
+
+    try:
+        return fastavro.schemaless_reader(io.BytesIO(body), schema, None)
+    except Exception as refused:
+        raise DecoderRefuses(f"fastavro does not read it: {quote(refused)}") from refused
+
+
+def failure_to_decode(body: bytes, schema: Any) -> str | None:
+    """Why ``body`` cannot be read by ``schema`` itself, in fastavro's words; None when it is read."""
+    import fastavro
+
+    try:
+        fastavro.schemaless_reader(io.BytesIO(body), schema, None)
+    except UnicodeDecodeError as failure:
+        return quote(failure)
+    return None
+
+
 def decoder_name() -> str:
     """The decoder and its version, such as ``fastavro 1.10.0``."""
     from importlib.metadata import version

@@ -13,14 +13,16 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.avro import rules
-from counterfoil.schema.formats.avro.differences import missing_symbols, walk
+from counterfoil.schema.formats.avro.differences import find_all, missing_symbols
 from counterfoil.schema.formats.avro.schema import AvroSchema
 from counterfoil.schema.formats.avro.types import Enum
 from counterfoil.schema.witness.avro import decoder
 from counterfoil.schema.witness.avro.causes import Causes
-from counterfoil.schema.witness.avro.data import DataBuilder, NoDatum, plain_json, words_to
+from counterfoil.schema.witness.avro.data import DataBuilder, NoDatum, plain_json, step_in_words
+from counterfoil.schema.witness.avro.misreading import MISREADINGS, search_for_misreading
 from counterfoil.schema.witness.avro.spelling import spell_reader, spell_reader_at, spell_writer
 from counterfoil.schema.witness.model import NoWitness, Witness
 
@@ -40,10 +42,23 @@ def search_for_witness(reader: ParsedSchema, writer: ParsedSchema, difference: D
     if not isinstance(reader, AvroSchema) or not isinstance(writer, AvroSchema):
         raise TypeError("both schemas must be Avro")
     try:
-        found = next((found for found in walk(reader.root, writer.root) if found.difference == difference), None)
-        return _Search(reader, writer, found).run() if found else NoWitness(0, "the two schemas do not differ in this")
+        found = _find(reader, writer, difference)
+        if found is None:
+            return NoWitness(0, "the two schemas do not differ in this")
+        if difference.rule in MISREADINGS:
+            return search_for_misreading(writer, found)
+        return _Search(reader, writer, found).run()
     except (RecursionError, InvalidSchema):
         return NoWitness(0, "the schemas are nested too deep")
+
+
+def _find(reader: AvroSchema, writer: AvroSchema, difference: Difference) -> Found | None:
+    """The finding that ``difference`` came from, under whichever policy it did."""
+    for policy in (CompatibilityPolicy.STRICT, CompatibilityPolicy.SOUND):
+        for found in find_all(reader, writer, policy=policy):
+            if found.difference == difference:
+                return found
+    return None
 
 
 class _Search:
@@ -87,7 +102,7 @@ class _Search:
         return Witness(
             datum_json=plain_json(datum),
             body=body,
-            step=_step(self._found),
+            step=step_in_words(self._found),
             confirmed_by=f"{decoder.decoder_name()}: {failure}",
         )
 
@@ -110,9 +125,3 @@ def _values(found: Found) -> Iterator[str | None]:
             yield from missing_symbols(reader, writer)
         case _:
             yield None
-
-
-def _step(found: Found) -> str:
-    way = words_to(found.place.from_root())
-    text = found.difference.text[:1].lower() + found.difference.text[1:]
-    return f"{way}: {text}" if way else text
