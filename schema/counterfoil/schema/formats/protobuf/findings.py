@@ -1,0 +1,99 @@
+"""What a pair walk of two Protobuf schemas finds, and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from counterfoil.schema.compatibility.report import Difference
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from counterfoil.schema.compatibility.rules import CompatibilityRule
+    from counterfoil.schema.formats.protobuf.type_index import FieldType, MessageType
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A pair of messages, and the pair of fields in them where one is meant; a side that has none is None.
+
+    ``path`` is the path as Confluent counts it, ``#/Outer/Inner`` for a message. ``parent`` is the field through
+    which an imported message was entered; None for the messages of the schema's own file.
+    """
+
+    path: str
+    reader: MessageType | None = None
+    writer: MessageType | None = None
+    reader_field: FieldType | None = None
+    writer_field: FieldType | None = None
+    parent: Place | None = None
+
+    def at_field(self, reader: FieldType | None, writer: FieldType | None, oneof: str | None) -> Place:
+        """The place of a field of these messages; ``oneof`` is the oneof whose member it is counted as."""
+        one = reader or writer
+        steps = [self.path, *filter(None, [oneof]), str(one.number if one else "")]
+        return Place("/".join(steps), self.reader, self.writer, reader, writer, self.parent)
+
+    def at(self, *names: str) -> Place:
+        """The place of a oneof, type or constant inside, by its name or number."""
+        base = "" if self.path == ROOT.path else self.path.removeprefix("#")
+        return Place("/".join(["#" + base, *names]), self.reader, self.writer, parent=self.parent)
+
+    @property
+    def reader_pointer(self) -> str:
+        """Where it stands in the reader's text: the field, the message, or the field that led to an import."""
+        place = self._in_own_file()
+        nearest = place.reader_field or place.reader
+        return nearest.pointer if nearest else ""
+
+    @property
+    def writer_pointer(self) -> str:
+        """The same for the writer's text."""
+        place = self._in_own_file()
+        nearest = place.writer_field or place.writer
+        return nearest.pointer if nearest else ""
+
+    def _in_own_file(self) -> Place:
+        place = self
+        while place.parent is not None:
+            place = place.parent
+        return place
+
+
+ROOT = Place("#/")
+"""The file itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A difference, the rule behind it, and its place."""
+
+    rule: CompatibilityRule
+    difference: Difference
+    place: Place
+
+
+def found_at(
+    place: Place,
+    rule: CompatibilityRule,
+    *,
+    detail: str,
+    facts: Mapping[str, object],
+    pointers: tuple[str, str] | None = None,
+) -> Found:
+    """The finding of ``rule`` at ``place``; ``facts`` fill its sentence.
+
+    ``pointers`` are those of reader and writer where something smaller than the place is meant, such as a oneof.
+    """
+    reader_pointer, writer_pointer = pointers or (place.reader_pointer, place.writer_pointer)
+    difference = Difference(
+        rule=rule.id,
+        error_type=rule.error_type,
+        path=place.path,
+        detail=detail,
+        text=rule.sentence.format_map(facts),
+        reader_pointer=reader_pointer,
+        writer_pointer=writer_pointer,
+    )
+    return Found(rule, difference, place)

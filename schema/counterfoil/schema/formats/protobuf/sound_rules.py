@@ -1,0 +1,136 @@
+"""The rules that only SOUND breaks on: what Confluent's answer lets pass and a message proves wrong.
+
+Each says which message shows it. Confluent has no word for them, so their error type is empty.
+
+Source: the Protocol Buffers encoding guide ("Updating a message type"), and the answers of its runtime.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.rules import CompatibilityRule
+from counterfoil.schema.model import SchemaType
+
+SOUND_ONLY: Final = frozenset({CompatibilityPolicy.SOUND})
+
+FIELD_MADE_REQUIRED: Final = CompatibilityRule(
+    id="field-made-required",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="The reader requires field {name} = {tag}, which the writer may leave out",
+    why="SOUND: a message without a required field is not initialised; readers refuse it.",
+    mend="Leave the field optional.",
+    breaks=SOUND_ONLY,
+)
+PACKED_REPEATED_TO_SINGULAR: Final = CompatibilityRule(
+    id="packed-repeated-to-singular",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="The reader expects one value in field {name} = {tag}, the writer writes many, packed",
+    why="SOUND: packed values are one block of bytes; a singular field does not read it and stays at its default.",
+    mend="Keep the field repeated, or add a singular field with a number of its own.",
+    breaks=SOUND_ONLY,
+)
+REPEATED_TO_SINGULAR: Final = CompatibilityRule(
+    id="repeated-to-singular",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="The reader expects one value in field {name} = {tag}, the writer may write many",
+    why="SOUND: of several values the last is kept, and messages are merged into one.",
+    mend="Keep the field repeated, or add a singular field with a number of its own.",
+    breaks=SOUND_ONLY,
+)
+REPEATED_TO_MAP: Final = CompatibilityRule(
+    id="repeated-to-map",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="The reader expects a map in field {name} = {tag}, the writer writes entries whose keys may repeat",
+    why="SOUND: of several entries with one key a map keeps the last.",
+    mend="Keep the repeated message.",
+    breaks=SOUND_ONLY,
+)
+BYTES_TO_STRING: Final = CompatibilityRule(
+    id="bytes-to-string",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="The reader expects a string in field {name} = {tag}, the writer writes bytes",
+    why="SOUND: bytes that are not UTF-8 are no string; the whole message fails to parse, or the value to be read.",
+    mend="Keep the field as bytes. From string to bytes is safe.",
+    breaks=SOUND_ONLY,
+)
+INTEGER_NARROWED: Final = CompatibilityRule(
+    id="integer-narrowed",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="The reader expects {reader} in field {name} = {tag}, the writer writes {writer}",
+    why="SOUND: the types share an encoding and not a range. A value outside the reader's range is cut or changes its "
+    "sign without an error.",
+    mend="Keep the type, or choose one that holds every value of the writer's: int32 may become int64, uint32 int64 or "
+    "uint64, sint32 sint64, bool any integer.",
+    breaks=SOUND_ONLY,
+)
+ENUM_VALUE_RENUMBERED: Final = CompatibilityRule(
+    id="enum-value-renumbered",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="{name} of enum {enum} is number {reader} in the reader, number {writer} in the writer",
+    why="SOUND: the number is what is written; the reader takes it for another symbol, or for none.",
+    mend="Keep the numbers of symbols; add new symbols with new numbers.",
+    breaks=SOUND_ONLY,
+)
+CLOSED_ENUM_LOSES_VALUE: Final = CompatibilityRule(
+    id="closed-enum-loses-value",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="The reader's closed enum in field {name} = {tag} lacks {values}, which the writer may write",
+    why="SOUND: a closed enum (proto2, or the feature) holds its own numbers alone; another one goes to the unknown "
+    "fields and the field looks unset.",
+    mend="Keep the numbers, or make the reader's enum open.",
+    breaks=SOUND_ONLY,
+)
+DEFAULT_VALUE_CHANGED: Final = CompatibilityRule(
+    id="default-value-changed",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="Field {name} = {tag} that is not set is {reader} for the reader, {writer} for the writer",
+    why="SOUND: a default is never written; whoever reads fills in its own.",
+    mend="Keep the default, or set the field whenever it matters.",
+    breaks=SOUND_ONLY,
+)
+MESSAGE_ENCODING_CHANGED: Final = CompatibilityRule(
+    id="message-encoding-changed",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="The reader expects field {name} = {tag} {reader}, the writer writes it {writer}",
+    why="SOUND: a group is enclosed by marks, any other message begins with its length; the reader of the one skips "
+    "the other as an unknown field.",
+    mend="Keep the group (or the feature message_encoding), or add a field with a number of its own.",
+    breaks=SOUND_ONLY,
+)
+INVALID_FILE: Final = CompatibilityRule(
+    id="invalid-protobuf-file",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="The {side}'s file is not valid Protobuf: {problem}",
+    why="SOUND: the registry stores it, but Protobuf forbids it and its compilers refuse it; nothing can be proved "
+    "about what is written with it.",
+    mend="Mend the file; protoc names the same fault.",
+    breaks=SOUND_ONLY,
+    promises_witness=False,
+)
+
+SOUND_RULES: Final = (
+    FIELD_MADE_REQUIRED,
+    PACKED_REPEATED_TO_SINGULAR,
+    REPEATED_TO_SINGULAR,
+    REPEATED_TO_MAP,
+    BYTES_TO_STRING,
+    INTEGER_NARROWED,
+    ENUM_VALUE_RENUMBERED,
+    CLOSED_ENUM_LOSES_VALUE,
+    DEFAULT_VALUE_CHANGED,
+    MESSAGE_ENCODING_CHANGED,
+    INVALID_FILE,
+)
