@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Primitive, Record, Union
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
-    from counterfoil.schema.formats.avro.types import AvroType, Json
+    from counterfoil.schema.formats.avro.types import AvroType, Field, Json
 
 _INT_LIMIT = 2**31
 _LONG_LIMIT = 2**63
@@ -58,27 +59,39 @@ def fits_default(avro_type: AvroType, value: Json, *, unread: AbstractSet[str] =
     return _fits_scalar(avro_type.kind, value)
 
 
-def is_usable_default(avro_type: AvroType, value: Json) -> bool:
+def is_usable_default(avro_type: AvroType, value: Json, *, inside: AbstractSet[int] = frozenset()) -> bool:
     """Whether a reader can really fill in ``value``: an enum's is one of its symbols, a fixed's as long as its size.
 
-    The specification asks for this, the reference registry does not.
+    ``inside`` are the ids of fields whose own default is being filled in: one that needs itself never ends. The
+    specification asks for all this, the reference registry does not.
     """
     match avro_type:
         case Union():
-            return any(is_usable_default(branch, value) for branch in avro_type.branches)
+            return any(is_usable_default(branch, value, inside=inside) for branch in avro_type.branches)
         case Array():
-            return isinstance(value, list) and all(is_usable_default(avro_type.items, item) for item in value)
-        case Map():
-            return isinstance(value, dict) and all(is_usable_default(avro_type.values, item) for item in value.values())
-        case Record():
-            return isinstance(value, dict) and all(
-                is_usable_default(member.type, value.get(member.name, member.default)) for member in avro_type.fields
+            return isinstance(value, list) and all(
+                is_usable_default(avro_type.items, item, inside=inside) for item in value
             )
+        case Map():
+            return isinstance(value, dict) and all(
+                is_usable_default(avro_type.values, item, inside=inside) for item in value.values()
+            )
+        case Record():
+            return isinstance(value, dict) and all(_is_filled(member, value, inside) for member in avro_type.fields)
         case Enum():
             return value in avro_type.symbols or avro_type.default in avro_type.symbols
         case Fixed():
             return isinstance(value, str) and len(value) == avro_type.size and _are_bytes(value)
     return _fits_scalar(avro_type.kind, value) and (avro_type.kind is not Kind.BYTES or _are_bytes(value))
+
+
+def _is_filled(member: Field, value: Mapping[str, Json], inside: AbstractSet[int]) -> bool:
+    """Whether a field of a record gets a value from the record's default, or else from its own."""
+    if member.name in value:
+        return is_usable_default(member.type, value[member.name], inside=inside)
+    if id(member) in inside:
+        return False
+    return is_usable_default(member.type, member.default, inside={*inside, id(member)})
 
 
 def describe_default(avro_type: AvroType) -> str:

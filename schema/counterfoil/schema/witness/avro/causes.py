@@ -35,7 +35,7 @@ class Causes:
         if pair in above:
             return
         below = [cause for branch in self._branches(found) for cause in branch if not self.is_about_record_names(cause)]
-        for cause in sorted(below, key=lambda cause: cause.rule is rules.TYPE_MISMATCH):
+        for cause in sorted(below, key=lambda cause: _telling(cause, found)):
             yield from self.leaves(cause, above | {pair})
         if not below:
             yield found
@@ -82,6 +82,15 @@ class Causes:
         if known is None:
             known = self._found_by_pair[pair] = walk(branch, place.writer)
         return [replace(cause, place=cause.place.below(trial)) for cause in known]
+
+
+def _telling(cause: Found, above: Found) -> tuple[bool, bool]:
+    """How soon to ask about a cause: last of all where a branch is of another kind than the whole of the writer's.
+
+    A datum that breaks the branch most alike, deep inside, breaks the others as well; not the other way round.
+    """
+    is_mismatch = cause.rule is rules.TYPE_MISMATCH
+    return is_mismatch and cause.place.writer is above.place.writer, is_mismatch
 
 
 def _pair(found: Found) -> _Pair:

@@ -7,6 +7,7 @@ Logical types are left out: a decoder that cannot resolve the types below them n
   there and would read, say, a fixed as an enum.
 - A reader's empty union gets a branch that no writer writes, since fastavro would take it for no reader at all.
 - An ``error`` is spelt as the record that it is.
+- A default that no reader can fill in is left out, since fastavro would refuse the whole schema for it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.formats.avro import rules
+from counterfoil.schema.formats.avro.defaults import is_usable_default
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Map, Primitive, Record, Union
 
 if TYPE_CHECKING:
@@ -126,7 +128,8 @@ class _Speller:
         return {"size": node.size}
 
     def _field(self, field: Field) -> dict[str, Any]:
-        default = {"default": field.default} if field.has_default else {}
+        is_usable = field.has_default and is_usable_default(field.type, field.default)
+        default = {"default": field.default} if is_usable else {}
         return _field(field, self.spell(field.type)) | default
 
     def _name(self, node: NamedType) -> str:
