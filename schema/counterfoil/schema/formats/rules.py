@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.formats.avro import rules as avro
+from counterfoil.schema.formats.jsonschema import rules as jsonschema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from counterfoil.schema.compatibility.rules import CompatibilityRule
 
-RULE_BY_ID: Final[Mapping[str, CompatibilityRule]] = {rule.id: rule for rule in avro.RULES}
+RULE_BY_ID: Final[Mapping[str, CompatibilityRule]] = {
+    rule.id: rule for rules in (avro.RULES, jsonschema.RULES) for rule in rules
+}
