@@ -1,0 +1,7 @@
+"""Sketches: a bounded summary of the records that a topic really holds, and what it says about a verdict."""
+
+from counterfoil.schema.sketch.avro import sketch_avro
+from counterfoil.schema.sketch.model import PlaceSketch, SchemaSketch, TopicSketch
+from counterfoil.schema.sketch.weigh import Weight, weigh
+
+__all__ = ["PlaceSketch", "SchemaSketch", "TopicSketch", "Weight", "sketch_avro", "weigh"]
