@@ -1,0 +1,1 @@
+"""Witnesses for JSON Schema, confirmed by the package jsonschema."""

@@ -1,0 +1,141 @@
+"""The search: a value for one difference, built from both schemas and confirmed by a validator that is not ours.
+
+Values that the writer's schema accepts are built along the difference's path, the telling ones first. Each is shown to
+the validator of the reader's schema, and, if that refuses it because of this difference, to the writer's, which must
+accept it. What is left is made as small as it can be.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+from counterfoil.schema.witness.jsonschema.places import place_of
+from counterfoil.schema.witness.jsonschema.shrinking import smaller
+from counterfoil.schema.witness.jsonschema.sites import root_of
+from counterfoil.schema.witness.jsonschema.validator import SchemaValidator, ValidatorRefuses, validator_name
+from counterfoil.schema.witness.jsonschema.values import OutOfBudget, ValueSource
+from counterfoil.schema.witness.jsonschema.wording import step_in_words, value_text
+from counterfoil.schema.witness.model import Confirmation, NoWitness, Witness
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.formats.protocol import ParsedSchema
+    from counterfoil.schema.witness.jsonschema.validator import Failure
+
+MAX_TRIED: Final = 240
+"""How many values are tried for one difference."""
+
+MAX_FURTHER: Final = 40
+"""How many more are tried after one that only may come from the difference, to find one that surely does."""
+
+MAX_SHRINKINGS: Final = 40
+
+
+def search_for_witness(reader: ParsedSchema, writer: ParsedSchema, difference: Difference) -> Witness | NoWitness:
+    """A value that ``writer`` accepts and ``reader`` refuses, or how many were tried and why none was found."""
+    if not isinstance(reader, JsonSchema) or not isinstance(writer, JsonSchema):
+        raise TypeError("both schemas must be JSON Schema")
+    try:
+        return Search(reader, writer).for_difference(difference)
+    except (RecursionError, InvalidSchema) as problem:
+        return NoWitness(0, str(problem) if isinstance(problem, InvalidSchema) else "the schemas are nested too deep")
+
+
+class Search:
+    """One search, with a validator for each side."""
+
+    def __init__(self, reader: JsonSchema, writer: JsonSchema) -> None:
+        self._reader = SchemaValidator(reader)
+        self._writer = SchemaValidator(writer)
+        self._reader_root = root_of(reader)
+        self._writer_root = root_of(writer)
+        self._tried = 0
+        self._reason = ""
+
+    def for_difference(self, difference: Difference) -> Witness | NoWitness:
+        """A witness that surely comes from ``difference``; else one that may, as far as a validator can tell."""
+        place = place_of(difference)
+        found: Any = None
+        failure: Failure | None = None
+        left = MAX_TRIED
+        for value in self._values([place.steps, ()] if place.steps else [()]):
+            if left == 0:
+                break
+            left -= 1
+            near = self._failure(value, place.explains) or (None if failure else self._failure(value, place.is_near))
+            if near is None or not self._is_written(value):
+                continue
+            if place.explains(near):
+                return self._witness(value, near, place.explains)
+            found, failure, left = value, near, min(left, MAX_FURTHER)
+        if failure is not None:
+            return self._witness(found, failure, place.is_near)
+        return NoWitness(self._tried, self._reason or f"{validator_name()} accepts them under the reader's schema")
+
+    def for_confirmation(self, count: int) -> Confirmation:
+        """How many of ``count`` values are accepted by the reader, up to the first that is not."""
+        accepted = 0
+        try:
+            for value in islice(self._values([()]), count * 2):
+                if not self._is_written(value):
+                    continue
+                failures = self._reader.failures(value)
+                if failures:
+                    return Confirmation(accepted, self._witness(value, failures[0], lambda _: True))
+                accepted += 1
+                if accepted == count:
+                    return Confirmation(accepted)
+        except ValidatorRefuses as refused:
+            return Confirmation(accepted, reason=str(refused))
+        return Confirmation(accepted, reason=self._reason or "no more values were found")
+
+    def _values(self, ways: list[tuple[str | int | None, ...]]) -> Iterator[Any]:
+        for steps in ways:
+            try:
+                yield from ValueSource().values([self._writer_root], [self._reader_root], steps)
+            except OutOfBudget:
+                self._reason = "the writer's values are too many to be tried"
+        if not self._tried:
+            self._reason = "no value of the writer's schema was found"
+
+    def _failure(self, value: Any, is_meant: Callable[[Failure], bool]) -> Failure | None:
+        """The first thing wrong with ``value`` for the reader that is meant; not inside a combination, if it may be."""
+        self._tried += 1
+        try:
+            if self._reader.accepts(value):
+                return None
+            failures = self._reader.failures(value)
+        except ValidatorRefuses as refused:
+            self._reason = str(refused)
+            return None
+        meant = [failure for failure in failures if is_meant(failure)]
+        return min(meant, key=lambda failure: failure.is_inner, default=None)
+
+    def _is_written(self, value: Any) -> bool:
+        try:
+            return self._writer.accepts(value)
+        except ValidatorRefuses as refused:
+            self._reason = str(refused)
+            return False
+
+    def _witness(self, value: Any, failure: Failure, is_meant: Callable[[Failure], bool]) -> Witness:
+        for _ in range(MAX_SHRINKINGS):
+            for less in islice(smaller(value), MAX_SHRINKINGS):
+                still = self._failure(less, is_meant)
+                if still is not None and self._is_written(less):
+                    value, failure = less, still
+                    break
+            else:
+                break
+        text = value_text(value)
+        return Witness(
+            datum_json=text,
+            body=text.encode(),
+            step=step_in_words(failure),
+            confirmed_by=f"{validator_name()}: {failure.message}",
+        )

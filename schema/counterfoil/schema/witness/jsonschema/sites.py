@@ -1,0 +1,191 @@
+"""Schemas where they stand, and the simplest questions about one: what it refers to, what it holds side by side."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
+
+from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.formats.jsonschema.patterns import holds_match
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from counterfoil.schema.formats.jsonschema.resolve import Base
+    from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+
+MAX_WIDTH: Final = 400
+"""How many schemas may stand side by side in one place, references followed."""
+
+NO_KEYWORDS: Final[Mapping[str, Any]] = {}
+
+
+_LOOKING: Final = frozenset(
+    {"$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"}
+)
+
+
+class Site(NamedTuple):
+    """A schema and where it stands: its value (an object, true or false), its base, and the schema it is part of."""
+
+    value: Any
+    base: Base
+    whole: JsonSchema
+
+    @property
+    def keywords(self) -> Mapping[str, Any]:
+        """What the schema says; nothing for true and false, and nothing beside a ``$ref`` in drafts up to 7."""
+        if not isinstance(self.value, dict):
+            return NO_KEYWORDS
+        if "$ref" in self.value and not self.base.draft.is_modern:
+            return {"$ref": self.value["$ref"]}
+        return self.value
+
+    def child(self, value: Any, *steps: str | int) -> Site:
+        """A schema inside this one."""
+        return Site(value, self.whole.enter(value, self.base.below(*steps)), self.whole)
+
+    def children(self, keyword: str) -> list[Site]:
+        """The schemas of a keyword that holds a list of them."""
+        held = self.keywords.get(keyword)
+        items = held if isinstance(held, list) else []
+        return [self.child(item, keyword, index) for index, item in enumerate(items)]
+
+    def named(self, keyword: str) -> Iterator[tuple[str, Site]]:
+        """The schemas of a keyword that holds an object of them."""
+        held = self.keywords.get(keyword)
+        for name, item in held.items() if isinstance(held, dict) else ():
+            if isinstance(item, dict | bool):
+                yield name, self.child(item, keyword, name)
+
+    def one(self, keyword: str) -> Site | None:
+        """The schema of a keyword that holds one; None where it holds none."""
+        held = self.keywords.get(keyword)
+        return self.child(held, keyword) if isinstance(held, dict | bool) else None
+
+    def referred(self) -> list[Site]:
+        """What its references mean; those that mean nothing are left out."""
+        found = []
+        for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
+            reference = self.keywords.get(keyword)
+            if not isinstance(reference, str) or (keyword != "$ref" and not self.base.draft.is_modern):
+                continue
+            resolve = self.whole.resolve if keyword == "$ref" else self.whole.resolve_dynamic
+            try:
+                found.append(Site(*resolve(reference, self.base), self.whole))
+            except InvalidSchema:
+                continue
+        return found
+
+    def properties(self, name: str) -> list[Site]:
+        """The schemas that a property of this name must fit; a schema of ``false`` where it may not be."""
+        declared = self.keywords.get("properties")
+        sites = []
+        if isinstance(declared, dict) and isinstance(declared.get(name), dict | bool):
+            sites.append(self.child(declared[name], "properties", name))
+        if "patternProperties" in self.keywords:
+            sites += [site for pattern, site in self.named("patternProperties") if holds_match(pattern, name)]
+        rest = self.one("additionalProperties") or self._unevaluated("unevaluatedProperties")
+        return sites or ([rest] if rest else [])
+
+    def items(self, index: int) -> list[Site]:
+        """The schemas that the item at an index must fit."""
+        prefix = self.prefix()
+        if index < len(prefix):
+            return [prefix[index]]
+        rest = (
+            self.one("items")
+            or (self.one("additionalItems") if prefix else None)
+            or self._unevaluated("unevaluatedItems")
+        )
+        return [rest] if rest else []
+
+    def _unevaluated(self, keyword: str) -> Site | None:
+        """What is left over must fit, where nothing beside it could have looked at it."""
+        return None if _LOOKING & self.keywords.keys() else self.one(keyword)
+
+    def prefix(self) -> list[Site]:
+        """The schemas of the first items."""
+        is_latest = self.base.draft.value.endswith("2020-12/schema")
+        return self.children("prefixItems" if is_latest else "items")
+
+
+def root_of(schema: JsonSchema) -> Site:
+    """The schema itself, where it stands."""
+    return Site(schema.document, schema.base, schema)
+
+
+def spread(sites: list[Site]) -> list[Site]:
+    """Every schema that speaks about the same value as ``sites`` do: combinations, conditions and references followed.
+
+    Each once, in the order in which they are met, at most ``MAX_WIDTH``.
+    """
+    found: list[Site] = []
+    seen: set[int] = set()
+    waiting = list(sites)[::-1]
+    while waiting and len(found) < MAX_WIDTH:
+        site = waiting.pop()
+        if not isinstance(site.value, dict) or id(site.value) in seen:
+            continue
+        seen.add(id(site.value))
+        found.append(site)
+        waiting.extend(reversed(_beside(site)))
+    return found
+
+
+def _beside(site: Site) -> list[Site]:
+    beside = site.referred()
+    for keyword in ("allOf", "anyOf", "oneOf"):
+        beside += site.children(keyword)
+    for keyword in ("not", "if", "then", "else"):
+        if one := site.one(keyword):
+            beside.append(one)
+    for keyword in ("dependencies", "dependentSchemas"):
+        beside += [dependent for _, dependent in site.named(keyword)]
+    return beside
+
+
+def is_number(value: Any) -> TypeGuard[int | Decimal]:
+    """Whether a JSON value is a number."""
+    return isinstance(value, int | Decimal) and not isinstance(value, bool)
+
+
+def type_name(value: Any) -> str:
+    """The JSON type of a value: ``number`` for every number."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case dict():
+            return "object"
+    return "number"
+
+
+def plain(value: Any) -> Any:
+    """A value with every whole number as an int, however it was spelt; equal values become alike."""
+    match value:
+        case Decimal():
+            is_whole = value.is_finite() and value.adjusted() < MAX_WIDTH and value == value.to_integral_value()
+            return int(value) if is_whole else value
+        case list():
+            return [plain(item) for item in value]
+        case dict():
+            return {key: plain(item) for key, item in value.items()}
+    return value
+
+
+def alike(value: Any) -> Any:
+    """A key that JSON values share when they are equal: 1 and 1.0 do, 1 and true do not."""
+    match value:
+        case bool():
+            return ("boolean", value)
+        case list():
+            return ("array", tuple(alike(item) for item in value))
+        case dict():
+            return ("object", frozenset((key, alike(item)) for key, item in value.items()))
+    return value

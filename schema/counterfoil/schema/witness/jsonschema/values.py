@@ -1,0 +1,366 @@
+"""Values that fit a schema, in an order made to break another one.
+
+A value is built for one way to fit at a time: scalars near the limits, objects of the properties that must be there
+and one more, arrays of as few items as may be. Only those that fit come out, so that they can be put into larger ones.
+``steps`` narrow the search down to one place: the way from the root to the value that is to be varied.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations, islice
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.schema.witness.jsonschema.facts import ways_to_fit
+from counterfoil.schema.witness.jsonschema.holds import dependency_keywords, fits_all
+from counterfoil.schema.witness.jsonschema.scalars import numbers, strings
+from counterfoil.schema.witness.jsonschema.sites import Site, alike, is_number, plain, spread
+from counterfoil.schema.witness.jsonschema.strings import matching_strings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from counterfoil.schema.witness.jsonschema.facts import Facts
+
+MAX_DEPTH: Final = 14
+"""How deep a value may nest."""
+
+MAX_VARIATIONS: Final = 60
+"""How many values of one property, or item, are put into the value around it."""
+
+MAX_SIZE: Final = 300
+"""How many properties or items a value may have."""
+
+MAX_BUILT: Final = 6_000
+"""How many values are built for one search, nested ones counted."""
+
+MAX_PAIRS: Final = 10
+"""How many pairs of branches of oneOf are looked at in one place."""
+
+FRESH_NAME: Final = "other"
+
+Step = str | int | None
+"""The name of a property, the index of an item; None for any name or index that nothing is declared for."""
+
+
+class OutOfBudget(Exception):
+    """The search has built as many values as it may."""
+
+
+class ValueSource:
+    """Builds values, within a budget."""
+
+    def __init__(self, *, budget: int = MAX_BUILT) -> None:
+        self._left = budget
+        self._smallest_by_sites: dict[tuple[int, ...], list[Any]] = {}
+
+    def values(
+        self, sites: list[Site], other: list[Site], steps: tuple[Step, ...] = (), depth: int = 0
+    ) -> Iterator[Any]:
+        """Values that fit all of ``sites``, each once, varied where those of ``other`` look at them.
+
+        Only what lies along ``steps``, and below, is varied. Raises ``OutOfBudget``.
+        """
+        if depth > MAX_DEPTH:
+            return
+        seen: set[Any] = set()
+        looking = spread(other)
+        sources = [self._one_way(facts, looking, steps, depth) for facts in ways_to_fit(sites)]
+        if looking and not steps:
+            sources.append(self._refused(looking, sites, depth))
+        for value in _in_turn(sources):
+            self._left -= 1
+            if self._left < 0:
+                raise OutOfBudget
+            key = alike(value)
+            if key not in seen and fits_all(value, sites):
+                seen.add(key)
+                yield value
+
+    def _refused(self, looking: list[Site], sites: list[Site], depth: int) -> Iterator[Any]:
+        """Values that the other side says must not be, or that fit two branches of which they must fit one."""
+        pairs: list[list[Site]] = []
+        for site in looking:
+            refused = site.one("not")
+            pairs += [[refused]] if refused else []
+            pairs += [[*pair] for pair in combinations(site.children("oneOf"), 2)]
+        sources = [islice(self.values(pair, sites, (), depth + 1), MAX_VARIATIONS) for pair in pairs[:MAX_PAIRS]]
+        yield from _in_turn([*sources])
+
+    def smallest(self, sites: list[Site], depth: int = 0) -> list[Any]:
+        """The first value that fits all of ``sites``, in a list; an empty list where none is found."""
+        key = tuple(id(site.value) if isinstance(site.value, dict) else int(site.value) for site in sites)
+        known = self._smallest_by_sites.get(key)
+        if known is None:
+            self._smallest_by_sites[key] = []  # met again below itself: no value is that small
+            known = [*islice(self.values(sites, [], (), depth), 1)]
+            if known or depth == 0:
+                self._smallest_by_sites[key] = known
+            else:
+                del self._smallest_by_sites[key]
+        return known
+
+    def _one_way(self, facts: Facts, other: list[Site], steps: tuple[Step, ...], depth: int) -> Iterator[Any]:
+        if facts.choices is not None:
+            yield from (plain(choice) for choice in facts.choices)
+            return
+        makers = {"number": numbers, "string": strings}
+        kinds: list[Iterator[Any]] = []
+        for name in facts.types:
+            match name:
+                case "null":
+                    kinds.append(iter([None]))
+                case "boolean":
+                    kinds.append(iter([False, True]))
+                case "array":
+                    kinds.append(self._arrays(facts, other, steps, depth))
+                case "object":
+                    kinds.append(self._objects(facts, other, steps, depth))
+                case _:
+                    kinds.append(makers[name](facts, other))
+        if steps:  # only objects and arrays lead on
+            kinds = kinds[-2:] if facts.types[-2:] == ("array", "object") else kinds[-1:]
+        yield from _in_turn(kinds)
+
+    def _objects(
+        self, facts: Facts, other: list[Site], steps: tuple[Step, ...], depth: int
+    ) -> Iterator[dict[str, Any]]:
+        base = self._grown({}, facts, [*facts.required], depth)
+        if base is None:
+            return
+        if not steps:
+            yield base
+        names = [*dict.fromkeys(_names(facts, other))] if not steps else [*_names_for(steps[0], facts, other)]
+        names = [name for name in names if _may_be_there(name, facts)][:MAX_SIZE]
+        sources = [self._with_property(base, name, (facts, other), steps[1:], depth) for name in names]
+        yield from _in_turn(sources)
+        if not steps:
+            yield from self._of_sizes(base, names, facts, other, depth)
+
+    def _with_property(
+        self,
+        base: dict[str, Any],
+        name: str,
+        sides: tuple[Facts, list[Site]],
+        steps: tuple[Step, ...],
+        depth: int,
+    ) -> Iterator[dict[str, Any]]:
+        facts, other = sides
+        looking = [site for whole in other for site in whole.properties(name)]
+        sites = facts.properties(name)
+        for value in islice(self.values(sites, looking, steps, depth + 1), MAX_VARIATIONS):
+            grown = self._grown({**base, name: value}, facts, [name], depth)
+            if grown is not None:
+                yield grown
+
+    def _grown(self, given: dict[str, Any], facts: Facts, names: Iterable[str], depth: int) -> dict[str, Any] | None:
+        """An object with these properties, with those that they ask for, and with as many as there must be."""
+        grown = dict(given)
+        waiting = [*names]
+        while waiting:
+            name = waiting.pop(0)
+            if name not in grown and not self._add(grown, name, facts, depth):
+                return None
+            waiting += [asked for asked in _asked_for(name, facts) if asked not in grown and asked not in waiting]
+        least = max((int(limit) for limit in facts.limits("minProperties")), default=0)
+        if least > MAX_SIZE:
+            return None
+        for name in _many_names(facts, []) if len(grown) < least else ():
+            if len(grown) >= least:
+                break
+            if name not in grown and _may_be_there(name, facts):
+                self._add(grown, name, facts, depth)
+        return grown
+
+    def _add(self, grown: dict[str, Any], name: str, facts: Facts, depth: int) -> bool:
+        smallest = self.smallest(facts.properties(name), depth + 1) if depth < MAX_DEPTH else []
+        if smallest:
+            grown[name] = smallest[0]
+        return bool(smallest)
+
+    def _of_sizes(
+        self, base: dict[str, Any], names: list[str], facts: Facts, other: list[Site], depth: int
+    ) -> Iterator[dict[str, Any]]:
+        """Objects of every declared property, and of the numbers of properties that the other side looks at."""
+        full = dict(base)
+        wanted = sorted(
+            int(limit) + 1
+            for site in other
+            if is_number(limit := site.keywords.get("maxProperties")) and limit < MAX_SIZE
+        )
+        for name in names:
+            if name not in full:
+                self._add(full, name, facts, depth)
+        yield full
+        for size in wanted:
+            grown = dict(base)
+            for name in _many_names(facts, other):
+                if len(grown) >= size:
+                    break
+                if name not in grown and _may_be_there(name, facts):
+                    self._add(grown, name, facts, depth)
+            yield grown
+
+    def _arrays(self, facts: Facts, other: list[Site], steps: tuple[Step, ...], depth: int) -> Iterator[list[Any]]:
+        least = max((int(limit) for limit in facts.limits("minItems")), default=0)
+        base = self._items(facts, least, depth)
+        if base is None:
+            return
+        if not steps:
+            yield base
+        if steps:
+            indexes = _indexes_for(steps[0], facts, other)
+        else:
+            indexes = range(max((len(site.prefix()) for site in (*facts.parts, *other)), default=0) + 1)
+        yield from _in_turn([self._with_item(base, index, (facts, other), steps[1:], depth) for index in indexes])
+        if not steps:
+            yield from self._of_lengths(base, facts, other, depth)
+
+    def _with_item(
+        self,
+        base: list[Any],
+        index: int,
+        sides: tuple[Facts, list[Site]],
+        steps: tuple[Step, ...],
+        depth: int,
+    ) -> Iterator[list[Any]]:
+        facts, other = sides
+        before = self._items(facts, index, depth)
+        if before is None:
+            return
+        looking = [site for whole in other for site in whole.items(index)]
+        looking += [wanted for whole in other if (wanted := whole.one("contains"))]
+        for value in islice(self.values(facts.items(index), looking, steps, depth + 1), MAX_VARIATIONS):
+            yield [*before, value, *base[index + 1 :]]
+            if len(before) != len(base[:index]):
+                yield [*base[:index], value, *base[index + 1 :]]
+
+    def _of_lengths(self, base: list[Any], facts: Facts, other: list[Site], depth: int) -> Iterator[list[Any]]:
+        """Arrays of the lengths that the other side looks at, and of equal items."""
+        lengths = [int(limit) - 1 for site in other if is_number(limit := site.keywords.get("minItems"))]
+        lengths += [int(limit) + 1 for site in other if is_number(limit := site.keywords.get("maxItems"))]
+        lengths += [len(site.prefix()) + 1 for site in (*other, *facts.parts)]
+        lengths += [*facts.limits("maxItems"), len(base) + 1, 2, 3]
+        for length in dict.fromkeys(int(length) for length in lengths):
+            if len(base) <= length <= MAX_SIZE and (items := self._items(facts, length, depth)) is not None:
+                yield items
+        yield from self._with_equals(facts, max(len(base), 2), depth)
+
+    def _with_equals(self, facts: Facts, length: int, depth: int) -> Iterator[list[Any]]:
+        items = self._items(facts, length, depth) if length <= MAX_SIZE else None
+        for value in items[:1] if items else []:
+            yield [value, value, *(items or [])[2:]]
+            yield [value] * length
+        for value in islice(self.values(facts.items(length), [], (), depth + 1), 2):
+            yield [*(items or [])[:length], value, value]
+
+    def _items(self, facts: Facts, length: int, depth: int) -> list[Any] | None:
+        """So many items, of which enough are what must be contained; different ones where they must be."""
+        if length > MAX_SIZE or depth >= MAX_DEPTH:
+            return None
+        items: list[Any] = []
+        wanted = [part for part in facts.parts if part.one("contains")]
+        is_unique = any(part.keywords.get("uniqueItems") is True for part in facts.parts)
+        for part in wanted:
+            contained = part.one("contains")
+            copies = part.keywords.get("minContains", 1) if part.base.draft.is_modern else 1
+            for _ in range(min(int(copies), MAX_SIZE) if contained and is_number(copies) else 0):
+                if contained and not self._append(
+                    items, [contained, *facts.items(len(items))], depth, is_unique=is_unique
+                ):
+                    return None
+        while len(items) < length:
+            if not self._append(items, facts.items(len(items)), depth, is_unique=is_unique):
+                return None
+        return items
+
+    def _append(self, items: list[Any], sites: list[Site], depth: int, *, is_unique: bool) -> bool:
+        found = self.smallest(sites, depth + 1)
+        if found and not (is_unique and alike(found[0]) in {alike(item) for item in items}):
+            items.append(found[0])
+            return True
+        taken = {alike(item) for item in items}
+        for value in self.values(sites, [], (), depth + 1) if found else ():
+            if alike(value) not in taken:
+                items.append(value)
+                return True
+        return False
+
+
+def _may_be_there(name: str, facts: Facts) -> bool:
+    if name in facts.absent:
+        return False
+    return fits_all(name, [names for part in facts.parts if (names := part.one("propertyNames"))])
+
+
+def _asked_for(name: str, facts: Facts) -> Iterator[str]:
+    for part in facts.parts:
+        for keyword in dependency_keywords(part):
+            held = part.keywords.get(keyword)
+            asked = held.get(name) if isinstance(held, dict) else None
+            yield from asked if isinstance(asked, list) else ()
+
+
+def _names(facts: Facts, other: list[Site]) -> Iterator[str]:
+    """Names of properties worth having: declared on either side, asked for, of the patterns, and one of nobody's."""
+    for part in (*other, *facts.parts):
+        for keyword in ("properties", *dependency_keywords(part)):
+            held = part.keywords.get(keyword)
+            yield from held if isinstance(held, dict) else ()
+        required = part.keywords.get("required")
+        yield from (name for name in (required if isinstance(required, list) else []) if isinstance(name, str))
+    yield from _unnamed(facts, other)
+
+
+def _unnamed(facts: Facts, other: list[Site]) -> Iterator[str]:
+    """Names that nobody declares: of the patterns, of lengths that are looked at, and any."""
+    for part in (*other, *facts.parts):
+        for pattern, _ in part.named("patternProperties"):
+            yield from matching_strings(pattern)[:2]
+    for part in (*facts.parts, *other):
+        names = part.one("propertyNames")
+        for site in spread([names]) if names else ():
+            wanted = site.keywords.get("pattern")
+            yield from matching_strings(wanted)[:2] if isinstance(wanted, str) else ()
+            choices = site.keywords.get("enum")
+            yield from (name for name in (choices if isinstance(choices, list) else []) if isinstance(name, str))
+            limit = site.keywords.get("maxLength")
+            if is_number(limit) and limit < MAX_SIZE:
+                yield "n" * (int(limit) + 1)
+    yield from (FRESH_NAME, "n", "")
+
+
+def _many_names(facts: Facts, other: list[Site]) -> Iterator[str]:
+    yield from dict.fromkeys(_names(facts, other))
+    yield from (f"n{index}" for index in range(MAX_SIZE))
+    for part in facts.parts:
+        for pattern, _ in part.named("patternProperties"):
+            yield from matching_strings(pattern)
+
+
+def _names_for(step: Step, facts: Facts, other: list[Site]) -> Iterator[str]:
+    if isinstance(step, str):
+        yield step
+    elif step is None:
+        declared = {name for part in facts.parts for name, _ in part.named("properties")}
+        yield from (name for name in dict.fromkeys(_unnamed(facts, other)) if name not in declared)
+
+
+def _indexes_for(step: Step, facts: Facts, other: list[Site]) -> range:
+    if isinstance(step, int):
+        return range(step, step + 1)
+    if step is None:
+        behind = max((len(site.prefix()) for site in (*facts.parts, *other)), default=0)
+        return range(behind + 1)
+    return range(0)
+
+
+def _in_turn(sources: list[Iterator[Any]]) -> Iterator[Any]:
+    """The first of each, then the second of each, and so on."""
+    while sources:
+        left = []
+        for source in sources:
+            for value in source:
+                yield value
+                left.append(source)
+                break
+        sources = left

@@ -1,0 +1,65 @@
+"""Where a reader stops and why, in words."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.schema.formats.jsonschema.canonical import print_exact
+
+if TYPE_CHECKING:
+    from counterfoil.schema.witness.jsonschema.validator import Failure
+
+_LONGEST: Final = 60
+_WORDS_BY_KEYWORD: Final = {
+    "type": "the reader expects {limit}",
+    "enum": "the value is none of {limit}",
+    "const": "the value is not {limit}",
+    "minimum": "the number is below the minimum {limit}",
+    "maximum": "the number is above the maximum {limit}",
+    "exclusiveMinimum": "the number is not above {limit}",
+    "exclusiveMaximum": "the number is not below {limit}",
+    "multipleOf": "the number is no multiple of {limit}",
+    "minLength": "the string is shorter than {limit}",
+    "maxLength": "the string is longer than {limit}",
+    "pattern": "the string does not match {limit}",
+    "minItems": "the array has fewer items than {limit}",
+    "maxItems": "the array has more items than {limit}",
+    "uniqueItems": "two items are equal",
+    "contains": "no item, or not the right number of them, is as the reader asks",
+    "items": "the item may not be there",
+    "additionalItems": "there are more items than the reader knows",
+    "unevaluatedItems": "there are more items than the reader knows",
+    "required": "a property that the reader requires is not there",
+    "minProperties": "the object has fewer properties than {limit}",
+    "maxProperties": "the object has more properties than {limit}",
+    "additionalProperties": "the reader does not allow a property that it does not know",
+    "unevaluatedProperties": "the reader does not allow a property that it does not know",
+    "propertyNames": "the name of a property is not as the reader asks",
+    "dependencies": "a property is there without another that the reader asks for with it",
+    "dependentRequired": "a property is there without another that the reader asks for with it",
+    "not": "the value is as the reader says that it must not be",
+    "anyOf": "the value fits no branch of the reader's anyOf",
+    "oneOf": "the value does not fit exactly one branch of the reader's oneOf",
+}
+
+
+def step_in_words(failure: Failure) -> str:
+    """The way to the place and what is wrong there: ``property a, item 0: the string is longer than 5``."""
+    way = ", ".join(f"item {step}" if isinstance(step, int) else f"property {step}" for step in failure.path)
+    reason = "nothing is valid there" if failure.limit is False else _WORDS_BY_KEYWORD.get(failure.keyword)
+    if failure.keyword in ("additionalProperties", "unevaluatedProperties", "uniqueItems", "items", "additionalItems"):
+        reason = _WORDS_BY_KEYWORD[failure.keyword]
+    told = (reason or f"the reader's {failure.keyword} is not kept").format(limit=_shown(failure.limit))
+    return f"{way}: {told}" if way else told
+
+
+def value_text(value: Any) -> str:
+    """A value as JSON for people and for the wire, numbers exact."""
+    return print_exact(value)
+
+
+def _shown(value: Any) -> str:
+    text = print_exact(value) if isinstance(value, dict | list | Decimal | str) else json.dumps(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
