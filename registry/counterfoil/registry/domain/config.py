@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,7 +30,7 @@ class Config:
     validate_new_schemas: bool | None = None
     validate_rules: bool | None = None
     compatibility: CompatibilityLevel | None = None
-    compatibility_policy: str | None = None
+    compatibility_policy: CompatibilityPolicy | None = None
     compatibility_group: str | None = None
     default_metadata: Metadata | None = None
     override_metadata: Metadata | None = None
@@ -40,6 +41,11 @@ class Config:
     def level(self) -> CompatibilityLevel:
         """The level that applies: the stored one, else the server's default."""
         return self.compatibility or DEFAULT_LEVEL
+
+    @property
+    def policy(self) -> CompatibilityPolicy:
+        """The policy that applies: the stored one, else Confluent's default."""
+        return self.compatibility_policy or CompatibilityPolicy.STRICT
 
     @property
     def merges(self) -> bool:

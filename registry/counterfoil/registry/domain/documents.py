@@ -20,6 +20,7 @@ from counterfoil.registry.domain.json_fields import (
 )
 from counterfoil.registry.domain.rules import ENABLE_AT, KINDS, MODES
 from counterfoil.schema.compatibility.levels import parse_level
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy, parse_policy
 from counterfoil.schema.errors import BadRequest
 from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet
 
@@ -168,8 +169,6 @@ def _word(fields: Mapping[str, Any], key: str, what: str, words: tuple[str, ...]
 
 # --- config -----------------------------------------------------------------------------------------------------------
 
-_POLICIES: Final = ("STRICT", "LENIENT")
-
 _PLAIN: Final = {
     "alias": ("alias", text_of),
     "aliasForDeks": ("alias_for_deks", text_of),
@@ -187,11 +186,16 @@ _PLAIN: Final = {
 }
 
 
-def _policy(text: str) -> str | None:
+def _policy(text: str) -> CompatibilityPolicy | None:
     """The policy, None for a word that is none; LOGICAL exists elsewhere and is refused, since it would not be kept."""
-    if text.upper() == "LOGICAL":
-        raise BadRequest("compatibilityPolicy LOGICAL is not supported by this registry; expected STRICT or LENIENT")
-    return text.upper() if text.upper() in _POLICIES else None
+    try:
+        policy = parse_policy(text)
+    except BadRequest:
+        return None
+    if policy is CompatibilityPolicy.LOGICAL:
+        others = ", ".join(each for each in CompatibilityPolicy if each is not policy)
+        raise BadRequest(f"compatibilityPolicy LOGICAL is not supported by this registry; expected one of {others}")
+    return policy
 
 
 def read_config_changes(fields: Mapping[str, Any]) -> dict[str, object]:

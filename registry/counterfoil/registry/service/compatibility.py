@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.registry.domain.reserved import reservation_messages
 from counterfoil.schema.compatibility.check import check_compatibility
 from counterfoil.schema.compatibility.messages import confluent_messages
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import InvalidSchema, VersionNotFound
 from counterfoil.schema.formats.protocol import Validation
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.compatibility.report import CompatibilityReport, Difference
     from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.formats.protocol import ParsedSchema
     from counterfoil.schema.model import Metadata
     from counterfoil.schema.witness.model import Witness
 
@@ -63,6 +65,18 @@ class Verdict:
         return (*self.reservations, *found, settings)
 
 
+def check_sound(parsed: ParsedSchema, config: Config) -> None:
+    """Raise ``InvalidSchema`` where the policy is SOUND and the schema says what its own language forbids."""
+    if config.policy is not CompatibilityPolicy.SOUND:
+        return
+    warnings = parsed.warnings()
+    if warnings:
+        said = "; ".join(
+            f"{each.text} ({each.rule}, {parsed.locate(each.pointer) or 'in a reference'})" for each in warnings
+        )
+        raise InvalidSchema(f"Invalid schema under policy {config.policy}: {said}")
+
+
 class CompatibilityCheck:
     """Judges a schema against stored versions."""
 
@@ -76,7 +90,7 @@ class CompatibilityCheck:
         earlier: list[Earlier] = []
         if config.level.directions:
             earlier = await self._earlier(subject, candidate, versions, config)
-        report = check_compatibility(candidate.parsed, earlier, config.level)
+        report = check_compatibility(candidate.parsed, earlier, config.level, policy=config.policy)
         return Verdict(report, config, await self._reservations(candidate, versions, config))
 
     async def _reservations(
@@ -164,6 +178,7 @@ class CompatibilityTest:
                 normalize=normalize or bool(config.normalize),
                 deleted=False,
             )
+            check_sound(reading.candidate.parsed, config)
         except InvalidSchema as error:
             if not verbose:
                 raise

@@ -13,6 +13,7 @@ from counterfoil.registry.domain.merging import stamp_of, stamped
 from counterfoil.registry.domain.modes import check_registration
 from counterfoil.registry.domain.rules import check_rule_set
 from counterfoil.registry.domain.subjects import check_subject
+from counterfoil.registry.service.compatibility import check_sound
 from counterfoil.registry.service.matching import completed
 from counterfoil.registry.service.requests import NEXT_VERSION
 from counterfoil.registry.service.retrying import until_current
@@ -92,6 +93,8 @@ class Registration:
         if not terms.mode.takes_ids:
             request = await self._inherit(now, request)
         reading = await self._read(now, request)
+        if not terms.mode.takes_ids:
+            check_sound(reading.candidate.parsed, terms.config)
         there = None
         if sought is None or sought.content != reading.candidate.content:
             there = await self._same_content(now, request, reading.candidate)
