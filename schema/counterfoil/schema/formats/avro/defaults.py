@@ -79,7 +79,7 @@ def is_usable_default(avro_type: AvroType, value: Json, *, inside: AbstractSet[i
         case Record():
             return isinstance(value, dict) and all(_is_filled(member, value, inside) for member in avro_type.fields)
         case Enum():
-            return value in avro_type.symbols or avro_type.default in avro_type.symbols
+            return value in avro_type.symbols
         case Fixed():
             return isinstance(value, str) and len(value) == avro_type.size and _are_bytes(value)
     return _fits_scalar(avro_type.kind, value) and (avro_type.kind is not Kind.BYTES or _are_bytes(value))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from counterfoil.schema.formats.avro import rules
@@ -34,8 +35,13 @@ class Causes:
         pair = _pair(found)
         if pair in above:
             return
-        below = [cause for branch in self._branches(found) for cause in branch if not self.is_about_record_names(cause)]
-        for cause in sorted(below, key=lambda cause: _telling(cause, found)):
+        below = [
+            (*_rank(cause, found, branch), cause)
+            for branch, causes in self._branches(found)
+            for cause in causes
+            if not self.is_about_record_names(cause)
+        ]
+        for *_, cause in sorted(below, key=itemgetter(0, 1, 2)):
             yield from self.leaves(cause, above | {pair})
         if not below:
             yield found
@@ -60,20 +66,14 @@ class Causes:
 
     def _chosen(self, found: Found) -> list[list[Found]]:
         branches = self._branches(found)
-        if not isinstance(found.place.reader, Union):
-            return branches
-        named = [
-            causes
-            for branch, causes in zip(found.place.reader.branches, branches, strict=True)
-            if _is_named_alike(branch, found.place.writer)
-        ]
-        return named or branches
+        named = [causes for branch, causes in branches if _is_named_alike(branch, found.place.writer)]
+        return named or [causes for _, causes in branches]
 
-    def _branches(self, found: Found) -> list[list[Found]]:
-        """What is found with each branch of the reader's union, placed below ``found``."""
+    def _branches(self, found: Found) -> list[tuple[AvroType, list[Found]]]:
+        """Each branch of the reader's union, and what is found with it, placed below ``found``."""
         if found.rule is not rules.MISSING_UNION_BRANCH or not isinstance(found.place.reader, Union):
             return []
-        return [self._branch(branch, found.place) for branch in found.place.reader.branches]
+        return [(branch, self._branch(branch, found.place)) for branch in found.place.reader.branches]
 
     def _branch(self, branch: AvroType, place: Place) -> list[Found]:
         trial = Place(place, None, branch, place.writer)
@@ -84,13 +84,15 @@ class Causes:
         return [replace(cause, place=cause.place.below(trial)) for cause in known]
 
 
-def _telling(cause: Found, above: Found) -> tuple[bool, bool]:
-    """How soon to ask about a cause: last of all where a branch is of another kind than the whole of the writer's.
+def _rank(cause: Found, above: Found, branch: AvroType) -> tuple[bool, bool, bool]:
+    """How soon to ask about a cause that was found with a branch, the smallest first.
 
     A datum that breaks the branch most alike, deep inside, breaks the others as well; not the other way round.
     """
+    writer = above.place.writer
     is_mismatch = cause.rule is rules.TYPE_MISMATCH
-    return is_mismatch and cause.place.writer is above.place.writer, is_mismatch
+    is_of_another_kind = is_mismatch and cause.place.writer is writer
+    return is_of_another_kind, not _is_named_alike(branch, writer), is_mismatch
 
 
 def _pair(found: Found) -> _Pair:

@@ -1,0 +1,161 @@
+"""Two decoders, fastavro and Apache Avro's for Java: what one cannot read the other cannot, and what is read is read.
+
+The decoder for Java is not quite the specification's; where it differs the condition is named below, and says exactly
+what it asks of the pair.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from java_oracle import ask_java
+from pairs import COUNT, pairs, parsed_pairs
+
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.formats.avro import rules
+from counterfoil.schema.formats.avro.differences import find_differences
+from counterfoil.schema.witness import search_for_witness
+from counterfoil.schema.witness.avro.confirm import written
+from counterfoil.schema.witness.avro.data import NoDatum
+from counterfoil.schema.witness.confirm import confirm_compatible
+from counterfoil.schema.witness.model import Confirmation, NoWitness, Witness
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterfoil.schema.formats.avro.schema import AvroSchema
+
+VALUES = 40
+UNPROVED = (
+    "only names of records differ",  # decoders read records by structure
+    "finite size",  # the writer cannot write a value there
+    "unhashable type: 'dict'",  # fastavro fails while it words its refusal of a fixed in a union
+)
+
+
+@cache
+def incompatible() -> tuple[tuple[int, list[tuple[str, Witness | NoWitness]]], ...]:
+    """The number of each incompatible pair, and what was found for each of its differences."""
+    return tuple(
+        (number, [(each.rule, search_for_witness(*pair, each)) for each in dict.fromkeys(found)])
+        for number, pair in enumerate(parsed_pairs())
+        if (found := find_differences(*pair))
+    )
+
+
+@cache
+def compatible() -> tuple[tuple[int, Confirmation, list[bytes]], ...]:
+    """The number of each compatible pair, what fastavro made of its values, and these."""
+    return tuple(
+        (number, confirm_compatible(*pair, VALUES), bodies(pair[1]))
+        for number, pair in enumerate(parsed_pairs())
+        if not find_differences(*pair)
+    )
+
+
+def bodies(writer: AvroSchema) -> list[bytes]:
+    try:
+        return [body for _, body in written(writer, VALUES)]
+    except (NoDatum, CounterfoilError):
+        return []
+
+
+def read_by_java(numbers: Sequence[int], data: Sequence[list[bytes]]) -> list[list[str | None]]:
+    answers: list[dict[str, Any]] = ask_java([pairs()[number] for number in numbers], data)
+    return [answer["read"] for answer in answers]
+
+
+def test_no_witness_is_read_by_java():
+    asked = [(number, [found.body for _, found in each if found]) for number, each in incompatible()]
+    answers = read_by_java(*zip(*asked, strict=True))
+    assert [pairs()[number] for (number, _), read in zip(asked, answers, strict=True) if None in read] == []
+    assert sum(len(each) for _, each in asked) > COUNT // 3
+
+
+def test_every_difference_has_a_witness_but_for_named_reasons():
+    unproved = [
+        (pairs()[number], found.reason)
+        for number, each in incompatible()
+        for rule, found in each
+        if isinstance(found, NoWitness)
+        and rules_by_id()[rule].promises_witness
+        and not any(reason in found.reason for reason in UNPROVED)
+        and not calls_two_kinds_alike(parsed_pairs()[number][1])
+    ]
+    assert unproved == []
+
+
+def calls_two_kinds_alike(writer: AvroSchema) -> bool:
+    """fastavro looks at names alone where it chooses a branch, and reads, say, a fixed as the enum of its name."""
+    named = [*writer.named.values()]
+    return any(one.name == other.name and one.kind is not other.kind for one, other in combinations(named, 2))
+
+
+def rules_by_id() -> dict[str, Any]:
+    return {rule.id: rule for rule in rules.RULES}
+
+
+def test_what_is_compatible_is_read_by_fastavro_or_sound_says_why_not():
+    unexplained = []
+    for number, confirmation, _ in compatible():
+        pair = parsed_pairs()[number]
+        if (
+            confirmation.counter_witness
+            and not find_differences(*pair, policy=CompatibilityPolicy.SOUND)
+            and not takes_the_first_branch_that_is_called_so(*pair, confirmation.counter_witness.confirmed_by)
+        ):
+            unexplained.append((pairs()[number], confirmation.counter_witness))
+    assert unexplained == []
+    assert sum(each.round_tripped == VALUES for _, each, _ in compatible()) > len(compatible()) * 4 // 5
+
+
+def test_what_is_compatible_is_read_by_java():
+    asked = [(number, data) for number, _, data in compatible()]
+    answers = read_by_java(*zip(*asked, strict=True))
+    unexplained = []
+    for (number, _), read in zip(asked, answers, strict=True):
+        failure = next(filter(None, read), None)
+        pair = parsed_pairs()[number]
+        if failure and not has_an_unusable_default(*pair) and not goes_by_namespaces(*pair, failure):
+            unexplained.append((pairs()[number], failure))
+    assert unexplained == []
+
+
+def has_an_unusable_default(reader: AvroSchema, writer: AvroSchema) -> bool:
+    """The decoder for Java looks at every default of both schemas, also at those that it does not need."""
+    return not all(map(_is_strictly_valid, (reader, writer)))
+
+
+def goes_by_namespaces(reader: AvroSchema, writer: AvroSchema, failure: str) -> bool:
+    """For enums, fixeds and the aliases of fields it goes by full names; the specification by names alone."""
+    names = [(mine, theirs) for mine in reader.named for theirs in writer.named if mine != theirs]
+    return "Found " in failure and any(_short(mine) == _short(theirs) for mine, theirs in names)
+
+
+def takes_the_first_branch_that_is_called_so(reader: AvroSchema, _: AvroSchema, failure: str) -> bool:
+    """fastavro takes the first branch that has the writer's name, without namespace, or that bytes are promoted to.
+
+    Then it reads on with that branch alone; the checkers go on to one that reads.
+    """
+    several = any(_short(one) == _short(other) for one, other in combinations(reader.named, 2))
+    return several or "UnicodeDecodeError" in failure
+
+
+def _short(full_name: str) -> str:
+    return full_name.rpartition(".")[2]
+
+
+def _is_strictly_valid(schema: AvroSchema) -> bool:
+    from counterfoil.schema.formats.avro.defaults import is_usable_default
+    from counterfoil.schema.formats.avro.types import Record
+
+    return all(
+        is_usable_default(field.type, field.default)
+        for record in schema.named.values()
+        if isinstance(record, Record)
+        for field in record.fields
+        if field.has_default
+    )
