@@ -25,6 +25,10 @@ _OF_NAMES: Final = frozenset(
 _OF_ITEMS: Final = frozenset({"additionalItems", "unevaluatedItems", "items", "minItems", "maxItems", "contains"})
 
 
+NO_KEYWORD: Final = "None"
+"""What the validator calls the schema ``false``; it leaves out the last step of the place."""
+
+
 class Place:
     """The place in a value that a difference is about.
 
@@ -39,7 +43,7 @@ class Place:
     def explains(self, failure: Failure) -> bool:
         """Whether a failure is exactly what the difference is about: this place, this keyword."""
         if self.keyword is None:
-            return self._is_at(failure.path)
+            return self._is_at(failure.path) or (failure.keyword == NO_KEYWORD and self._is_at((*failure.path, None)))
         return failure.keyword == self.keyword and self._is_at(failure.path)
 
     def is_near(self, failure: Failure) -> bool:
@@ -53,12 +57,12 @@ class Place:
             len(path) + 1 == len(self.steps) and failure.keyword in _OF_NAMES | _OF_ITEMS
         )
 
-    def _is_at(self, path: tuple[str | int, ...]) -> bool:
+    def _is_at(self, path: tuple[Step, ...]) -> bool:
         return len(path) == len(self.steps) and self._starts(path)
 
-    def _starts(self, path: tuple[str | int, ...]) -> bool:
+    def _starts(self, path: tuple[Step, ...]) -> bool:
         pairs = zip(path, self.steps, strict=False)
-        return len(path) <= len(self.steps) and all(step is None or step == taken for taken, step in pairs)
+        return len(path) <= len(self.steps) and all(None in (step, taken) or step == taken for taken, step in pairs)
 
 
 def place_of(difference: Difference) -> Place:

@@ -131,10 +131,22 @@ class ValueSource:
             yield base
         names = [*dict.fromkeys(_names(facts, other))] if not steps else [*_names_for(steps[0], facts, other)]
         names = [name for name in names if _may_be_there(name, facts)][:MAX_SIZE]
-        sources = [self._with_property(base, name, (facts, other), steps[1:], depth) for name in names]
+        sources = [self._of_sizes(base, names, facts, other, depth)] if not steps else []
+        for start in self._starts(base, facts, other, depth):
+            sources += [self._with_property(start, name, (facts, other), steps[1:], depth) for name in names]
         yield from _in_turn(sources)
-        if not steps:
-            yield from self._of_sizes(base, names, facts, other, depth)
+
+    def _starts(self, base: dict[str, Any], facts: Facts, other: list[Site], depth: int) -> Iterator[dict[str, Any]]:
+        """The smallest object, and the smallest that holds what the other side makes other properties depend on."""
+        yield base
+        for site in other:
+            for keyword in dependency_keywords(site):
+                held = site.keywords.get(keyword)
+                for name, asked in held.items() if isinstance(held, dict) else ():
+                    if isinstance(asked, dict) and name not in base and _may_be_there(name, facts):
+                        start = self._grown(base, facts, [name], depth)
+                        if start is not None:
+                            yield start
 
     def _with_property(
         self,
@@ -187,10 +199,6 @@ class ValueSource:
             for site in other
             if is_number(limit := site.keywords.get("maxProperties")) and limit < MAX_SIZE
         )
-        for name in names:
-            if name not in full:
-                self._add(full, name, facts, depth)
-        yield full
         for size in wanted:
             grown = dict(base)
             for name in _many_names(facts, other):
@@ -199,6 +207,10 @@ class ValueSource:
                 if name not in grown and _may_be_there(name, facts):
                     self._add(grown, name, facts, depth)
             yield grown
+        for name in names:
+            if name not in full:
+                self._add(full, name, facts, depth)
+        yield full
 
     def _arrays(self, facts: Facts, other: list[Site], steps: tuple[Step, ...], depth: int) -> Iterator[list[Any]]:
         least = max((int(limit) for limit in facts.limits("minItems")), default=0)
@@ -211,9 +223,9 @@ class ValueSource:
             indexes = _indexes_for(steps[0], facts, other)
         else:
             indexes = range(max((len(site.prefix()) for site in (*facts.parts, *other)), default=0) + 1)
-        yield from _in_turn([self._with_item(base, index, (facts, other), steps[1:], depth) for index in indexes])
-        if not steps:
-            yield from self._of_lengths(base, facts, other, depth)
+        sources = [self._of_lengths(base, facts, other, depth)] if not steps else []
+        sources += [self._with_item(base, index, (facts, other), steps[1:], depth) for index in indexes]
+        yield from _in_turn(sources)
 
     def _with_item(
         self,
@@ -244,6 +256,21 @@ class ValueSource:
             if len(base) <= length <= MAX_SIZE and (items := self._items(facts, length, depth)) is not None:
                 yield items
         yield from self._with_equals(facts, max(len(base), 2), depth)
+        for site in other:
+            yield from self._containing(site, base, facts, depth)
+
+    def _containing(self, site: Site, base: list[Any], facts: Facts, depth: int) -> Iterator[list[Any]]:
+        """Arrays with one item more than may be contained for the other side, with one less, and with none."""
+        contained, most = site.one("contains"), site.keywords.get("maxContains")
+        least = site.keywords.get("minContains", 1)
+        counts = [int(most) + 1] if is_number(most) else []
+        counts += [int(least) - 1] if is_number(least) else []
+        for count in counts if contained else []:
+            items: list[Any] = []
+            while contained and len(items) < min(count, MAX_SIZE):
+                if not self._append(items, [contained, *facts.items(len(items))], depth, is_unique=False):
+                    break
+            yield [*items, *base[len(items) :]]
 
     def _with_equals(self, facts: Facts, length: int, depth: int) -> Iterator[list[Any]]:
         items = self._items(facts, length, depth) if length <= MAX_SIZE else None
