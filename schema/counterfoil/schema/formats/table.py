@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _CLASS_BY_TYPE: Final[Mapping[SchemaType, tuple[str, str]]] = {
     SchemaType.AVRO: ("counterfoil.schema.formats.avro.format", "AvroFormat"),
+    SchemaType.PROTOBUF: ("counterfoil.schema.formats.protobuf.format", "ProtobufFormat"),
     SchemaType.JSON: ("counterfoil.schema.formats.jsonschema.format", "JsonSchemaFormat"),
 }
 """Module and name of the class of each language."""

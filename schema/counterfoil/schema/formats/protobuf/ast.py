@@ -19,6 +19,9 @@ from counterfoil.schema.position import Position
 MAX_TAG: Final = 536_870_911
 """The largest field number, which ``max`` stands for in the ranges of a message (2^29 - 1)."""
 
+SPECIAL_OPTIONS: Final = ("default", "json_name")
+"""What is written among a field's options and is none."""
+
 START: Final = Position(1, 1)
 """Where a text begins."""
 
@@ -109,8 +112,8 @@ class Field:
     """A field, of a message, oneof or extend block.
 
     ``type`` is as written (``int32``, ``.a.b.C``, ``map<string, C>``; ``group`` for a group). ``options`` holds all of
-    them in the order written, ``default`` and ``json_name`` too. ``group`` is the body of a group, whose name is the
-    field's ``name`` as written; ``map`` is there for a map.
+    them in the order written, but for ``default`` and ``json_name``, which are the last. ``group`` is the body of a
+    group, whose name is the field's ``name`` as written; ``map`` is there for a map.
     """
 
     label: Label | None

@@ -14,7 +14,7 @@ from counterfoil.schema.formats.protobuf.ast import Enum, ImportKind, Message
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from counterfoil.schema.formats.protobuf.ast import ProtoFile
+    from counterfoil.schema.formats.protobuf.ast import Extend, Field, ProtoFile
 
 SCALARS: Final = frozenset(
     (
@@ -44,6 +44,7 @@ class SymbolTable:
 
     def __init__(self, file: ProtoFile, imports: Mapping[str, ProtoFile]) -> None:
         self._by_name: dict[str, Symbol] = {}
+        self._extensions: dict[str, Field] = {}
         for visible in (file, *visible_files(file, imports)):
             self._add_file(visible)
 
@@ -56,18 +57,21 @@ class SymbolTable:
 
         ``name`` is as written in the file; None for a scalar and for a name that means nothing there.
         """
-        if name.startswith("."):
-            return self._by_name.get(name[1:])
         if name in SCALARS:
             return None
-        while True:
-            prefix = f"{scope}." if scope else ""
-            found = self._by_name.get(prefix + name)
+        for candidate in _candidates(name, scope):
+            found = self._by_name.get(candidate)
             if found is not None:
                 return found
-            if not scope:
-                return None
-            scope = scope.rpartition(".")[0]
+        return None
+
+    def resolve_extension(self, name: str, scope: str) -> str | None:
+        """The full name of the extension that ``name`` means inside ``scope``; None where there is none."""
+        return next((full for full in _candidates(name, scope) if full in self._extensions), None)
+
+    def extension(self, full_name: str) -> Field | None:
+        """The field that declares an extension."""
+        return self._extensions.get(full_name)
 
     def __iter__(self) -> Iterator[Symbol]:
         return iter(self._by_name.values())
@@ -77,6 +81,8 @@ class SymbolTable:
             self._add(Symbol(file.package_prefix + enum.name, enum, file))
         for message in file.messages:
             self._add_message(file.package_prefix + message.name, message, file)
+        for extend in file.extends:
+            self._add_extensions(file.package_prefix, extend, file)
 
     def _add_message(self, full_name: str, message: Message, file: ProtoFile) -> None:
         self._add(Symbol(full_name, message, file))
@@ -87,6 +93,14 @@ class SymbolTable:
         for field in message.all_fields:
             if field.group is not None:
                 self._add_message(f"{full_name}.{field.group.name}", field.group, file)
+        for extend in message.extends:
+            self._add_extensions(f"{full_name}.", extend, file)
+
+    def _add_extensions(self, prefix: str, extend: Extend, file: ProtoFile) -> None:
+        for field in extend.fields:
+            self._extensions.setdefault(prefix + field.name, field)
+            if field.group is not None:
+                self._add_message(prefix + field.name, field.group, file)
 
     def _add(self, symbol: Symbol) -> None:
         self._by_name.setdefault(symbol.full_name, symbol)
@@ -104,3 +118,14 @@ def visible_files(file: ProtoFile, imports: Mapping[str, ProtoFile]) -> Iterator
         seen.add(path)
         yield found
         waiting.extend(item.path for item in reversed(found.imports) if item.kind is ImportKind.PUBLIC)
+
+
+def _candidates(name: str, scope: str) -> Iterator[str]:
+    """The full names that ``name`` may mean, the innermost first."""
+    if name.startswith("."):
+        yield name[1:]
+        return
+    while scope:
+        yield f"{scope}.{name}"
+        scope = scope.rpartition(".")[0]
+    yield name

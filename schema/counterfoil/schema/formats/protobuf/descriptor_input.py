@@ -1,0 +1,89 @@
+"""Descriptors that come in: one file, or a set of files.
+
+Source: ``google/protobuf/descriptor.proto``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.message import DecodeError
+
+from counterfoil.schema.formats.protobuf.descriptors import known_descriptor
+from counterfoil.schema.formats.protobuf.from_descriptor import file_from_descriptor
+from counterfoil.schema.formats.protobuf.known_files import KNOWN_PATHS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+
+    from counterfoil.schema.formats.protobuf.ast import ProtoFile
+
+
+def files_of_descriptor(data: bytes) -> Sequence[ProtoFile]:
+    """The files of a serialised ``FileDescriptorSet`` or ``FileDescriptorProto``; empty where it is neither.
+
+    Options are named by the extensions that the files declare, and those of the files that need no reference.
+    """
+    protos = _read_set(data) or _read_file(data)
+    return [file_from_descriptor(proto, path=proto.name) for proto in _with_known_options(protos)]
+
+
+def _read_set(data: bytes) -> Sequence[FileDescriptorProto]:
+    try:
+        files = descriptor_pb2.FileDescriptorSet.FromString(data).file
+    except DecodeError:
+        return ()
+    return list(files) if files and all(map(_says_something, files)) else ()
+
+
+def _read_file(data: bytes) -> Sequence[FileDescriptorProto]:
+    try:
+        proto = descriptor_pb2.FileDescriptorProto.FromString(data)
+    except DecodeError:
+        return ()
+    return (proto,) if _says_something(proto) else ()
+
+
+def _says_something(proto: FileDescriptorProto) -> bool:
+    """Whether the bytes are likely to have been a file's descriptor: most bytes are no message at all."""
+    has_content = proto.message_type or proto.enum_type or proto.extension or proto.service or proto.dependency
+    return bool(has_content or proto.syntax in {"proto2", "proto3", "editions"})
+
+
+def _with_known_options(protos: Sequence[FileDescriptorProto]) -> Iterable[FileDescriptorProto]:
+    """The same files, read again by a runtime that knows the extensions they declare; unchanged where it refuses."""
+    pool = descriptor_pool.DescriptorPool()
+    try:
+        for path in _needed(protos):
+            pool.AddSerializedFile(known_descriptor(path))
+        for proto in protos:
+            if proto.name not in KNOWN_PATHS:
+                pool.AddSerializedFile(proto.SerializeToString())
+        kind = message_factory.GetMessageClass(pool.FindMessageTypeByName("google.protobuf.FileDescriptorProto"))
+        return [kind.FromString(proto.SerializeToString()) for proto in protos]  # type: ignore[misc]  # same message
+    except (KeyError, TypeError, DecodeError):
+        return protos
+
+
+def _needed(protos: Sequence[FileDescriptorProto]) -> Sequence[str]:
+    """The known files that the given ones import, in dependency order, and the descriptor's own."""
+    ordered: list[str] = []
+    own = {proto.name for proto in protos}
+
+    def visit(path: str) -> None:
+        if path in ordered or path not in KNOWN_PATHS:
+            return
+        proto = descriptor_pb2.FileDescriptorProto.FromString(known_descriptor(path))
+        for dependency in proto.dependency:
+            visit(dependency)
+        ordered.append(path)
+
+    visit("google/protobuf/descriptor.proto")
+    for proto in protos:
+        for dependency in proto.dependency:
+            if dependency not in own or dependency in KNOWN_PATHS:
+                visit(dependency)
+    return ordered

@@ -1,0 +1,118 @@
+"""Descriptors of schemas, whole: with the files they import, in the order in which a runtime takes them.
+
+Source: ``google/protobuf/descriptor.proto``.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.formats.protobuf.known_files import KNOWN_PATHS, known_file, runtime_descriptor
+from counterfoil.schema.formats.protobuf.symbols import SymbolTable
+from counterfoil.schema.formats.protobuf.to_descriptor import DescriptorBuilder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+    from google.protobuf.message import Message
+
+    from counterfoil.schema.formats.protobuf.ast import ProtoFile
+    from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+
+DEFAULT_NAME: Final = "default"
+"""The file name of a schema, which has none of its own."""
+
+_DESCRIPTOR_PATH: Final = "google/protobuf/descriptor.proto"
+
+
+def descriptor_set(schema: ProtobufSchema, *, name: str = DEFAULT_NAME) -> bytes:
+    """A serialised ``FileDescriptorSet`` with the schema last and everything it imports before it.
+
+    ``name`` is the schema's file name in it. An import that is not known is left out. Raises ``InvalidSchema`` for
+    files that import each other in a circle.
+    """
+    return descriptor_pb2.FileDescriptorSet(file=_ordered(schema, name)).SerializeToString()
+
+
+def file_descriptor(schema: ProtobufSchema, *, name: str = DEFAULT_NAME) -> bytes:
+    """A serialised ``FileDescriptorProto`` of the schema alone; ``name`` is its file name in it."""
+    return _ordered(schema, name)[-1].SerializeToString()
+
+
+def serialized(schema: ProtobufSchema, *, name: str = DEFAULT_NAME) -> str:
+    """The schema's ``FileDescriptorProto`` in base64, as ``format=serialized`` answers it."""
+    return b64encode(file_descriptor(schema, name=name)).decode("ascii")
+
+
+@cache
+def known_descriptor(path: str) -> bytes:
+    """The serialised ``FileDescriptorProto`` of a file that needs no reference; ``KeyError`` for any other."""
+    serialized = runtime_descriptor(path)
+    if serialized is not None:
+        return serialized
+    file = known_file(path)
+    if file is None:
+        raise KeyError(path)
+    imports = {each.path: each for each in (known_file(item.path) for item in file.imports) if each is not None}
+    return DescriptorBuilder(
+        file, SymbolTable(file, imports), name=path, dependencies=KNOWN_PATHS
+    ).proto.SerializeToString()
+
+
+def _ordered(schema: ProtobufSchema, name: str) -> list[FileDescriptorProto]:
+    """The descriptors, each behind those it imports."""
+    builder = _SetBuilder(schema.imports)
+    builder.add(schema.file, name)
+    return builder.protos
+
+
+class _SetBuilder:
+    """Builds the descriptors of a file and of everything that it imports."""
+
+    def __init__(self, imports: Mapping[str, ProtoFile]) -> None:
+        self._imports = imports
+        self._open: set[str] = set()
+        self._done: set[str] = set()
+        self.protos: list[FileDescriptorProto] = []
+
+    def add(self, file: ProtoFile, name: str) -> None:
+        if name in self._done:
+            return
+        if name in self._open:
+            raise InvalidSchema(f"Invalid schema: the imports of {name!r} lead back to it")
+        self._open.add(name)
+        for item in file.imports:
+            found = self._imports.get(item.path)
+            if found is not None:
+                self.add(found, item.path)
+        self._open.discard(name)
+        self._done.add(name)
+        self.protos.append(self._describe(file, name))
+
+    def _describe(self, file: ProtoFile, name: str) -> FileDescriptorProto:
+        if known_file(name) is file:
+            return descriptor_pb2.FileDescriptorProto.FromString(known_descriptor(name))
+        builder = DescriptorBuilder(
+            file, SymbolTable(file, self._imports), name=name, dependencies=self._imports.keys()
+        )
+        if builder.options.has_custom:
+            builder.options.write_custom(self._class_finder(builder.proto))
+        return builder.proto
+
+    def _class_finder(self, proto: FileDescriptorProto) -> Callable[[str], type[Message]] | None:
+        """The classes of a runtime that knows this file and those before it; None where it refuses one."""
+        pool = descriptor_pool.DescriptorPool()
+        try:
+            if all(each.name != _DESCRIPTOR_PATH for each in self.protos):
+                pool.AddSerializedFile(known_descriptor(_DESCRIPTOR_PATH))
+            for each in (*self.protos, proto):
+                pool.AddSerializedFile(each.SerializeToString())
+        except TypeError:
+            return None
+        return lambda full_name: message_factory.GetMessageClass(pool.FindMessageTypeByName(full_name))

@@ -1,0 +1,42 @@
+"""Names that a descriptor derives from the names of a file.
+
+Source: the Protocol Buffers language guide, "JSON Mapping" and "Maps"; the names that ``protoc`` gives.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+
+def json_name_of(name: str) -> str:
+    """The JSON name of a field that is given none: camel case.
+
+    >>> json_name_of("foo_bar_2")
+    'fooBar2'
+    """
+    first, *others = name.split("_")
+    return first + "".join(_capitalize(part) for part in others)
+
+
+def map_entry_name(name: str) -> str:
+    """The name of the message that holds the entries of a map field.
+
+    >>> map_entry_name("by_name")
+    'ByNameEntry'
+    """
+    return "".join(_capitalize(part) for part in name.split("_")) + "Entry"
+
+
+def synthetic_oneof_name(name: str, taken: Container[str]) -> str:
+    """The name of the oneof around a field that is optional in proto3."""
+    found = f"_{name}"
+    while found in taken:
+        found = f"X{found}"
+    return found
+
+
+def _capitalize(part: str) -> str:
+    return part[:1].upper() + part[1:]

@@ -1,0 +1,37 @@
+"""From a Protobuf schema's text, and those of its references, to a parsed schema."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from counterfoil.schema.formats.protobuf.reading import read_text
+from counterfoil.schema.formats.protobuf.resolution import resolve_imports
+from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+from counterfoil.schema.formats.protobuf.validity import check_valid
+from counterfoil.schema.formats.protocol import Validation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterfoil.schema.model import ResolvedReference
+
+
+def parse_protobuf(
+    text: str, references: Sequence[ResolvedReference] = (), *, validation: Validation = Validation.STRICT
+) -> ProtobufSchema:
+    """The schema that ``text`` declares: a ``.proto`` file, or a descriptor in base64.
+
+    ``references`` are resolved, each named by the path under which files import it. Raises ``SchemaParseError`` with
+    line and column; with strict validation also for types that are not found, names declared twice, and groups where
+    registries do not take them.
+
+    >>> parse_protobuf('syntax="proto3"; message A { int32 n=1; }').name
+    'A'
+    """
+    read = read_text(text)
+    imports = resolve_imports(read, references)
+    by_name = {each.reference.name: each.reference for each in references}
+    schema = ProtobufSchema(text, read.file, imports=imports, references=by_name)
+    if validation is Validation.STRICT:
+        check_valid(schema)
+    return schema

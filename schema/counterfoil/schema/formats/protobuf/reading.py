@@ -1,0 +1,73 @@
+"""From a schema's text, or its descriptor in base64, to a tree.
+
+A text that is not a ``.proto`` file may be a ``FileDescriptorProto``, or a ``FileDescriptorSet`` whose last file is the
+schema and whose others are imports, in base64.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from base64 import b64decode
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.errors import SchemaParseError
+from counterfoil.schema.formats.protobuf.parser import parse_file
+from counterfoil.schema.formats.protobuf.printing import print_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from counterfoil.schema.formats.protobuf.ast import ProtoFile
+
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]++={0,2}\s*+")
+_SHORTEST: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ReadText:
+    """A tree, and the files that came along with it by import path."""
+
+    file: ProtoFile
+    imports: Mapping[str, ProtoFile] = field(default_factory=dict)
+
+
+def read_text(text: str, *, path: str = "") -> ReadText:
+    """The tree of a text, which is a ``.proto`` file or a descriptor in base64.
+
+    Raises ``SchemaParseError`` with line and column.
+    """
+    _check_characters(text)
+    if _BASE64.fullmatch(text) is not None and len(text) >= _SHORTEST:
+        found = _read_base64(text, path)
+        if found is not None:
+            return found
+    return ReadText(parse_file(text, path=path))
+
+
+def _check_characters(text: str) -> None:
+    if text.isascii():
+        return
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise SchemaParseError(
+            f"half a surrogate pair at character {error.start + 1}", expected="text that UTF-8 can carry"
+        ) from None
+
+
+def _read_base64(text: str, path: str) -> ReadText | None:
+    try:
+        data = b64decode(text, validate=False)
+    except (binascii.Error, ValueError):
+        return None
+    from counterfoil.schema.formats.protobuf.descriptor_input import files_of_descriptor
+
+    files = files_of_descriptor(data)
+    if not files:
+        return None
+    *others, last = files
+    # Texts are read again so that every node has its place, and so that what is kept is what is stored.
+    imports = {each.path: parse_file(print_file(each), path=each.path) for each in others}
+    return ReadText(parse_file(print_file(last), path=path), imports)
