@@ -70,7 +70,6 @@ class DescriptorBuilder:
         if file.edition:
             proto.syntax = "editions"
             proto.edition = Edition.Value(f"EDITION_{file.edition}")
-            )
         elif file.is_proto3:
             proto.syntax = "proto3"
         self._add_imports(dependencies)
