@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MAX_NUMBERS: Final = 80
 MAX_STRINGS: Final = 60
+MAX_FURTHER: Final = 250
+"""How many numbers, or strings, follow the telling ones."""
 
 _HALF: Final = Decimal("0.5")
 _LITTLE: Final = Decimal("0.001")
@@ -41,11 +43,17 @@ def numbers(facts: Facts, other: Iterable[Site]) -> Iterator[Any]:
     factors = facts.limits("multipleOf")
     for factor in (factor for site in other if is_number(factor := site.keywords.get("multipleOf"))):
         raw += [factor, factor + 1, _scaled(factor, _HALF), _scaled(factor, Decimal("1.5")), factor + _HALF]
-    if factors:
-        raw = [multiple for value in raw for multiple in _multiples_near(value, factors)]
-    if facts.is_whole:
-        raw = [value if is_whole(value) else value.to_integral_value() for value in raw]
-    yield from islice(dict.fromkeys(plain(value) for value in raw), MAX_NUMBERS)
+    telling = dict.fromkeys(_fitted(value, facts, factors) for value in islice(raw, MAX_NUMBERS))
+    yield from (plain(value) for values in telling for value in values)
+    start = max((limit for keyword in _BOUNDS[:2] for limit in facts.limits(keyword)), default=0)
+    for index in range(MAX_FURTHER):
+        yield from (plain(value) for value in _fitted(start + index, facts, factors))
+
+
+def _fitted(value: Any, facts: Facts, factors: list[Any]) -> tuple[Any, ...]:
+    """The numbers next to ``value`` that are whole, or multiples, where they must be."""
+    fitted = tuple(_multiples_near(value, factors)) if factors else (value,)
+    return tuple(one if not facts.is_whole or is_whole(one) else one.to_integral_value() for one in fitted)
 
 
 def _near_limits(sites: Iterable[Site]) -> Iterator[Any]:
@@ -88,6 +96,8 @@ def strings(facts: Facts, other: Iterable[Site]) -> Iterator[str]:
     wanted = facts.patterns()
     refused = [pattern for site in other if isinstance(pattern := site.keywords.get("pattern"), str)]
     yield from islice(dict.fromkeys(_strings(lengths, wanted, refused, other)), MAX_STRINGS)
+    for index in range(MAX_FURTHER):
+        yield str(index).rjust(lengths[0] if lengths else 0, "s")
 
 
 def _strings(lengths: list[int], wanted: list[str], refused: list[str], other: list[Site]) -> Iterator[str]:

@@ -82,6 +82,7 @@ class Search:
         accepted = 0
         try:
             for value in islice(self._values([()]), count * 2):
+                self._tried += 1
                 if not self._is_written(value):
                     continue
                 failures = self._reader.failures(value)
@@ -92,7 +93,7 @@ class Search:
                     return Confirmation(accepted)
         except ValidatorRefuses as refused:
             return Confirmation(accepted, reason=str(refused))
-        return Confirmation(accepted, reason=self._reason or "no more values were found")
+        return Confirmation(accepted, reason=self._reason or "no more values of bearable size are found")
 
     def _values(self, ways: list[tuple[str | int | None, ...]]) -> Iterator[Any]:
         for steps in ways:

@@ -33,6 +33,9 @@ MAX_SIZE: Final = 300
 MAX_BUILT: Final = 6_000
 """How many values are built for one search, nested ones counted."""
 
+MAX_MIXED: Final = 20
+"""How many values of each property go into objects in which everything changes."""
+
 MAX_PAIRS: Final = 10
 """How many pairs of branches of oneOf are looked at in one place."""
 
@@ -135,6 +138,20 @@ class ValueSource:
         for start in self._starts(base, facts, other, depth):
             sources += [self._with_property(start, name, (facts, other), steps[1:], depth) for name in names]
         yield from _in_turn(sources)
+        if not steps:
+            yield from self._mixed(base, names, facts, depth)
+
+    def _mixed(self, base: dict[str, Any], names: list[str], facts: Facts, depth: int) -> Iterator[dict[str, Any]]:
+        """Objects in which every property changes from one to the next, each at its own pace."""
+        values = {name: [*islice(self.values(facts.properties(name), [], (), depth + 1), MAX_MIXED)] for name in names}
+        choices = {name: found for name, found in values.items() if found}
+        for index in range(MAX_VARIATIONS * MAX_MIXED if choices else 0):
+            mixed = dict(base)
+            for place, (name, found) in enumerate(choices.items()):
+                turn = index // (place + 1) + place
+                if name in base or turn % (len(found) + 1):
+                    mixed[name] = found[turn % len(found)]
+            yield mixed
 
     def _starts(self, base: dict[str, Any], facts: Facts, other: list[Site], depth: int) -> Iterator[dict[str, Any]]:
         """The smallest object, and the smallest that holds what the other side makes other properties depend on."""
@@ -226,6 +243,15 @@ class ValueSource:
         sources = [self._of_lengths(base, facts, other, depth)] if not steps else []
         sources += [self._with_item(base, index, (facts, other), steps[1:], depth) for index in indexes]
         yield from _in_turn(sources)
+        if not steps:
+            yield from self._mixed_items(base, facts, depth)
+
+    def _mixed_items(self, base: list[Any], facts: Facts, depth: int) -> Iterator[list[Any]]:
+        """Arrays of several different items."""
+        items = [*islice(self.values(facts.items(len(base)), [], (), depth + 1), MAX_MIXED)]
+        for size in range(2, len(items)):
+            for start in range(len(items) - size):
+                yield [*base, *items[start : start + size]]
 
     def _with_item(
         self,
