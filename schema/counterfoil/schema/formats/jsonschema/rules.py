@@ -16,16 +16,16 @@ from counterfoil.schema.formats.jsonschema import bound_rules, content_rules, re
 from counterfoil.schema.formats.jsonschema.rule_table import breaking, harmless, ours
 
 ID_CHANGED: Final = harmless(
-    "ID_CHANGED", "The two schemas have different identifiers", why="An identifier says nothing about the data."
+    "ID_CHANGED", "The reader's identifier is not the writer's", why="An identifier says nothing about the data."
 )
 TITLE_CHANGED: Final = harmless(
-    "TITLE_CHANGED", "The two schemas have different titles", why="A title says nothing about the data."
+    "TITLE_CHANGED", "The reader's title is not the writer's", why="A title says nothing about the data."
 )
 DESCRIPTION_CHANGED: Final = harmless(
-    "DESCRIPTION_CHANGED", "The two schemas have different descriptions", why="A description is for people."
+    "DESCRIPTION_CHANGED", "The reader's description is not the writer's", why="A description is for people."
 )
 DEFAULT_CHANGED: Final = harmless(
-    "DEFAULT_CHANGED", "The two schemas have different defaults", why="A default does not decide what is valid."
+    "DEFAULT_CHANGED", "The reader's default is not the writer's", why="A default does not decide what is valid."
 )
 SCHEMA_ADDED: Final = breaking(
     "SCHEMA_ADDED",
@@ -143,7 +143,7 @@ COMBINED_TYPE_CHANGED: Final = breaking(
 )
 COMBINED_TYPE_SUBSCHEMAS_CHANGED: Final = breaking(
     "COMBINED_TYPE_SUBSCHEMAS_CHANGED",
-    "Not every branch finds a partner: {count} of {size} branches of the reader's {reader} match the writer's",
+    "The reader's {reader} pairs {count} of {size} branches with the writer's; the others find no partner",
     why="Branches are paired so that each of the reader's reads one of the writer's; some are left over.",
     mend="Keep the branches, change them only in ways that are compatible, and add new ones beside them.",
 )
@@ -171,7 +171,7 @@ SUM_TYPE_NARROWED: Final = breaking(
 )
 UNRESOLVED_REFERENCE: Final = ours(
     "unresolved-reference",
-    "What a reference means is not known: {reason}",
+    "The reader and the writer cannot be compared: {reason}",
     why="A schema whose parts are unknown cannot be compared, and nothing is fetched from the network.",
     mend="Register the missing document, and name it in the references.",
     breaks=ALWAYS,
