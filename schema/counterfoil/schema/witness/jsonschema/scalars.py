@@ -45,9 +45,20 @@ def numbers(facts: Facts, other: Iterable[Site]) -> Iterator[Any]:
         raw += [factor, factor + 1, _scaled(factor, _HALF), _scaled(factor, Decimal("1.5")), factor + _HALF]
     telling = dict.fromkeys(_fitted(value, facts, factors) for value in islice(raw, MAX_NUMBERS))
     yield from (plain(value) for values in telling for value in values)
-    start = max((limit for keyword in _BOUNDS[:2] for limit in facts.limits(keyword)), default=0)
-    for index in range(MAX_FURTHER):
-        yield from (plain(value) for value in _fitted(start + index, facts, factors))
+    for value in _further(facts, factors):
+        yield from (plain(fitted) for fitted in _fitted(value, facts, factors))
+
+
+def _further(facts: Facts, factors: list[Any]) -> Iterator[Any]:
+    """Numbers from the lower limit up, or from the upper one down, a step of the largest factor at a time."""
+    low = max((limit for keyword in _BOUNDS[:2] for limit in facts.limits(keyword)), default=None)
+    high = min((limit for keyword in _BOUNDS[2:] for limit in facts.limits(keyword)), default=None)
+    step = max(factors, default=1)
+    start, away = (high, -step) if low is None and high is not None else (low or 0, step)
+    try:
+        yield from (start + away * index for index in range(MAX_FURTHER))
+    except DecimalException:
+        return
 
 
 def _fitted(value: Any, facts: Facts, factors: list[Any]) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ from counterfoil.schema.witness.jsonschema.places import place_of
 from counterfoil.schema.witness.jsonschema.shrinking import smaller
 from counterfoil.schema.witness.jsonschema.sites import root_of
 from counterfoil.schema.witness.jsonschema.validator import SchemaValidator, ValidatorRefuses, validator_name
-from counterfoil.schema.witness.jsonschema.values import OutOfBudget, ValueSource
+from counterfoil.schema.witness.jsonschema.values import MAX_VARIATIONS, OutOfBudget, ValueSource
 from counterfoil.schema.witness.jsonschema.wording import step_in_words, value_text
 from counterfoil.schema.witness.model import Confirmation, NoWitness, Witness
 
@@ -60,28 +60,29 @@ class Search:
     def for_difference(self, difference: Difference) -> Witness | NoWitness:
         """A witness that surely comes from ``difference``; else one that may, as far as a validator can tell."""
         place = place_of(difference)
-        found: Any = None
-        failure: Failure | None = None
+        second: tuple[Any, Failure] | None = None
         left = MAX_TRIED
         for value in self._values([place.steps, ()] if place.steps else [()]):
             if left == 0:
                 break
             left -= 1
-            near = self._failure(value, place.explains) or (None if failure else self._failure(value, place.is_near))
-            if near is None or not self._is_written(value):
+            failures = self._failures(value)
+            exact, near = _first(failures, place.explains), _first(failures, place.is_near)
+            if not (exact or (near and second is None)) or not self._is_written(value):
                 continue
-            if place.explains(near):
-                return self._witness(value, near, place.explains)
-            found, failure, left = value, near, min(left, MAX_FURTHER)
-        if failure is not None:
-            return self._witness(found, failure, place.is_near)
+            if exact:
+                return self._witness(value, exact, place.explains)
+            if near:
+                second, left = (value, near), min(left, MAX_FURTHER)
+        if second:
+            return self._witness(*second, place.is_near)
         return NoWitness(self._tried, self._reason or f"{validator_name()} accepts them under the reader's schema")
 
     def for_confirmation(self, count: int) -> Confirmation:
         """How many of ``count`` values are accepted by the reader, up to the first that is not."""
         accepted = 0
         try:
-            for value in islice(self._values([()]), count * 2):
+            for value in islice(self._values([()], variations=count), count * 2):
                 self._tried += 1
                 if not self._is_written(value):
                     continue
@@ -95,27 +96,23 @@ class Search:
             return Confirmation(accepted, reason=str(refused))
         return Confirmation(accepted, reason=self._reason or "no more values of bearable size are found")
 
-    def _values(self, ways: list[tuple[str | int | None, ...]]) -> Iterator[Any]:
+    def _values(self, ways: list[tuple[str | int | None, ...]], *, variations: int = MAX_VARIATIONS) -> Iterator[Any]:
         for steps in ways:
             try:
-                yield from ValueSource().values([self._writer_root], [self._reader_root], steps)
+                yield from ValueSource(variations=variations).values([self._writer_root], [self._reader_root], steps)
             except OutOfBudget:
                 self._reason = "the writer's values are too many to be tried"
         if not self._tried:
             self._reason = "no value of the writer's schema was found"
 
-    def _failure(self, value: Any, is_meant: Callable[[Failure], bool]) -> Failure | None:
-        """The first thing wrong with ``value`` for the reader that is meant; not inside a combination, if it may be."""
+    def _failures(self, value: Any) -> list[Failure]:
+        """What is wrong with ``value`` for the reader; nothing, too, where the validator cannot tell."""
         self._tried += 1
         try:
-            if self._reader.accepts(value):
-                return None
-            failures = self._reader.failures(value)
+            return [] if self._reader.accepts(value) else self._reader.failures(value)
         except ValidatorRefuses as refused:
             self._reason = str(refused)
-            return None
-        meant = [failure for failure in failures if is_meant(failure)]
-        return min(meant, key=lambda failure: failure.is_inner, default=None)
+            return []
 
     def _is_written(self, value: Any) -> bool:
         try:
@@ -127,8 +124,8 @@ class Search:
     def _witness(self, value: Any, failure: Failure, is_meant: Callable[[Failure], bool]) -> Witness:
         for _ in range(MAX_SHRINKINGS):
             for less in islice(smaller(value), MAX_SHRINKINGS):
-                still = self._failure(less, is_meant)
-                if still is not None and self._is_written(less):
+                still = _first(self._failures(less), is_meant)
+                if still and self._is_written(less):
                     value, failure = less, still
                     break
             else:
@@ -140,3 +137,8 @@ class Search:
             step=step_in_words(failure),
             confirmed_by=f"{validator_name()}: {failure.message}",
         )
+
+
+def _first(failures: list[Failure], is_meant: Callable[[Failure], bool]) -> Failure | None:
+    """The first failure that is meant; one inside a combination only where there is no other."""
+    return min(filter(is_meant, failures), key=lambda failure: failure.is_inner, default=None)

@@ -14,7 +14,7 @@ from counterfoil.schema.witness.jsonschema.facts import ways_to_fit
 from counterfoil.schema.witness.jsonschema.holds import dependency_keywords, fits_all
 from counterfoil.schema.witness.jsonschema.scalars import numbers, strings
 from counterfoil.schema.witness.jsonschema.sites import Site, alike, is_number, plain, spread
-from counterfoil.schema.witness.jsonschema.strings import matching_strings
+from counterfoil.schema.witness.jsonschema.strings import matching_strings, stretched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,6 +32,9 @@ MAX_SIZE: Final = 300
 
 MAX_BUILT: Final = 6_000
 """How many values are built for one search, nested ones counted."""
+
+MAX_REFUSED: Final = 40
+"""How many names in a row may be no property of an object before it is taken to be full."""
 
 MAX_MIXED: Final = 20
 """How many values of each property go into objects in which everything changes."""
@@ -52,8 +55,9 @@ class OutOfBudget(Exception):
 class ValueSource:
     """Builds values, within a budget."""
 
-    def __init__(self, *, budget: int = MAX_BUILT) -> None:
+    def __init__(self, *, budget: int = MAX_BUILT, variations: int = MAX_VARIATIONS) -> None:
         self._left = budget
+        self._variations = variations
         self._smallest_by_sites: dict[tuple[int, ...], list[Any]] = {}
 
     def values(
@@ -176,7 +180,7 @@ class ValueSource:
         facts, other = sides
         looking = [site for whole in other for site in whole.properties(name)]
         sites = facts.properties(name)
-        for value in islice(self.values(sites, looking, steps, depth + 1), MAX_VARIATIONS):
+        for value in islice(self.values(sites, looking, steps, depth + 1), self._variations):
             grown = self._grown({**base, name: value}, facts, [name], depth)
             if grown is not None:
                 yield grown
@@ -193,12 +197,18 @@ class ValueSource:
         least = max((int(limit) for limit in facts.limits("minProperties")), default=0)
         if least > MAX_SIZE:
             return None
-        for name in _many_names(facts, []) if len(grown) < least else ():
-            if len(grown) >= least:
-                break
-            if name not in grown and _may_be_there(name, facts):
-                self._add(grown, name, facts, depth)
-        return grown
+        self._fill(grown, least, _many_names(facts, []), facts, depth)
+        return grown if len(grown) >= least else None
+
+    def _fill(self, grown: dict[str, Any], size: int, names: Iterator[str], facts: Facts, depth: int) -> None:
+        """Add properties up to a size; give up when one name after the other cannot be had."""
+        refused = 0
+        for name in names:
+            if len(grown) >= size or refused > MAX_REFUSED:
+                return
+            if name not in grown:
+                is_added = _may_be_there(name, facts) and self._add(grown, name, facts, depth)
+                refused = 0 if is_added else refused + 1
 
     def _add(self, grown: dict[str, Any], name: str, facts: Facts, depth: int) -> bool:
         smallest = self.smallest(facts.properties(name), depth + 1) if depth < MAX_DEPTH else []
@@ -218,11 +228,7 @@ class ValueSource:
         )
         for size in wanted:
             grown = dict(base)
-            for name in _many_names(facts, other):
-                if len(grown) >= size:
-                    break
-                if name not in grown and _may_be_there(name, facts):
-                    self._add(grown, name, facts, depth)
+            self._fill(grown, size, _many_names(facts, other), facts, depth)
             yield grown
         for name in names:
             if name not in full:
@@ -267,7 +273,7 @@ class ValueSource:
             return
         looking = [site for whole in other for site in whole.items(index)]
         looking += [wanted for whole in other if (wanted := whole.one("contains"))]
-        for value in islice(self.values(facts.items(index), looking, steps, depth + 1), MAX_VARIATIONS):
+        for value in islice(self.values(facts.items(index), looking, steps, depth + 1), self._variations):
             yield [*before, value, *base[index + 1 :]]
             if len(before) != len(base[:index]):
                 yield [*base[:index], value, *base[index + 1 :]]
@@ -384,10 +390,11 @@ def _unnamed(facts: Facts, other: list[Site]) -> Iterator[str]:
 
 def _many_names(facts: Facts, other: list[Site]) -> Iterator[str]:
     yield from dict.fromkeys(_names(facts, other))
-    yield from (f"n{index}" for index in range(MAX_SIZE))
     for part in facts.parts:
         for pattern, _ in part.named("patternProperties"):
             yield from matching_strings(pattern)
+            yield from (text for length in range(MAX_REFUSED) if (text := stretched(pattern, length)) is not None)
+    yield from (f"n{index}" for index in range(MAX_SIZE))
 
 
 def _names_for(step: Step, facts: Facts, other: list[Site]) -> Iterator[str]:
