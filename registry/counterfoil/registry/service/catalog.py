@@ -162,11 +162,10 @@ class Catalog:
     async def referenced_by(self, subject: QualifiedSubject, version: int | None, *, deleted: bool) -> list[int]:
         """The ids of the schemas that refer to a version, ascending; ``deleted`` counts soft-deleted ones too.
 
-        Ids of different contexts may be the same number, and are then there twice.
+        The version is sought as in :meth:`version`. Ids of different contexts may be the same number, and are then there twice.
         """
-        history = await self._storage.history(subject)
-        entry = history.pick(subject, version, deleted=True)
-        uses = await self._storage.referrers(subject, entry.version)
+        found = await self.version(subject, version, deleted=True)
+        uses = await self._storage.referrers(found.subject, found.entry.version)
         ids = {(use.subject.context, use.schema_id) for use in uses if deleted or not use.deleted}
         return sorted(schema_id for _, schema_id in ids)
 
