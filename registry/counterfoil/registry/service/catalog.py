@@ -162,7 +162,8 @@ class Catalog:
     async def referenced_by(self, subject: QualifiedSubject, version: int | None, *, deleted: bool) -> list[int]:
         """The ids of the schemas that refer to a version, ascending; ``deleted`` counts soft-deleted ones too.
 
-        The version is sought as in :meth:`version`. Ids of different contexts may be the same number, and are then there twice.
+        The version is sought as in :meth:`version`. Ids of different contexts may be the same number, and are then
+        there twice.
         """
         found = await self.version(subject, version, deleted=True)
         uses = await self._storage.referrers(found.subject, found.entry.version)
