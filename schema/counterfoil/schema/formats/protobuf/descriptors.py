@@ -82,18 +82,26 @@ class _SetBuilder:
         self.protos: list[FileDescriptorProto] = []
 
     def add(self, file: ProtoFile, name: str) -> None:
-        if name in self._done:
-            return
-        if name in self._open:
-            raise InvalidSchema(f"Invalid schema: the imports of {name!r} lead back to it")
+        """Add a file behind everything that it imports; no recursion, since chains of imports may be long."""
+        waiting = [(file, name, self._dependencies(file))]
         self._open.add(name)
-        for item in file.imports:
-            found = self._imports.get(item.path)
-            if found is not None:
-                self.add(found, item.path)
-        self._open.discard(name)
-        self._done.add(name)
-        self.protos.append(self._describe(file, name))
+        while waiting:
+            file, name, dependencies = waiting[-1]
+            path = next((path for path in dependencies if path not in self._done), None)
+            if path is None:
+                waiting.pop()
+                self._open.discard(name)
+                self._done.add(name)
+                self.protos.append(self._describe(file, name))
+            elif path in self._open:
+                raise InvalidSchema(f"Invalid schema: the imports of {path!r} lead back to it")
+            else:
+                self._open.add(path)
+                imported = self._imports[path]
+                waiting.append((imported, path, self._dependencies(imported)))
+
+    def _dependencies(self, file: ProtoFile) -> list[str]:
+        return [item.path for item in file.imports if item.path in self._imports]
 
     def _describe(self, file: ProtoFile, name: str) -> FileDescriptorProto:
         if known_file(name) is file:

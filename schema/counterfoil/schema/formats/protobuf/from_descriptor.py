@@ -76,6 +76,7 @@ class _DescriptorReader:
 
     def read(self, path: str) -> ProtoFile:
         proto = self._proto
+        groups = _group_names(proto.extension)
         return ProtoFile(
             path=path,
             syntax=None if self._edition else (proto.syntax or None),
@@ -83,7 +84,7 @@ class _DescriptorReader:
             package=proto.package,
             imports=tuple(self._imports()),
             options=read_options(proto),
-            messages=tuple(map(self._message, proto.message_type)),
+            messages=tuple(self._message(each) for each in proto.message_type if each.name not in groups),
             enums=tuple(map(_enum, proto.enum_type)),
             extends=self._extends(proto.extension, ()),
             services=tuple(map(_service, proto.service)),
@@ -104,11 +105,7 @@ class _DescriptorReader:
 
     def _message(self, proto: DescriptorProto) -> Message:
         entries = {nested.name: nested for nested in proto.nested_type if nested.options.map_entry}
-        groups = {
-            field.type_name.rpartition(".")[2]
-            for field in (*proto.field, *proto.extension)
-            if field.type == FieldDescriptorProto.TYPE_GROUP
-        }
+        groups = _group_names((*proto.field, *proto.extension))
         fields = [self._field(field, proto.nested_type, entries) for field in proto.field]
         outside = [each for each, field in zip(fields, proto.field, strict=True) if not _is_in_oneof(field)]
         return Message(
@@ -175,6 +172,12 @@ class _DescriptorReader:
                 blocks.append((proto.extendee, []))
             blocks[-1][1].append(self._field(proto, nested or self._proto.message_type, {}))
         return tuple(Extend(extendee, tuple(fields)) for extendee, fields in blocks)
+
+
+def _group_names(fields: Iterable[FieldDescriptorProto]) -> set[str]:
+    """The names of the messages that are bodies of groups."""
+    groups = (field for field in fields if field.type == FieldDescriptorProto.TYPE_GROUP)
+    return {field.type_name.rpartition(".")[2] for field in groups}
 
 
 def _is_in_oneof(proto: FieldDescriptorProto) -> bool:

@@ -32,7 +32,7 @@ def map_entry_name(name: str) -> str:
 
 def synthetic_oneof_name(name: str, taken: Container[str]) -> str:
     """The name of the oneof around a field that is optional in proto3."""
-    found = f"_{name}"
+    found = name if name.startswith("_") else f"_{name}"
     while found in taken:
         found = f"X{found}"
     return found

@@ -22,7 +22,7 @@ from counterfoil.schema.formats.protobuf.ast import (
     ValueKind,
 )
 from counterfoil.schema.formats.protobuf.literals import parse_int
-from counterfoil.schema.formats.protobuf.printing import spelled_options
+from counterfoil.schema.formats.protobuf.printing import merged_entries, spelled_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -148,7 +148,7 @@ def _value(value: OptionValue) -> OptionValue:
     if isinstance(value, Scalar):
         return Scalar(value.kind, _number(value.text)) if value.kind is ValueKind.NUMBER else value
     if isinstance(value, Aggregate):
-        entries = (Entry(entry.name, _value(entry.value)) for entry in value.entries)
+        entries = (Entry(entry.name, _value(entry.value)) for entry in merged_entries(value))
         return Aggregate(tuple(sorted(entries, key=lambda entry: entry.name)))
     items = tuple(_value(item) for item in value.items)
     return items[0] if len(items) == 1 else ListValue(items)

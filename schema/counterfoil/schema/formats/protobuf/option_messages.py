@@ -17,6 +17,7 @@ from counterfoil.schema.formats.protobuf.literals import read_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from typing import Any
 
     from google.protobuf import descriptor_pb2 as pb
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     )
 
 _UNINTERPRETED: Final = "uninterpreted_option"
+_FEATURES: Final = "features"
 _NOT_WRITTEN: Final = frozenset(("map_entry",))
 _BOOLEANS: Final = ("true", "false")
 _SINGLE: Final = (str, bytes, int, float, Message)
@@ -50,11 +52,24 @@ def _options(proto: Described) -> Iterator[Option]:
     for field, value in proto.options.ListFields():
         if field.name == _UNINTERPRETED or (field.name in _NOT_WRITTEN and not field.is_extension):
             continue
+        if field.name == _FEATURES and not field.is_extension:
+            yield from _features(field.name, value)
+            continue
         name = f"({field.full_name})" if field.is_extension else field.name
         for each in (value,) if isinstance(value, _SINGLE) else value:
             yield Option(name, _value(field, each))
     for option in proto.options.uninterpreted_option:
         yield Option(_uninterpreted_name(option), _uninterpreted_value(option))
+
+
+def _features(path: str, message: Message) -> Iterator[Option]:
+    """One option for each feature, as files write them: ``features.field_presence = EXPLICIT``."""
+    for field, value in message.ListFields():
+        name = f"{path}.({field.full_name})" if field.is_extension else f"{path}.{field.name}"
+        if isinstance(value, Message):
+            yield from _features(name, value)
+        else:
+            yield Option(name, _value(field, value))
 
 
 def _value(field: FieldDescriptor, value: object) -> OptionValue:
@@ -93,11 +108,11 @@ def _entries(message: Message) -> Iterator[Entry]:
             yield Entry(name, ListValue(tuple(_value(field, each) for each in value)))
 
 
-def _map_entries(field: FieldDescriptor, values: Mapping[object, object]) -> Iterator[Aggregate]:
+def _map_entries(field: FieldDescriptor, values: Mapping[Any, object]) -> Iterator[Aggregate]:
     if field.message_type is None:
         return
     parts = field.message_type.fields_by_name
-    for key, value in values.items():
+    for key, value in sorted(values.items()):
         yield Aggregate((Entry("key", _value(parts["key"], key)), Entry("value", _value(parts["value"], value))))
 
 

@@ -9,13 +9,16 @@ Source: texts recorded from Confluent Schema Registry 8.5.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.formats.protobuf.ast import (
     MAX_TAG,
     SPECIAL_OPTIONS,
     Aggregate,
+    Entry,
     ImportKind,
+    ListValue,
     Option,
     Range,
     Scalar,
@@ -83,6 +86,22 @@ def spelled_options(field: Field) -> Sequence[Option]:
     That is in quotes for a string and for nothing else, unless it is more than one word; a JSON name is in quotes.
     """
     return [_spelled(option, field) if option.name in SPECIAL_OPTIONS else option for option in field.options]
+
+
+def merged_entries(aggregate: Aggregate) -> Sequence[Entry]:
+    """The entries of a value in braces, those of one name as one list where the first of them stands."""
+    entries = aggregate.entries
+    if len({entry.name for entry in entries}) == len(entries):
+        return entries
+    values: dict[str, list[OptionValue]] = {}
+    for entry in entries:
+        items = entry.value.items if isinstance(entry.value, ListValue) else (entry.value,)
+        values.setdefault(entry.name, []).extend(items)
+    counts = Counter(entry.name for entry in entries)
+    first = {entry.name: entry for entry in reversed(entries)}
+    return [
+        first[name] if counts[name] == 1 else Entry(name, ListValue(tuple(items))) for name, items in values.items()
+    ]
 
 
 def escape(text: str) -> str:
@@ -235,7 +254,7 @@ def _value(value: OptionValue) -> str:
     if isinstance(value, Scalar):
         return f'"{escape(value.text)}"' if value.kind is ValueKind.STRING else value.text
     if isinstance(value, Aggregate):
-        return _lines("{", [f"{entry.name}: {_value(entry.value)}" for entry in value.entries], "}")
+        return _lines("{", [f"{entry.name}: {_value(entry.value)}" for entry in merged_entries(value)], "}")
     return _lines("[", [_value(item) for item in value.items], "]")
 
 

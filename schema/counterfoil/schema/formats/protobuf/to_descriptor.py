@@ -16,7 +16,7 @@ from google.protobuf.descriptor_pb2 import (
     FileDescriptorProto,
 )
 
-from counterfoil.schema.formats.protobuf.ast import ImportKind, Label, MapType, Range, Scalar
+from counterfoil.schema.formats.protobuf.ast import ImportKind, Label, MapType, Message, Range, Scalar
 from counterfoil.schema.formats.protobuf.literals import INT32_MAX, parse_int
 from counterfoil.schema.formats.protobuf.naming import json_name_of, map_entry_name, synthetic_oneof_name
 from counterfoil.schema.formats.protobuf.option_writer import OptionWriter, escape_bytes
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
         Enum,
         Extend,
         Field,
-        Message,
         ProtoFile,
         Reserved,
         Service,
     )
     from counterfoil.schema.formats.protobuf.symbols import SymbolTable
+    from counterfoil.schema.position import Position
 
 _LABELS: Final = {
     Label.OPTIONAL: FieldDescriptorProto.LABEL_OPTIONAL,
@@ -74,14 +74,12 @@ class DescriptorBuilder:
             proto.syntax = "proto3"
         self._add_imports(dependencies)
         scope = file.package
-        for message in file.messages:
-            self._add_message(proto.message_type.add(), message, file.package_prefix + message.name)
+        for name, message in _in_text_order(file.messages, _groups_of(file.extends)):
+            if isinstance(message, Message):
+                self._add_message(proto.message_type.add(), message, file.package_prefix + name)
         for enum in file.enums:
             self._add_enum(proto.enum_type.add(), enum, scope)
         self._add_extends(proto.extension, file.extends, scope)
-        for field in _groups_of(file.extends):
-            if field.group is not None:
-                self._add_message(proto.message_type.add(), field.group, file.package_prefix + field.name)
         for service in file.services:
             self._add_service(service, scope)
         self.options.write(proto, file.options, scope)
@@ -123,17 +121,11 @@ class DescriptorBuilder:
     def _add_nested(self, proto: DescriptorProto, message: Message, scope: str) -> None:
         """The nested messages in the order of the text, with those of groups and of map entries among them."""
         fields = [*message.all_fields, *_groups_of(message.extends)]
-        nested: list[Message | Field] = [
-            *message.messages,
-            *(field for field in fields if field.group is not None or field.map is not None),
-        ]
-        for each in sorted(nested, key=lambda node: node.position):
-            group = getattr(each, "group", None)
-            map_type = getattr(each, "map", None)
-            if map_type is not None:
-                self._add_map_entry(proto.nested_type.add(), each.name, map_type, scope)
+        for name, nested in _in_text_order(message.messages, fields):
+            if isinstance(nested, MapType):
+                self._add_map_entry(proto.nested_type.add(), name, nested, scope)
             else:
-                self._add_message(proto.nested_type.add(), group or each, f"{scope}.{each.name}")  # type: ignore[arg-type]  # a message here
+                self._add_message(proto.nested_type.add(), nested, f"{scope}.{name}")
 
     def _add_map_entry(self, proto: DescriptorProto, name: str, map_type: MapType, scope: str) -> None:
         proto.name = map_entry_name(name)
@@ -244,6 +236,17 @@ class DescriptorBuilder:
     def _type_name(self, name: str, scope: str) -> str:
         found = self._symbols.resolve(name, scope)
         return name if found is None else f".{found.full_name}"
+
+
+def _in_text_order(messages: Iterable[Message], fields: Iterable[Field]) -> list[tuple[str, Message | MapType]]:
+    """The messages, and those that stand for groups and for map entries, each with the name of its declaration."""
+    found: list[tuple[Position, str, Message | MapType]] = [(each.position, each.name, each) for each in messages]
+    for field in fields:
+        body = field.group or field.map
+        if body is not None:
+            found.append((field.position, field.name, body))
+    found.sort(key=lambda each: each[0])
+    return [(name, node) for _, name, node in found]
 
 
 def _groups_of(extends: Iterable[Extend]) -> Iterator[Field]:
