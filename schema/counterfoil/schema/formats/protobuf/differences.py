@@ -64,7 +64,20 @@ def find_differences(
 
     Raises ``InvalidSchema`` for schemas nested too deep to be walked.
     """
-    return [found.difference for found in walk(reader, writer) if policy in found.rule.breaks]
+    return [found.difference for found in find_all(reader, writer, policy=policy) if policy in found.rule.breaks]
+
+
+def find_all(reader: ProtobufSchema, writer: ProtobufSchema, *, policy: CompatibilityPolicy) -> list[Found]:
+    """The findings that ``policy`` chooses from, each with its rule and its place."""
+    if policy is CompatibilityPolicy.SOUND:
+        from counterfoil.schema.formats.protobuf.sound import walk_sound
+
+        return walk_sound(reader, writer)
+    if policy in (CompatibilityPolicy.WIRE, CompatibilityPolicy.WIRE_JSON):
+        from counterfoil.schema.formats.protobuf.wire import walk_wire
+
+        return walk_wire(reader, writer)
+    return walk(reader, writer)
 
 
 def walk(reader: ProtobufSchema, writer: ProtobufSchema) -> list[Found]:

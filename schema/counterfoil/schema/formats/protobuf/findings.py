@@ -19,7 +19,7 @@ class Place:
     """A pair of messages, and the pair of fields in them where one is meant; a side that has none is None.
 
     ``path`` is the path as Confluent counts it, ``#/Outer/Inner`` for a message. ``parent`` is the field through
-    which an imported message was entered; None for the messages of the schema's own file.
+    which the messages were entered; None for those that were met in the schemas' own files.
     """
 
     path: str
@@ -42,23 +42,19 @@ class Place:
 
     @property
     def reader_pointer(self) -> str:
-        """Where it stands in the reader's text: the field, the message, or the field that led to an import."""
-        place = self._in_own_file()
-        nearest = place.reader_field or place.reader
+        """Where it stands in the reader's text: the field, the message, or the field that led into another file."""
+        if self.reader is not None and not self.reader.is_in_own_file:
+            return self.parent.reader_pointer if self.parent else ""
+        nearest = self.reader_field or self.reader
         return nearest.pointer if nearest else ""
 
     @property
     def writer_pointer(self) -> str:
         """The same for the writer's text."""
-        place = self._in_own_file()
-        nearest = place.writer_field or place.writer
+        if self.writer is not None and not self.writer.is_in_own_file:
+            return self.parent.writer_pointer if self.parent else ""
+        nearest = self.writer_field or self.writer
         return nearest.pointer if nearest else ""
-
-    def _in_own_file(self) -> Place:
-        place = self
-        while place.parent is not None:
-            place = place.parent
-        return place
 
 
 ROOT = Place("#/")

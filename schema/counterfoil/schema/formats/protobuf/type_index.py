@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
     from counterfoil.schema.formats.protobuf.symbols import Symbol
 
+ENTRY_KEY: Final = 1
+ENTRY_VALUE: Final = 2
+"""The numbers of the fields of a map's entry."""
+
 UNPACKABLE: Final = frozenset({"string", "bytes"})
 """The scalar types of which repeated fields are never packed."""
 
@@ -83,6 +87,11 @@ class MessageType:
         """Its pointer in the file that declares it."""
         return self.node.pointer or "/" + self.local_name.replace(".", "/")
 
+    @property
+    def is_in_own_file(self) -> bool:
+        """Whether the schema's own file declares it, and not an import."""
+        return self.types is self.types.index.root
+
     @cached_property
     def fields(self) -> Mapping[int, FieldType]:
         """Every field by its number, those of oneofs and groups too."""
@@ -103,7 +112,7 @@ class MessageType:
 
     def _field(self, node: Field, oneof: OneOf | None) -> FieldType:
         features = with_options(self.features, node.options) if node.options else self.features
-        return FieldType(node, self, oneof, features)
+        return FieldType(node, self.types, self.full_name, oneof, features)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +143,18 @@ class Held:
 
 @dataclass(eq=False)
 class FieldType:
-    """A field of a message, with the settings that hold for it."""
+    """A field of a message, with the settings that hold for it.
+
+    ``types`` are those of the file that it stands in, ``scope`` the full name of what is around it, in which its type
+    is looked for: the message that it belongs to, or, for an extension, what is around the ``extend`` block.
+    """
 
     node: Field
-    message: MessageType
+    types: FileTypes
+    scope: str
     oneof: OneOf | None
     features: Features
+    is_extension: bool = False
 
     @property
     def number(self) -> int:
@@ -159,12 +174,12 @@ class FieldType:
     @property
     def pointer(self) -> str:
         """Its pointer in the file that declares it."""
-        return self.node.pointer or f"{self.message.pointer}/{self.node.name}"
+        return self.node.pointer
 
     @cached_property
     def holds(self) -> Held:
         """What it holds."""
-        return self.message.types.held(self.node, self.message)
+        return self.types.held(self.node, self.scope)
 
     @property
     def is_repeated(self) -> bool:
@@ -221,8 +236,10 @@ class FileTypes:
         self.messages: dict[str, MessageType] = {}
         self.enums: dict[str, EnumType] = {}
         self._message_by_node: dict[int, MessageType] = {}
+        self._message_by_local_name: dict[str, MessageType] = {}
         self._enum_by_node: dict[int, EnumType] = {}
         features = features_of(file)
+        self._extends = [(extend, file.package, features) for extend in file.extends]
         self.enums = {each.name: self._enum(each, "", features) for each in file.enums}
         for number, node in enumerate(file.messages):
             self.messages[node.name] = self._message(node, None, features, number)
@@ -235,6 +252,10 @@ class FileTypes:
         """The enum that a node of this file declares."""
         return self._enum_by_node.get(id(node))
 
+    def message_by_local_name(self, local_name: str) -> MessageType | None:
+        """The message of this name without the package."""
+        return self._message_by_local_name.get(local_name)
+
     def all_messages(self) -> Iterator[MessageType]:
         """Every message of the file, each before those inside it."""
         return iter(self._message_by_node.values())
@@ -243,18 +264,27 @@ class FileTypes:
         """Every enum of the file."""
         return iter(self._enum_by_node.values())
 
-    def held(self, node: Field, message: MessageType) -> Held:
-        """What a field of ``message`` holds."""
+    def held(self, node: Field, scope: str) -> Held:
+        """What a field inside ``scope``, the full name of what is around it, holds."""
         if node.map is not None:
-            return Held(node.type, key=self._named(node.map.key, message), value=self._named(node.map.value, message))
+            return Held(node.type, key=self._named(node.map.key, scope), value=self._named(node.map.value, scope))
         if node.group is not None:
             return Held(node.group.name, message=self.message(node.group))
-        return _as_map(self._named(node.type, message))
+        return _as_map(self._named(node.type, scope))
 
-    def _named(self, name: str, message: MessageType) -> Held:
+    def extensions(self) -> Iterator[tuple[str, FieldType]]:
+        """Every extension that the file declares, with the full name of the message that it extends."""
+        for extend, scope, features in self._extends:
+            extendee = self.symbols.resolve(extend.extendee, scope) or self.index.find(extend.extendee, scope)
+            for node in extend.fields:
+                name = extendee.full_name if extendee else extend.extendee.removeprefix(".")
+                of_field = with_options(features, node.options)
+                yield name, FieldType(node, self, scope, None, of_field, is_extension=True)
+
+    def _named(self, name: str, scope: str) -> Held:
         if name in SCALARS:
             return Held(name, scalar=name)
-        symbol = self.symbols.resolve(name, message.full_name) or self.index.find(name, message.full_name)
+        symbol = self.symbols.resolve(name, scope) or self.index.find(name, scope)
         if symbol is None:
             return Held(name)
         types = self if symbol.file is self.file else self.index.types_of(symbol.file)
@@ -267,6 +297,8 @@ class FileTypes:
         features = with_options(around, node.options) if node.options else around
         message = MessageType(node, self.file, self.file.package_prefix + local, local, features, self, parent, number)
         self._message_by_node[id(node)] = message
+        self._message_by_local_name.setdefault(local, message)
+        self._extends += [(extend, message.full_name, features) for extend in node.extends]
         message.enums = {each.name: self._enum(each, f"{local}.", features) for each in node.enums}
         for index, nested in enumerate(node.messages):
             message.messages[nested.name] = self._message(nested, message, features, index)
@@ -320,9 +352,11 @@ class TypeIndex:
 def _as_map(held: Held) -> Held:
     """The same, as a map where the message calls itself the entry of one."""
     message = held.message
-    if message is None or not message.is_map_entry or not {1, 2} <= message.fields.keys():
+    if message is None or not message.is_map_entry or not {ENTRY_KEY, ENTRY_VALUE} <= message.fields.keys():
         return held
-    return Held(held.name, message=message, key=message.fields[1].holds, value=message.fields[2].holds)
+    return Held(
+        held.name, message=message, key=message.fields[ENTRY_KEY].holds, value=message.fields[ENTRY_VALUE].holds
+    )
 
 
 def _is_true(option: Option) -> bool:

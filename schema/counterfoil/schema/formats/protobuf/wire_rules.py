@@ -1,10 +1,291 @@
-"""The rules of buf's categories WIRE and WIRE_JSON."""
+"""The rules of buf's categories WIRE and WIRE_JSON: whether bytes, or bytes and JSON, stay readable by its conventions.
+
+An id is buf's own name of the rule in small letters, so that an answer can be held against that of ``buf breaking``.
+
+Source: the documentation of ``buf breaking`` ("Rules and categories"), and its answers, version 1.75.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from counterfoil.schema.compatibility.rules import CompatibilityRule
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.rules import CompatibilityRule
+from counterfoil.schema.model import SchemaType
 
-WIRE_RULES: Final[tuple[CompatibilityRule, ...]] = ()
+WIRE_ONLY: Final = frozenset({CompatibilityPolicy.WIRE})
+JSON_ONLY: Final = frozenset({CompatibilityPolicy.WIRE_JSON})
+WIRE_AND_JSON: Final = WIRE_ONLY | JSON_ONLY
+
+FILE_SAME_PACKAGE: Final = CompatibilityRule(
+    id="file-same-package",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="The reader's package is {reader}, the writer's is {writer}",
+    why="WIRE and WIRE_JSON: the full names of all messages change with the package, and Any values and gRPC "
+    "look messages up by name.",
+    mend="Keep the package, or start a new file for the new one.",
+    breaks=WIRE_AND_JSON,
+    promises_witness=False,
+)
+FIELD_NO_DELETE_UNLESS_NUMBER_RESERVED: Final = CompatibilityRule(
+    id="field-no-delete-unless-number-reserved",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="The reader lacks field {name} = {tag} of the writer and does not reserve the number",
+    why="WIRE and WIRE_JSON: a number that is free can be used again with another type, which the records "
+    "that are there would then be read as.",
+    mend="Add `reserved N;` to the message.",
+    breaks=WIRE_AND_JSON,
+    promises_witness=False,
+)
+FIELD_NO_DELETE_UNLESS_NAME_RESERVED: Final = CompatibilityRule(
+    id="field-no-delete-unless-name-reserved",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="The reader lacks field {name} = {tag} of the writer and does not reserve the name",
+    why="WIRE_JSON: JSON holds names: a name that is free can be used again with another type.",
+    mend='Add `reserved "name";` to the message.',
+    breaks=JSON_ONLY,
+    promises_witness=False,
+)
+FIELD_WIRE_COMPATIBLE_TYPE: Final = CompatibilityRule(
+    id="field-wire-compatible-type",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="Field {name} = {tag} is {reader} in the reader, {writer} in the writer",
+    why="WIRE: types that are written differently are skipped or misread. Of one kind are int32, int64, "
+    "uint32, uint64 and bool; sint32 and sint64; fixed32 and sfixed32; fixed64 and sfixed64; and a string"
+    " may become bytes. Messages and enums keep their names.",
+    mend="Keep the type, or add a field with a number of its own.",
+    breaks=WIRE_ONLY,
+    promises_witness=False,
+)
+FIELD_WIRE_JSON_COMPATIBLE_TYPE: Final = CompatibilityRule(
+    id="field-wire-json-compatible-type",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="Field {name} = {tag} is {reader} in the reader, {writer} in the writer",
+    why="WIRE_JSON: the type must fit the bytes and the JSON form, which writes 64-bit numbers as strings. Of"
+    " one kind are int32 and uint32; int64 and uint64; fixed32 and sfixed32; fixed64 and sfixed64.",
+    mend="Keep the type, or add a field with a number of its own.",
+    breaks=JSON_ONLY,
+    promises_witness=False,
+)
+FIELD_WIRE_COMPATIBLE_CARDINALITY: Final = CompatibilityRule(
+    id="field-wire-compatible-cardinality",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="Field {name} = {tag} is {reader} in the reader, {writer} in the writer",
+    why="WIRE: a field keeps being singular, required or repeated.",
+    mend="Keep it, or add a field with a number of its own.",
+    breaks=WIRE_ONLY,
+    promises_witness=False,
+)
+FIELD_WIRE_JSON_COMPATIBLE_CARDINALITY: Final = CompatibilityRule(
+    id="field-wire-json-compatible-cardinality",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="Field {name} = {tag} is {reader} in the reader, {writer} in the writer",
+    why="WIRE_JSON: a field keeps being singular, required, repeated or a map: JSON writes an array or an object.",
+    mend="Keep it, or add a field with a number of its own.",
+    breaks=JSON_ONLY,
+    promises_witness=False,
+)
+FIELD_SAME_ONEOF: Final = CompatibilityRule(
+    id="field-same-oneof",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="Field {name} = {tag} is in {reader} in the reader, in {writer} in the writer",
+    why="WIRE and WIRE_JSON: which fields exclude each other is part of what a record means.",
+    mend="Leave the field where it is, and make a oneof of new fields.",
+    breaks=WIRE_AND_JSON,
+    promises_witness=False,
+)
+FIELD_SAME_DEFAULT: Final = CompatibilityRule(
+    id="field-same-default",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="Field {name} = {tag} that is not set is {reader} for the reader, {writer} for the writer",
+    why="WIRE and WIRE_JSON: a default is never written; whoever reads fills in its own.",
+    mend="Keep the default.",
+    breaks=WIRE_AND_JSON,
+    promises_witness=False,
+)
+FIELD_SAME_NAME: Final = CompatibilityRule(
+    id="field-same-name",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="Field {tag} is called {reader} in the reader, {writer} in the writer",
+    why="WIRE_JSON: JSON may hold the name.",
+    mend="Keep the name, or add a field with a number of its own.",
+    breaks=JSON_ONLY,
+    promises_witness=False,
+)
+FIELD_SAME_JSON_NAME: Final = CompatibilityRule(
+    id="field-same-json-name",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="Field {name} = {tag} is called {reader} in the reader's JSON, {writer} in the writer's",
+    why="WIRE_JSON: JSON holds this name.",
+    mend="Keep the name, or set json_name to it.",
+    breaks=JSON_ONLY,
+    promises_witness=False,
+)
+MESSAGE_SAME_REQUIRED_FIELDS: Final = CompatibilityRule(
+    id="message-same-required-fields",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="Field {name} = {tag} is required by the {side} alone",
+    why="WIRE and WIRE_JSON: one of the two refuses what the other writes.",
+    mend="Leave required fields as they are.",
+    breaks=WIRE_AND_JSON,
+    promises_witness=False,
+)
+MESSAGE_SAME_JSON_FORMAT: Final = CompatibilityRule(
+    id="message-same-json-format",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="The reader's message {name} does not promise a JSON form, the writer's does",
+    why="WIRE_JSON: the JSON form of proto2 is best effort.",
+    mend="Keep the syntax, or the feature json_format.",
+    breaks=JSON_ONLY,
+    promises_witness=False,
+)
+RESERVED_MESSAGE_NO_DELETE: Final = CompatibilityRule(
+    id="reserved-message-no-delete",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="The reader's message {name} does not reserve {what}, which the writer's does",
+    why="WIRE and WIRE_JSON: what was reserved was used once, and records that hold it may still be there.",
+    mend="Keep it reserved.",
+    breaks=WIRE_AND_JSON,
+    promises_witness=False,
+)
+ENUM_VALUE_NO_DELETE_UNLESS_NUMBER_RESERVED: Final = CompatibilityRule(
+    id="enum-value-no-delete-unless-number-reserved",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="The reader's enum {enum} lacks number {number} ({name}) and does not reserve it",
+    why="WIRE and WIRE_JSON: a number that is free can be used again for something else.",
+    mend="Add `reserved N;` to the enum.",
+    breaks=WIRE_AND_JSON,
+    promises_witness=False,
+)
+ENUM_VALUE_NO_DELETE_UNLESS_NAME_RESERVED: Final = CompatibilityRule(
+    id="enum-value-no-delete-unless-name-reserved",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="The reader's enum {enum} lacks number {number} and does not reserve the name {name}",
+    why="WIRE_JSON: JSON holds the names of symbols: one that is free can be used again for something else.",
+    mend='Add `reserved "NAME";` to the enum.',
+    breaks=JSON_ONLY,
+    promises_witness=False,
+)
+ENUM_VALUE_SAME_NAME: Final = CompatibilityRule(
+    id="enum-value-same-name",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="Number {number} of enum {enum} is {reader} in the reader, {writer} in the writer",
+    why="WIRE_JSON: JSON holds the names of symbols.",
+    mend="Keep the name, or keep it as an alias.",
+    breaks=JSON_ONLY,
+    promises_witness=False,
+)
+ENUM_SAME_JSON_FORMAT: Final = CompatibilityRule(
+    id="enum-same-json-format",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="The reader's enum {name} does not promise a JSON form, the writer's does",
+    why="WIRE_JSON: the JSON form of proto2 is best effort.",
+    mend="Keep the syntax, or the feature json_format.",
+    breaks=JSON_ONLY,
+    promises_witness=False,
+)
+RESERVED_ENUM_NO_DELETE: Final = CompatibilityRule(
+    id="reserved-enum-no-delete",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="The reader's enum {name} does not reserve {what}, which the writer's does",
+    why="WIRE and WIRE_JSON: what was reserved was used once, and records that hold it may still be there.",
+    mend="Keep it reserved.",
+    breaks=WIRE_AND_JSON,
+    promises_witness=False,
+)
+RPC_SAME_REQUEST_TYPE: Final = CompatibilityRule(
+    id="rpc-same-request-type",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="Method {name} takes {reader} in the reader, {writer} in the writer",
+    why="WIRE and WIRE_JSON: a caller sends the one where the other is expected.",
+    mend="Add a method for the new request.",
+    breaks=WIRE_AND_JSON,
+    promises_witness=False,
+)
+RPC_SAME_RESPONSE_TYPE: Final = CompatibilityRule(
+    id="rpc-same-response-type",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="Method {name} returns {reader} in the reader, {writer} in the writer",
+    why="WIRE and WIRE_JSON: a caller is sent the one where the other is expected.",
+    mend="Add a method for the new response.",
+    breaks=WIRE_AND_JSON,
+    promises_witness=False,
+)
+RPC_SAME_CLIENT_STREAMING: Final = CompatibilityRule(
+    id="rpc-same-client-streaming",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="Method {name} takes {reader} in the reader, {writer} in the writer",
+    why="WIRE and WIRE_JSON: one request and a stream of them are different calls.",
+    mend="Add a method for the other form.",
+    breaks=WIRE_AND_JSON,
+    promises_witness=False,
+)
+RPC_SAME_SERVER_STREAMING: Final = CompatibilityRule(
+    id="rpc-same-server-streaming",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="Method {name} returns {reader} in the reader, {writer} in the writer",
+    why="WIRE and WIRE_JSON: one response and a stream of them are different calls.",
+    mend="Add a method for the other form.",
+    breaks=WIRE_AND_JSON,
+    promises_witness=False,
+)
+RPC_SAME_IDEMPOTENCY_LEVEL: Final = CompatibilityRule(
+    id="rpc-same-idempotency-level",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="Method {name} is {reader} in the reader, {writer} in the writer",
+    why="WIRE and WIRE_JSON: callers repeat a call, or do not, by what the method promises.",
+    mend="Keep the level.",
+    breaks=WIRE_AND_JSON,
+    promises_witness=False,
+)
+
+WIRE_RULES: Final = (
+    FILE_SAME_PACKAGE,
+    FIELD_NO_DELETE_UNLESS_NUMBER_RESERVED,
+    FIELD_NO_DELETE_UNLESS_NAME_RESERVED,
+    FIELD_WIRE_COMPATIBLE_TYPE,
+    FIELD_WIRE_JSON_COMPATIBLE_TYPE,
+    FIELD_WIRE_COMPATIBLE_CARDINALITY,
+    FIELD_WIRE_JSON_COMPATIBLE_CARDINALITY,
+    FIELD_SAME_ONEOF,
+    FIELD_SAME_DEFAULT,
+    FIELD_SAME_NAME,
+    FIELD_SAME_JSON_NAME,
+    MESSAGE_SAME_REQUIRED_FIELDS,
+    MESSAGE_SAME_JSON_FORMAT,
+    RESERVED_MESSAGE_NO_DELETE,
+    ENUM_VALUE_NO_DELETE_UNLESS_NUMBER_RESERVED,
+    ENUM_VALUE_NO_DELETE_UNLESS_NAME_RESERVED,
+    ENUM_VALUE_SAME_NAME,
+    ENUM_SAME_JSON_FORMAT,
+    RESERVED_ENUM_NO_DELETE,
+    RPC_SAME_REQUEST_TYPE,
+    RPC_SAME_RESPONSE_TYPE,
+    RPC_SAME_CLIENT_STREAMING,
+    RPC_SAME_SERVER_STREAMING,
+    RPC_SAME_IDEMPOTENCY_LEVEL,
+)

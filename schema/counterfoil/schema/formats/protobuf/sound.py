@@ -1,0 +1,197 @@
+"""SOUND: what bytes prove, in both directions.
+
+Of Confluent's findings those are kept at whose place something is lost or changed, and what Confluent does not see is
+added. It is asked of every pair of messages that a record can lead to: those of one name, and those that fields of one
+number hold, whatever their names. Not asked for are differences of names alone: of packages, of messages that nothing
+but fields use, of fields.
+
+A field that the reader does not have is no loss: it is skipped, and reserved numbers keep it so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.formats.protobuf import rules
+from counterfoil.schema.formats.protobuf import sound_rules as sound
+from counterfoil.schema.formats.protobuf.differences import walk
+from counterfoil.schema.formats.protobuf.findings import ROOT, Place, found_at
+from counterfoil.schema.formats.protobuf.oneofs import is_oneof_gone, oneof_differences
+from counterfoil.schema.formats.protobuf.sound_fields import enum_renumberings, field_problems
+from counterfoil.schema.formats.protobuf.type_index import ENTRY_VALUE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from counterfoil.schema.compatibility.rules import CompatibilityRule
+    from counterfoil.schema.formats.protobuf.findings import Found
+    from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+    from counterfoil.schema.formats.protobuf.type_index import EnumType, Held, MessageType
+
+_Pair: TypeAlias = "tuple[MessageType, MessageType]"
+_Key: TypeAlias = "tuple[int, int, str]"
+
+
+def walk_sound(reader: ProtobufSchema, writer: ProtobufSchema) -> list[Found]:
+    """What a message of the writer proves to be lost, changed or refused by the reader, file faults first.
+
+    Where Confluent finds something at the same place its finding is given, with its error type. Raises
+    ``InvalidSchema`` for schemas nested too deep to be walked.
+    """
+    return [*_faults(reader, "reader"), *_faults(writer, "writer"), *_Walk(reader, writer).run()]
+
+
+def _faults(schema: ProtobufSchema, side: str) -> Iterator[Found]:
+    for warning in schema.warnings():
+        pointers = (warning.pointer, "") if side == "reader" else ("", warning.pointer)
+        facts = {"side": side, "problem": warning.text}
+        yield found_at(ROOT, sound.INVALID_FILE, detail=warning.text, facts=facts, pointers=pointers)
+
+
+_CONFLUENT_BY_RULE: Final = {
+    sound.FIELD_MADE_REQUIRED: rules.FIELD_NUMERIC_LABEL_CHANGED,
+    sound.PACKED_REPEATED_TO_SINGULAR: rules.FIELD_NUMERIC_LABEL_CHANGED,
+    sound.REPEATED_TO_SINGULAR: rules.FIELD_NUMERIC_LABEL_CHANGED,
+    sound.REPEATED_TO_MAP: rules.FIELD_KIND_CHANGED,
+}
+"""The rule of Confluent that says the same, where its finding stands at the same place."""
+
+
+class _Walk:
+    """One walk over all pairs of messages that records lead to."""
+
+    def __init__(self, reader: ProtobufSchema, writer: ProtobufSchema) -> None:
+        self._reader = reader.types.root
+        self._writer = writer.types.root
+        self._confluent: dict[tuple[_Key, str], Found] = {}
+        for found in walk(reader, writer):
+            self._confluent.setdefault((_key(found.place), found.rule.id), found)
+        self._place_by_pair: dict[_Pair, Place] = {}
+        self._waiting: list[_Pair] = []
+        self._enums: set[tuple[EnumType, EnumType]] = set()
+        self._renamed: list[tuple[Place, Held, Held]] = []
+        self._broken: set[_Pair] = set()
+
+    def run(self) -> Iterator[Found]:
+        told: set[tuple[_Key, str]] = set()
+        for found in self._problems():
+            known = self._confluent.get((_key(found.place), _CONFLUENT_BY_RULE.get(found.rule, found.rule).id), found)
+            key = (_key(known.place), known.rule.id)
+            if key not in told:
+                told.add(key)
+                yield known
+
+    def _problems(self) -> Iterator[Found]:
+        yield from self._first_message()
+        for mine in self._reader.all_messages():
+            theirs = self._writer.message_by_local_name(mine.local_name)
+            if theirs is not None:
+                self._meet(mine, theirs, None)
+        while self._waiting:
+            pair = self._waiting.pop(0)
+            found = list(self._message(*pair, self._place_by_pair[pair]))
+            if found:
+                self._broken.add(pair)
+            yield from found
+        for place, read, written in self._renamed:
+            if not self._is_same_shape(read, written):
+                facts: dict[str, object] = {"reader": _local_name(read), "writer": _local_name(written)}
+                yield _field_found(rules.FIELD_NAMED_TYPE_CHANGED, place, facts)
+
+    def _first_message(self) -> Iterator[Found]:
+        """The message that the writer's records are, where the reader has none of its name."""
+        mine, theirs = (next(iter(side.messages.values()), None) for side in (self._reader, self._writer))
+        if theirs is None or theirs.local_name in self._reader.messages:
+            return
+        if mine is not None and mine.local_name not in self._writer.messages:
+            self._meet(mine, theirs, None)
+            if mine.fields.keys() >= theirs.fields.keys():
+                return
+        place = Place(ROOT.at(theirs.local_name).path, None, theirs)
+        yield found_at(place, rules.MESSAGE_REMOVED, detail=theirs.local_name, facts={"name": theirs.local_name})
+
+    def _meet(self, reader: MessageType, writer: MessageType, parent: Place | None) -> None:
+        pair = (reader, writer)
+        if pair not in self._place_by_pair and reader.node is not writer.node:
+            path = "#/" + reader.local_name.replace(".", "/")
+            self._place_by_pair[pair] = Place(path, reader, writer, parent=parent)
+            self._waiting.append(pair)
+
+    def _message(self, reader: MessageType, writer: MessageType, place: Place) -> Iterator[Found]:
+        for found in oneof_differences(reader, writer, place):
+            if CompatibilityPolicy.SOUND in found.rule.breaks:
+                yield found
+        for number in sorted(reader.fields.keys() | writer.fields.keys()):
+            mine, theirs = reader.fields.get(number), writer.fields.get(number)
+            one = mine or theirs
+            at = place.at_field(mine, theirs, one.oneof_name if one else None)
+            if mine is not None and theirs is not None:
+                for problem in field_problems(mine, theirs):
+                    yield _field_found(problem.rule, at, dict(problem.facts))
+                yield from self._enter(mine.holds, theirs.holds, at)
+            elif mine is not None and mine.is_required:
+                yield _field_found(rules.REQUIRED_FIELD_ADDED, at, {})
+            elif theirs is not None and theirs.oneof is not None and not is_oneof_gone(theirs, reader):
+                yield _field_found(rules.ONEOF_FIELD_REMOVED, at, {"oneof": theirs.oneof_name})
+
+    def _enter(self, reader: Held, writer: Held, place: Place) -> Iterator[Found]:
+        """What two fields of one number hold: their enums are compared, their messages put on the list."""
+        if reader.is_map or writer.is_map:
+            mine, theirs = _value_of_entry(reader), _value_of_entry(writer)
+            if mine is not None and theirs is not None:
+                yield from self._enter(mine, theirs, place)
+        elif reader.enum is not None and writer.enum is not None:
+            yield from self._symbols(reader.enum, writer.enum)
+        elif reader.message is not None and writer.message is not None:
+            self._meet(reader.message, writer.message, place)
+        if _is_message(reader) and _is_message(writer) and _local_name(reader) != _local_name(writer):
+            self._renamed.append((place, reader, writer))
+
+    def _symbols(self, reader: EnumType, writer: EnumType) -> Iterator[Found]:
+        if (reader, writer) in self._enums:
+            return
+        self._enums.add((reader, writer))
+        base = Place("#/" + reader.local_name.replace(".", "/"))
+        for name, mine, theirs in enum_renumberings(reader, writer):
+            facts = {"enum": reader.local_name, "name": name, "reader": mine, "writer": theirs}
+            pointers = (f"{reader.pointer}/{name}", f"{writer.pointer}/{name}")
+            at = base.at(str(theirs))
+            detail = f"{name}: {theirs} to {mine}"
+            yield found_at(at, sound.ENUM_VALUE_RENUMBERED, detail=detail, facts=facts, pointers=pointers)
+
+    def _is_same_shape(self, reader: Held, writer: Held) -> bool:
+        """Whether the reader's message reads everything that the writer's holds."""
+        if reader.message is None or writer.message is None:
+            return False
+        if (reader.message, writer.message) in self._broken:
+            return False
+        return reader.message.fields.keys() >= writer.message.fields.keys()
+
+
+def _field_found(rule: CompatibilityRule, place: Place, facts: dict[str, object]) -> Found:
+    field = place.reader_field or place.writer_field
+    named = {"name": field.name, "tag": field.number} if field else {}
+    return found_at(place, rule, detail=field.name if field else "", facts={**named, **facts})
+
+
+def _key(place: Place) -> _Key:
+    """What two walks call the same place: the pair of messages, and the step inside them."""
+    field = place.reader_field or place.writer_field
+    return (id(place.reader), id(place.writer), str(field.number) if field else place.path)
+
+
+def _is_message(held: Held) -> bool:
+    return not held.is_map and not held.scalar and held.enum is None
+
+
+def _value_of_entry(held: Held) -> Held | None:
+    """What the second field of a map's entries holds, or of a message that stands for them."""
+    if held.is_map or held.message is None:
+        return held.value
+    value = held.message.fields.get(ENTRY_VALUE)
+    return value.holds if value else None
+
+
+def _local_name(held: Held) -> str:
+    return held.message.local_name if held.message else held.name.removeprefix(".")

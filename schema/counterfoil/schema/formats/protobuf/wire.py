@@ -1,0 +1,170 @@
+"""WIRE and WIRE_JSON: what ``buf breaking`` answers in its categories of these names.
+
+Files are matched by their path (a schema's own file with the other's), messages, enums and services by their full
+names over the schema's file and those of its references, fields and constants by number, methods by name. A map is a
+repeated message that is called after the field, as in a descriptor.
+
+Source: the answers of ``buf breaking`` 1.75.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from counterfoil.schema.formats.protobuf import wire_rules as rules
+from counterfoil.schema.formats.protobuf.ast import Field, Label, MapType, Message
+from counterfoil.schema.formats.protobuf.findings import ROOT, Place, found_at
+from counterfoil.schema.formats.protobuf.naming import map_entry_name
+from counterfoil.schema.formats.protobuf.type_index import ENTRY_KEY, ENTRY_VALUE, MessageType
+from counterfoil.schema.formats.protobuf.wire_fields import entry_name, field_differences
+from counterfoil.schema.formats.protobuf.wire_reserved import no_longer_reserved, reserved_names, reserved_ranges
+from counterfoil.schema.formats.protobuf.wire_rpcs import rpc_differences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from counterfoil.schema.formats.protobuf.findings import Found
+    from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+    from counterfoil.schema.formats.protobuf.type_index import EnumType, FieldType, FileTypes
+
+
+def walk_wire(reader: ProtobufSchema, writer: ProtobufSchema) -> list[Found]:
+    """Every difference that breaks under WIRE, under WIRE_JSON, or under both."""
+    mine, theirs = _files(reader), _files(writer)
+    found = [*_packages(mine, theirs)]
+    messages = _by_full_name(mine), _by_full_name(theirs)
+    for name, message in messages[1].items():
+        if name in messages[0]:
+            found += _message(messages[0][name], message)
+    found += _extensions(mine, theirs)
+    enums = _enums_by_full_name(mine), _enums_by_full_name(theirs)
+    for name, enum in enums[1].items():
+        if name in enums[0]:
+            found += _enum(enums[0][name], enum)
+    return found + list(rpc_differences(mine.values(), theirs.values()))
+
+
+def _files(schema: ProtobufSchema) -> dict[str, FileTypes]:
+    """The schema's own file, and the files that its references brought, by path."""
+    index = schema.types
+    return {"": index.root} | {
+        path: index.types_of(schema.imports[path]) for path in schema.references if path in schema.imports
+    }
+
+
+def _packages(reader: Mapping[str, FileTypes], writer: Mapping[str, FileTypes]) -> Iterator[Found]:
+    for path, theirs in writer.items():
+        mine = reader.get(path)
+        if mine is not None and mine.file.package != theirs.file.package:
+            said = {"reader": mine.file.package or "empty", "writer": theirs.file.package or "empty"}
+            yield found_at(ROOT, rules.FILE_SAME_PACKAGE, detail=f"{said['writer']} to {said['reader']}", facts=said)
+
+
+def _by_full_name(files: Mapping[str, FileTypes]) -> dict[str, MessageType]:
+    found: dict[str, MessageType] = {}
+    for types in files.values():
+        for message in types.all_messages():
+            found[message.full_name] = message
+            found.update((entry_name(field), _entry(field, message)) for field in _maps(message))
+    return found
+
+
+def _maps(message: MessageType) -> Iterator[FieldType]:
+    return (field for field in message.fields.values() if field.node.map is not None)
+
+
+def _entry(field: FieldType, message: MessageType) -> MessageType:
+    """The entries of a map, as the message that a descriptor has for them."""
+    types = field.node.map or MapType("", "")
+    fields = (Field(None, types.key, "key", ENTRY_KEY), Field(None, types.value, "value", ENTRY_VALUE))
+    node = Message(map_entry_name(field.name), fields=fields, all_fields=fields, pointer=field.pointer)
+    local_name = f"{message.local_name}.{node.name}"
+    return MessageType(node, message.file, entry_name(field), local_name, message.features, message.types, message)
+
+
+def _enums_by_full_name(files: Mapping[str, FileTypes]) -> dict[str, EnumType]:
+    return {enum.full_name: enum for types in files.values() for enum in types.all_enums()}
+
+
+def _message(reader: MessageType, writer: MessageType) -> Iterator[Found]:
+    place = Place("#/" + reader.local_name.replace(".", "/"), reader, writer)
+    for number, theirs in writer.fields.items():
+        mine = reader.fields.get(number)
+        if mine is None:
+            yield from _deleted(theirs, place)
+        else:
+            yield from field_differences(mine, theirs, place.at_field(mine, theirs, mine.oneof_name))
+    yield from _required(reader, writer, place)
+    name = {"name": reader.local_name}
+    for what in no_longer_reserved(reader.node.reserved, writer.node.reserved):
+        yield found_at(place, rules.RESERVED_MESSAGE_NO_DELETE, detail=what, facts={**name, "what": what})
+    if writer.features.allows_json and not reader.features.allows_json:
+        yield found_at(place, rules.MESSAGE_SAME_JSON_FORMAT, detail=reader.local_name, facts=name)
+
+
+def _deleted(field: FieldType, place: Place) -> Iterator[Found]:
+    at = place.at_field(None, field, field.oneof_name)
+    facts = {"name": field.name, "tag": field.number}
+    kept = place.reader.node.reserved if place.reader else ()
+    if not any(field.number in numbers for numbers in reserved_ranges(kept)):
+        yield found_at(at, rules.FIELD_NO_DELETE_UNLESS_NUMBER_RESERVED, detail=field.name, facts=facts)
+    if field.name not in reserved_names(kept):
+        yield found_at(at, rules.FIELD_NO_DELETE_UNLESS_NAME_RESERVED, detail=field.name, facts=facts)
+
+
+def _required(reader: MessageType, writer: MessageType, place: Place) -> Iterator[Found]:
+    """Fields that only one side requires, by the label that is written."""
+    mine, theirs = (
+        {number for number, field in side.fields.items() if field.node.label is Label.REQUIRED}
+        for side in (reader, writer)
+    )
+    for number in sorted(mine ^ theirs):
+        at = place.at_field(reader.fields.get(number), writer.fields.get(number), None)
+        field = reader.fields.get(number) or writer.fields[number]
+        facts = {"name": field.name, "tag": number, "side": "reader" if number in mine else "writer"}
+        yield found_at(at, rules.MESSAGE_SAME_REQUIRED_FIELDS, detail=field.name, facts=facts)
+
+
+def _extensions(reader: Mapping[str, FileTypes], writer: Mapping[str, FileTypes]) -> Iterator[Found]:
+    mine, theirs = (
+        {(name, field.number): field for types in side.values() for name, field in types.extensions()}
+        for side in (reader, writer)
+    )
+    for key, field in theirs.items():
+        if key in mine:
+            place = Place(f"#/{key[0]}/{key[1]}", reader_field=mine[key], writer_field=field)
+            yield from field_differences(mine[key], field, place)
+
+
+def _enum(reader: EnumType, writer: EnumType) -> Iterator[Found]:
+    place = Place("#/" + reader.local_name.replace(".", "/"))
+    pointers = (reader.pointer, writer.pointer)
+    for number, names in writer.names_by_number.items():
+        yield from _constant(reader, number, names, place.at(str(number)), pointers)
+    name = {"name": reader.local_name}
+    for what in no_longer_reserved(reader.node.reserved, writer.node.reserved):
+        facts = {**name, "what": what}
+        yield found_at(place, rules.RESERVED_ENUM_NO_DELETE, detail=what, facts=facts, pointers=pointers)
+    if writer.allows_json and not reader.allows_json:
+        yield found_at(place, rules.ENUM_SAME_JSON_FORMAT, detail=reader.local_name, facts=name, pointers=pointers)
+
+
+def _constant(
+    reader: EnumType, number: int, names: Sequence[str], place: Place, pointers: tuple[str, str]
+) -> Iterator[Found]:
+    """What became of one number of the writer's enum, which has ``names`` there."""
+    known = reader.names_by_number.get(number)
+    told = ", ".join(names)
+    facts = {"enum": reader.local_name, "number": number, "name": told}
+    if known is not None:
+        if not set(names) <= set(known):
+            said = {**facts, "reader": ", ".join(known), "writer": told}
+            yield found_at(place, rules.ENUM_VALUE_SAME_NAME, detail=told, facts=said, pointers=pointers)
+        return
+    reserved = reader.node.reserved
+    if not any(number in numbers for numbers in reserved_ranges(reserved)):
+        rule = rules.ENUM_VALUE_NO_DELETE_UNLESS_NUMBER_RESERVED
+        yield found_at(place, rule, detail=told, facts=facts, pointers=pointers)
+    if not set(names) <= set(reserved_names(reserved)):
+        rule = rules.ENUM_VALUE_NO_DELETE_UNLESS_NAME_RESERVED
+        yield found_at(place, rule, detail=told, facts=facts, pointers=pointers)
