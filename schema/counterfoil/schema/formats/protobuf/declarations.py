@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.lexer import Cursor
 
 _FIELD: Final = re.compile(
-    r"(?:(optional|required|repeated)[ \t\r\n]++)?+([A-Za-z_.][A-Za-z0-9_.]*+)[ \t\r\n]++([A-Za-z_][A-Za-z0-9_]*+)"
+    r"[ \t\r\n]*+(?:(optional|required|repeated)[ \t\r\n]++)?+"
+    r"([A-Za-z_.][A-Za-z0-9_.]*+)[ \t\r\n]++([A-Za-z_][A-Za-z0-9_]*+)"
     r"[ \t\r\n]*+=[ \t\r\n]*+(0|[1-9][0-9]{0,8})[ \t\r\n]*+;(?![ \t]*/)"
 )
 _CONSTANT: Final = re.compile(
@@ -142,7 +143,10 @@ class DeclarationReader:
         cursor.descend()
         cursor.expect("{")
         body = Body()
-        while not cursor.accept("}"):
+        while True:
+            self._quick_fields(body, pointer)
+            if cursor.accept("}"):
+                break
             reader = self._readers.get(cursor.word)
             if reader is not None:
                 reader(body, pointer)
@@ -211,20 +215,34 @@ class DeclarationReader:
         body.oneofs.append(OneOf(name, tuple(fields), tuple(options), position, pointer, doc))
         body.all_fields.extend(fields)
 
+    def _quick_fields(self, body: Body, pointer: str) -> None:
+        """Read the fields from here on that one pattern can tell: without options and comments, no group and no map."""
+        cursor = self._cursor
+        text, start = cursor.text, cursor.before
+        offset = start
+        while True:
+            found = _FIELD.match(text, offset)
+            if found is None or found[2] in _NOT_FIELDS or (found[1] is None and self._needs_labels):
+                break
+            label, type_name, name, number = found.groups()
+            position = cursor.position(found.start(2 if label is None else 1))
+            field = Field(
+                None if label is None else _LABELS[label],
+                type_name,
+                name,
+                int(number),
+                (),
+                position,
+                f"{pointer}/{name}",
+            )
+            body.fields.append(field)
+            body.all_fields.append(field)
+            offset = found.end()
+        if offset != start:
+            cursor.jump(offset)
+
     def _field(self, parent: str, *, needs_label: bool = True) -> Field:
         """The field at the cursor, a group and a map too."""
-        cursor = self._cursor
-        quick = _FIELD.match(cursor.text, cursor.start)
-        if quick is not None and quick[2] not in _NOT_FIELDS and "/" not in cursor.text[cursor.before : cursor.start]:
-            label, type_name, name, number = quick.groups()
-            if label is not None or not needs_label or not self._needs_labels:
-                position = cursor.position()
-                cursor.jump(quick.end())
-                kind = None if label is None else _LABELS[label]
-                return Field(kind, type_name, name, int(number), (), position, f"{parent}/{name}")
-        return self._slow_field(parent, needs_label=needs_label and self._needs_labels)
-
-    def _slow_field(self, parent: str, *, needs_label: bool) -> Field:
         cursor = self._cursor
         doc, start = cursor.doc(), cursor.start
         label = _LABELS.get(cursor.word)
@@ -234,7 +252,7 @@ class DeclarationReader:
         type_name, map_type = self._type()
         if map_type is not None and label is not None:
             cursor.fail("a map with a label", expected="no label before 'map'", offset=start)
-        if label is None and needs_label and map_type is None:
+        if label is None and needs_label and self._needs_labels and map_type is None:
             cursor.fail(
                 f"the field has no label: {type_name!r} stands where one is needed in proto2",
                 expected="'optional', 'required' or 'repeated'",

@@ -23,6 +23,7 @@ from counterfoil.schema.formats.protobuf.ast import (
 )
 from counterfoil.schema.formats.protobuf.literals import parse_int
 from counterfoil.schema.formats.protobuf.printing import merged_entries, spelled_options
+from counterfoil.schema.formats.protobuf.symbols import SCALARS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -91,6 +92,8 @@ class _Normalizer:
         return tuple(sorted((self._field(each, scope) for each in fields), key=lambda field: field.number))
 
     def _field(self, field: Field, scope: str) -> Field:
+        if field.type in SCALARS and not field.options:
+            return field
         group = None if field.group is None else self._message(field.group, f"{scope}.{field.name}".lstrip("."))
         options = self._options(spelled_options(field), scope)
         map_type = field.map

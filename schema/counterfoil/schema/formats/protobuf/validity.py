@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
     from counterfoil.schema.position import Position
 
+_SHOWN: Final = 200
 _SPELLABLE: Final = re.compile(r"[A-Za-z0-9_.\-]+")
 
 
@@ -52,7 +53,8 @@ class _Checker:
     def _check_message(self, message: Message, scope: str) -> None:
         _check_once((*message.messages, *message.enums))
         for field in message.all_fields:
-            self._check_field(field, scope)
+            if field.options or field.type not in SCALARS or field.label is not None:
+                self._check_field(field, scope)
         for oneof in message.oneofs:
             group = next((field for field in oneof.fields if field.group is not None), None)
             if group is not None:
@@ -94,11 +96,15 @@ class _Checker:
         if name in SCALARS or name.startswith("map<") or self._symbols.resolve(name, scope) is not None:
             return
         raise SchemaParseError(
-            f"no type {name!r} is known{_why_missing(self._file, self._imports)}",
+            f"no type {_cut(name)!r} is known{_why_missing(self._file, self._imports)}",
             position=position,
             path=pointer,
             expected="a scalar type, or a message or enum of this file or of a file that it imports",
         )
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _SHOWN else name[:_SHOWN] + "…"
 
 
 def _why_missing(file: ProtoFile, imports: Mapping[str, ProtoFile]) -> str:
