@@ -11,8 +11,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.drafts import Draft
+from counterfoil.schema.formats.jsonschema.sites import Site, alike, is_number
 from counterfoil.schema.witness.jsonschema.holds import dependency_keywords
-from counterfoil.schema.witness.jsonschema.sites import Site, alike, is_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.drafts import Draft
 from counterfoil.schema.formats.jsonschema.patterns import holds_match
-from counterfoil.schema.witness.jsonschema.sites import Site, alike, is_number, type_name
+from counterfoil.schema.formats.jsonschema.sites import Site, alike, is_number, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

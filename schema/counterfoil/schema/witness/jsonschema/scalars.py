@@ -7,15 +7,15 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.patterns import holds_match
+from counterfoil.schema.formats.jsonschema.sites import is_number, plain
 from counterfoil.schema.witness.jsonschema.holds import is_multiple, is_whole
-from counterfoil.schema.witness.jsonschema.sites import is_number, plain
 from counterfoil.schema.witness.jsonschema.strings import MAX_LENGTH, matching_strings, stretched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from counterfoil.schema.formats.jsonschema.sites import Site
     from counterfoil.schema.witness.jsonschema.facts import Facts
-    from counterfoil.schema.witness.jsonschema.sites import Site
 
 MAX_NUMBERS: Final = 80
 MAX_STRINGS: Final = 60

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+from counterfoil.schema.formats.jsonschema.sites import root_of
 from counterfoil.schema.witness.jsonschema.places import place_of
 from counterfoil.schema.witness.jsonschema.shrinking import smaller
-from counterfoil.schema.witness.jsonschema.sites import root_of
 from counterfoil.schema.witness.jsonschema.validator import SchemaValidator, ValidatorRefuses, validator_name
 from counterfoil.schema.witness.jsonschema.values import MAX_VARIATIONS, OutOfBudget, ValueSource
 from counterfoil.schema.witness.jsonschema.wording import step_in_words, value_text

@@ -15,7 +15,7 @@ from urllib.parse import urljoin
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.formats.jsonschema.drafts import Draft, draft_of
 from counterfoil.schema.formats.jsonschema.patterns import holds_match
-from counterfoil.schema.witness.jsonschema.sites import plain
+from counterfoil.schema.formats.jsonschema.sites import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -10,10 +10,10 @@ from __future__ import annotations
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.formats.jsonschema.sites import Site, alike, is_number, plain, spread
 from counterfoil.schema.witness.jsonschema.facts import ways_to_fit
 from counterfoil.schema.witness.jsonschema.holds import dependency_keywords, fits_all
 from counterfoil.schema.witness.jsonschema.scalars import numbers, strings
-from counterfoil.schema.witness.jsonschema.sites import Site, alike, is_number, plain, spread
 from counterfoil.schema.witness.jsonschema.strings import matching_strings, stretched
 
 if TYPE_CHECKING:
