@@ -187,15 +187,11 @@ _PLAIN: Final = {
 
 
 def _policy(text: str) -> CompatibilityPolicy | None:
-    """The policy, None for a word that is none; LOGICAL exists elsewhere and is refused, since it would not be kept."""
+    """The policy, None for a word that is none, as the reference has it."""
     try:
-        policy = parse_policy(text)
+        return parse_policy(text)
     except BadRequest:
         return None
-    if policy is CompatibilityPolicy.LOGICAL:
-        others = ", ".join(each for each in CompatibilityPolicy if each is not policy)
-        raise BadRequest(f"compatibilityPolicy LOGICAL is not supported by this registry; expected one of {others}")
-    return policy
 
 
 def read_config_changes(fields: Mapping[str, Any]) -> dict[str, object]:

@@ -9,6 +9,7 @@ from counterfoil.schema.compatibility.levels import CompatibilityLevel, Directio
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import CompatibilityReport, Difference, Earlier, Failure
 from counterfoil.schema.formats.table import format_for
+from counterfoil.schema.logical import find_logical_differences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,12 +56,18 @@ def _failures(
     if candidate.schema_type is not earlier.schema.schema_type:
         difference = (_schema_type_changed(candidate, earlier.schema),)
         return (Failure(earlier, directions[0], *_sides(candidate, earlier, directions[0]), difference),)
-    compare = format_for(candidate.schema_type).find_differences
+
+    def compare(reader: ParsedSchema, writer: ParsedSchema) -> list[Difference]:
+        found = list(format_for(candidate.schema_type).find_differences(reader, writer, policy=policy))
+        if policy is CompatibilityPolicy.LOGICAL:
+            found += find_logical_differences(reader, writer, candidate=candidate)
+        return found
+
     sides = [(direction, *_sides(candidate, earlier, direction)) for direction in directions]
     return tuple(
         Failure(earlier, direction, reader, writer, tuple(differences))
         for direction, reader, writer in sides
-        if (differences := compare(reader, writer, policy=policy))
+        if (differences := compare(reader, writer))
     )
 
 

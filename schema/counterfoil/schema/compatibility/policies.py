@@ -3,8 +3,8 @@
 A level says which versions read which; a policy says what counts as breaking. Each rule carries the policies under
 which it breaks (:class:`~counterfoil.schema.compatibility.rules.CompatibilityRule`).
 
-Source: Confluent Schema Registry's ``compatibilityPolicy`` (STRICT, LENIENT); the categories WIRE and WIRE_JSON of
-``buf breaking``; SOUND is ours.
+Source: Confluent Schema Registry's ``compatibilityPolicy`` (STRICT, LENIENT, LOGICAL); the categories WIRE and
+WIRE_JSON of ``buf breaking``; SOUND is ours.
 """
 
 from __future__ import annotations

@@ -23,7 +23,8 @@ NEVER: Final[frozenset[CompatibilityPolicy]] = frozenset()
 class CompatibilityRule:
     """One kind of difference between what a writer writes and a reader reads.
 
-    ``id`` is our word, one of its own across all languages, ``schema_type`` the language, ``error_type`` Confluent's
+    ``id`` is our word, one of its own across all languages, ``schema_type`` the language (None:
+    all of them), ``error_type`` Confluent's
     word (empty where the reference has none), ``breaks`` the policies under which the reader cannot read everything.
     ``sentence`` is a template for ``str.format`` in which the sides are "the reader" and "the writer", ``why`` says
     what goes wrong with the records (or why nothing does), ``mend`` what to do about it (empty: nothing needed).
@@ -35,7 +36,7 @@ class CompatibilityRule:
     """
 
     id: str
-    schema_type: SchemaType
+    schema_type: SchemaType | None
     error_type: str
     sentence: str
     why: str

@@ -1,0 +1,124 @@
+"""The pair walk of two table types: what a table with the reader's columns cannot take from the writer's rows."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, cast
+
+from counterfoil.schema.compatibility.report import Difference
+from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.logical import rules
+from counterfoil.schema.logical.model import Column, ListOf, MapOf, NotATable, Row, Scalar
+from counterfoil.schema.model import SchemaType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from counterfoil.schema.compatibility.rules import CompatibilityRule
+    from counterfoil.schema.formats.protocol import ParsedSchema
+    from counterfoil.schema.logical.model import TableType
+
+_MODULE_BY_TYPE: Final[Mapping[SchemaType, str]] = {
+    SchemaType.AVRO: "counterfoil.schema.logical.avro",
+    SchemaType.PROTOBUF: "counterfoil.schema.logical.protobuf",
+    SchemaType.JSON: "counterfoil.schema.logical.jsonschema",
+}
+"""The module whose ``table_column(schema)`` gives the table type of a schema of a language."""
+
+_WIDENED: Final = frozenset({("int", "long"), ("float", "double")})
+
+
+def find_logical_differences(
+    reader: ParsedSchema, writer: ParsedSchema, *, candidate: ParsedSchema
+) -> list[Difference]:
+    """What breaks a table when rows of ``writer`` meet the columns of ``reader``; in the order of the columns.
+
+    ``candidate`` is the one of the two that is new: it must have a table type, which is else the only difference. An
+    earlier schema without one is not compared. Raises ``InvalidSchema`` for schemas nested too deep to be walked.
+    """
+    try:
+        new = _column(candidate)
+    except NotATable as fault:
+        pointers = {"reader_pointer" if candidate is reader else "writer_pointer": fault.pointer}
+        text = rules.NOT_A_TABLE.sentence.format(reason=fault.reason)
+        return [Difference(rules.NOT_A_TABLE.id, "", "#/", fault.reason, text, **pointers)]
+    try:
+        earlier = _column(writer if candidate is reader else reader)
+    except NotATable:
+        return []
+    walk = _Walk()
+    walk.columns(*((new, earlier) if candidate is reader else (earlier, new)), "#/")
+    return walk.found
+
+
+def _column(schema: ParsedSchema) -> Column:
+    read = cast("Callable[[ParsedSchema], Column]", import_module(_MODULE_BY_TYPE[schema.schema_type]).table_column)
+    try:
+        return read(schema)
+    except RecursionError:
+        raise InvalidSchema("Invalid schema: its types are nested too deep to be compared; flatten them") from None
+
+
+class _Walk:
+    def __init__(self) -> None:
+        self.found: list[Difference] = []
+
+    def columns(self, reader: Column, writer: Column, path: str) -> None:
+        """Compare two columns that belong together."""
+        if writer.nullable and not reader.nullable:
+            self._add(rules.NULLABLE_TO_NON_NULLABLE, path, reader, writer, {"column": path})
+        elif writer.has_default and not reader.has_default and not reader.nullable:
+            self._add(rules.DEFAULT_REMOVED, path, reader, writer, {"column": path})
+        match reader.type, writer.type:
+            case Row(), Row():
+                self._rows(reader, reader.type, writer, writer.type, path)
+            case ListOf() as mine, ListOf() as theirs:
+                self.columns(mine.element, theirs.element, _below(path, "element"))
+            case MapOf() as mine, MapOf() as theirs:
+                if mine.key != theirs.key:
+                    facts = {"column": path, "reader": mine.key, "writer": theirs.key}
+                    self._add(rules.MAP_KEY_TYPE_MISMATCH, path, reader, writer, facts)
+                self.columns(mine.value, theirs.value, _below(path, "value"))
+            case mine, theirs if not _takes(mine, theirs):
+                facts = {"column": path, "reader": mine, "writer": theirs}
+                self._add(rules.TYPE_MISMATCH, path, reader, writer, facts)
+
+    def _rows(self, reader: Column, mine: Row, writer: Column, theirs: Row, path: str) -> None:
+        written = {column.name: column for column in theirs.columns}
+        read = {column.name for column in mine.columns}
+        for column in mine.columns:
+            inner = _below(path, column.name)
+            match = written.get(column.name)
+            if match is not None:
+                self.columns(column, match, inner)
+            elif not column.nullable and not column.has_default:
+                self._add(rules.REQUIRED_FIELD_ADDED, inner, column, writer, {"column": inner})
+        for column in theirs.columns:
+            if column.name not in read:
+                inner = _below(path, column.name)
+                self._add(rules.FIELD_DELETED, inner, reader, column, {"column": inner})
+        now = [column.name for column in mine.columns if column.name in written]
+        was = [column.name for column in theirs.columns if column.name in read]
+        if now != was:
+            facts = {"reader": ", ".join(now), "writer": ", ".join(was)}
+            self._add(rules.FIELD_REORDERED, path, reader, writer, facts)
+
+    def _add(
+        self, rule: CompatibilityRule, path: str, reader: Column, writer: Column, facts: Mapping[str, object]
+    ) -> None:
+        text = rule.sentence.format_map(facts)
+        self.found.append(Difference(rule.id, rule.error_type, path, path, text, reader.pointer, writer.pointer))
+
+
+def _below(path: str, name: str) -> str:
+    return f"{path}{name}" if path.endswith("/") else f"{path}/{name}"
+
+
+def _takes(reader: TableType, writer: TableType) -> bool:
+    """Whether a column of the reader's type takes the writer's values."""
+    if not isinstance(reader, Scalar) or not isinstance(writer, Scalar):
+        return False
+    if reader == writer or (writer.name, reader.name) in _WIDENED:
+        return True
+    both_decimal = reader.name == writer.name == "decimal"
+    return both_decimal and reader.scale == writer.scale and reader.precision >= writer.precision

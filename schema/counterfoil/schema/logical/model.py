@@ -1,0 +1,84 @@
+"""The type of a table's rows, whatever language the schema is in.
+
+Source: the type systems of Apache Iceberg (format version 2) and Apache Flink SQL, as far as they agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A type without parts, such as ``boolean``, ``int``, ``long``, ``double``, ``decimal`` or ``string``.
+
+    ``precision`` and ``scale`` are set for ``decimal``, ``size_bytes`` for ``fixed``.
+    """
+
+    name: str
+    precision: int = 0
+    scale: int = 0
+    size_bytes: int = 0
+
+    def __str__(self) -> str:
+        if self.name == "decimal":
+            return f"decimal({self.precision}, {self.scale})"
+        return f"fixed({self.size_bytes})" if self.name == "fixed" else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Something that holds a value: a column, an array's element, a map's value.
+
+    ``pointer`` is the JSON pointer of its place in the schema's text.
+    """
+
+    name: str
+    type: TableType
+    nullable: bool = False
+    has_default: bool = False
+    pointer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Columns, in their order."""
+
+    columns: tuple[Column, ...]
+
+    def __str__(self) -> str:
+        return "row"
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """An array."""
+
+    element: Column
+
+    def __str__(self) -> str:
+        return "array"
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf:
+    """A map."""
+
+    key: Scalar
+    value: Column
+
+    def __str__(self) -> str:
+        return f"map of {self.key}"
+
+
+TableType: TypeAlias = Scalar | Row | ListOf | MapOf
+
+
+class NotATable(Exception):
+    """A schema has no table type; ``reason`` says why, ``pointer`` where."""
+
+    def __init__(self, reason: str, pointer: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.pointer = pointer
