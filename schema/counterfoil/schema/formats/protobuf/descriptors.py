@@ -6,6 +6,7 @@ Source: ``google/protobuf/descriptor.proto``.
 from __future__ import annotations
 
 from base64 import b64encode
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -17,12 +18,12 @@ from counterfoil.schema.formats.protobuf.symbols import SymbolTable
 from counterfoil.schema.formats.protobuf.to_descriptor import DescriptorBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from google.protobuf.descriptor_pb2 import FileDescriptorProto
     from google.protobuf.message import Message
 
-    from counterfoil.schema.formats.protobuf.ast import ProtoFile
+    from counterfoil.schema.formats.protobuf.ast import Option, ProtoFile
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
 
 DEFAULT_NAME: Final = "default"
@@ -50,6 +51,28 @@ def serialized(schema: ProtobufSchema, *, name: str = DEFAULT_NAME) -> str:
     return b64encode(file_descriptor(schema, name=name)).decode("ascii")
 
 
+@dataclass(frozen=True, slots=True)
+class Refusals:
+    """What a runtime does not understand of a schema: options, and why it refuses the whole, ``""`` if it does not."""
+
+    unknown_options: Sequence[Option]
+    runtime: str
+
+
+def find_refusals(schema: ProtobufSchema) -> Refusals:
+    """What the runtime does not understand of a schema."""
+    builder = _SetBuilder(schema.imports)
+    try:
+        builder.add(schema.file, DEFAULT_NAME)
+        pool = descriptor_pool.DescriptorPool()
+        for proto in builder.protos:
+            pool.AddSerializedFile(proto.SerializeToString())
+            pool.FindFileByName(proto.name)
+    except (TypeError, KeyError, InvalidSchema) as error:
+        return Refusals(builder.unknown_options, str(error))
+    return Refusals(builder.unknown_options, "")
+
+
 @cache
 def known_descriptor(path: str) -> bytes:
     """The serialised ``FileDescriptorProto`` of a file that needs no reference; ``KeyError`` for any other."""
@@ -73,13 +96,17 @@ def _ordered(schema: ProtobufSchema, name: str) -> list[FileDescriptorProto]:
 
 
 class _SetBuilder:
-    """Builds the descriptors of a file and of everything that it imports."""
+    """Builds the descriptors of a file and of everything that it imports.
+
+    ``unknown_options`` are those of the file that was built last.
+    """
 
     def __init__(self, imports: Mapping[str, ProtoFile]) -> None:
         self._imports = imports
         self._open: set[str] = set()
         self._done: set[str] = set()
         self.protos: list[FileDescriptorProto] = []
+        self.unknown_options: list[Option] = []
 
     def add(self, file: ProtoFile, name: str) -> None:
         """Add a file behind everything that it imports; no recursion, since chains of imports may be long."""
@@ -111,6 +138,7 @@ class _SetBuilder:
         )
         if builder.options.has_custom:
             builder.options.write_custom(self._class_finder(builder.proto))
+        self.unknown_options = builder.options.unknown
         return builder.proto
 
     def _class_finder(self, proto: FileDescriptorProto) -> Callable[[str], type[Message]] | None:

@@ -33,11 +33,15 @@ _UNSIGNED: Final = 2**64
 
 
 class OptionWriter:
-    """Writes the options of one file; those that need an extension wait until :meth:`write_custom`."""
+    """Writes the options of one file; those that need an extension wait until :meth:`write_custom`.
+
+    ``unknown`` are the options that were not understood then: no such option, or a value that does not fit.
+    """
 
     def __init__(self, symbols: SymbolTable) -> None:
         self._symbols = symbols
         self._waiting: list[tuple[Described, Option, str]] = []
+        self.unknown: list[Option] = []
 
     def write(self, proto: Described, options: Iterable[Option], scope: str) -> None:
         """Put ``options`` into ``proto.options``."""
@@ -58,8 +62,10 @@ class OptionWriter:
             known = None if class_of is None or not snippet else class_of(proto.options.DESCRIPTOR.full_name)()
             if known is not None and _merge(known, snippet):
                 proto.options.MergeFromString(known.SerializeToString())
-            else:
-                proto.options.uninterpreted_option.append(_uninterpreted(option))
+                continue
+            proto.options.uninterpreted_option.append(_uninterpreted(option))
+            if known is not None or not snippet:
+                self.unknown.append(option)
         self._waiting.clear()
 
     @property

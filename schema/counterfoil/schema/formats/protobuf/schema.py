@@ -11,11 +11,11 @@ from counterfoil.schema.formats.protobuf.symbols import SymbolTable
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from counterfoil.schema.formats.protobuf.ast import ProtoFile
     from counterfoil.schema.formats.protobuf.type_index import TypeIndex
-    from counterfoil.schema.formats.protocol import ParsedSchema
+    from counterfoil.schema.formats.protocol import ParsedSchema, SchemaWarning
     from counterfoil.schema.model import Reference
     from counterfoil.schema.position import Position
 
@@ -75,6 +75,12 @@ class ProtobufSchema:
     def is_equivalent(self, other: ParsedSchema) -> bool:
         """Whether both have the same canonical text."""
         return isinstance(other, ProtobufSchema) and self.canonical() == other.canonical()
+
+    def warnings(self) -> Sequence[SchemaWarning]:
+        """What the language forbids here although the reference registry accepts it, such as a number used twice."""
+        from counterfoil.schema.formats.protobuf.warnings import find_warnings
+
+        return find_warnings(self)
 
     def locate(self, pointer: str) -> Position | None:
         """The place in ``text`` of what ``/Outer/Inner/field`` names, or of its nearest ancestor there."""

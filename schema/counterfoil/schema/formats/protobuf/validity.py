@@ -1,7 +1,7 @@
 """What a new schema must fulfil: names that mean something, each declared once, and a text that can be read again.
 
 Source: which schemas Confluent Schema Registry 8.5 takes; it does not ask for everything that the language asks for
-(:mod:`~counterfoil.schema.formats.protobuf.soundness` lists the rest).
+(:mod:`~counterfoil.schema.formats.protobuf.warnings` lists the rest).
 """
 
 from __future__ import annotations
