@@ -23,8 +23,8 @@ def confirm_compatible(reader: ParsedSchema, writer: ParsedSchema, count: int) -
         raise TypeError("both schemas must be Avro")
     done = 0
     try:
-        writer_spelt = _without_defaults(spell_writer(writer.root))
-        reader_spelt = spell_reader(reader.root, writer.named.values())
+        writer_spelt = decoder.prepared(_without_defaults(spell_writer(writer.root)))
+        reader_spelt = decoder.prepared(spell_reader(reader.root, writer.named.values()))
         for datum, body in written(writer, count):
             failure = _failure_to_read(body, writer_spelt, reader_spelt)
             if failure is not None:
@@ -40,7 +40,7 @@ def confirm_compatible(reader: ParsedSchema, writer: ParsedSchema, count: int) -
 def written(writer: AvroSchema, count: int) -> Iterator[tuple[Any, bytes]]:
     """``count`` values of ``writer`` and their encodings; ``NoDatum`` or ``DecoderRefuses`` where there is none."""
     samples = Samples()
-    spelt = _without_defaults(spell_writer(writer.root))
+    spelt = decoder.prepared(_without_defaults(spell_writer(writer.root)))
     for _ in range(count):
         datum = samples.next_of(writer.root)
         yield datum, decoder.write(datum, spelt)

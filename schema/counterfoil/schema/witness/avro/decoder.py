@@ -19,6 +19,16 @@ class DecoderRefuses(CounterfoilError):
     """fastavro cannot work with a schema or a datum at all, which proves nothing about the reader."""
 
 
+def prepared(schema: Any) -> Any:
+    """``schema`` read once, for many data; ``DecoderRefuses`` when fastavro does not take it."""
+    import fastavro
+
+    try:
+        return fastavro.parse_schema(schema)
+    except Exception as refused:
+        raise DecoderRefuses(f"fastavro does not take the schema: {quote(refused)}") from refused
+
+
 def write(datum: Any, schema: Any) -> bytes:
     """The Avro binary encoding of ``datum`` under a schema; ``DecoderRefuses`` when fastavro does not take it."""
     import fastavro
