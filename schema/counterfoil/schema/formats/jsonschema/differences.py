@@ -62,8 +62,16 @@ MAX_ROUNDS: Final = 50
 def find_differences(
     reader: JsonSchema, writer: JsonSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
 ) -> list[Difference]:
-    """Why, under ``policy``, ``reader`` cannot read everything that ``writer`` may write; empty when it can."""
-    return [found.difference for found in walk(reader, writer, policy=policy) if policy in found.rule.breaks]
+    """Why, under ``policy``, ``reader`` cannot read everything that ``writer`` may write; empty when it can.
+
+    Raises ``InvalidSchema`` for schemas nested too deep to be walked.
+    """
+    findings = [finding for finding in _findings(reader, writer, policy) if policy in finding.rule.breaks]
+    if policy is not CompatibilityPolicy.SOUND:
+        return [finding.difference() for finding in findings]
+    from counterfoil.schema.formats.jsonschema.sound.policy import find_sound_differences
+
+    return find_sound_differences(reader, writer, [(finding.steps, finding.difference()) for finding in findings])
 
 
 def walk(
@@ -74,13 +82,17 @@ def walk(
     ``policy`` decides which branches of a combination answer to each other. A reference that means nothing known is
     one difference, and the only one. Raises ``InvalidSchema`` for schemas nested too deep to be walked.
     """
+    findings = _findings(reader, writer, policy)
+    return [Found(finding.rule, finding.difference(), finding.reader, finding.writer) for finding in findings]
+
+
+def _findings(reader: JsonSchema, writer: JsonSchema, policy: CompatibilityPolicy) -> Sequence[Finding]:
     try:
-        findings = _Rounds(policy).run(node_of(reader), node_of(writer))
+        return _Rounds(policy).run(node_of(reader), node_of(writer))
     except UnresolvedReference as unresolved:
-        findings = [at(rules.UNRESOLVED_REFERENCE, None, None, reason=str(unresolved))]
+        return [at(rules.UNRESOLVED_REFERENCE, None, None, reason=str(unresolved))]
     except RecursionError:
         raise InvalidSchema("Invalid schema: it is nested too deep to be compared; flatten it") from None
-    return [Found(finding.rule, finding.difference(), finding.reader, finding.writer) for finding in findings]
 
 
 class _Rounds:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from counterfoil.schema.compatibility.rules import ALWAYS, CompatibilityRule
-from counterfoil.schema.formats.jsonschema import bound_rules, content_rules, rest_rules
+from counterfoil.schema.formats.jsonschema import bound_rules, content_rules, rest_rules, sound_rules
 from counterfoil.schema.formats.jsonschema.rule_table import breaking, harmless, ours
 
 ID_CHANGED: Final = harmless(
@@ -182,5 +182,6 @@ RULES: Final = (
     *bound_rules.RULES,
     *content_rules.RULES,
     *rest_rules.RULES,
+    *sound_rules.RULES,
 )
 """Every rule of the language."""

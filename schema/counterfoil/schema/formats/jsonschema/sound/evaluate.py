@@ -1,0 +1,171 @@
+"""Whether a schema accepts a value: yes, no, or not known here; always in bounded time.
+
+Source: the validation vocabularies of draft-04 to 2020-12. Formats and contents are annotations. Not known are
+``unevaluatedProperties`` and ``unevaluatedItems``, dynamic references, and patterns that take too long.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.schema.formats.jsonschema.patterns import holds_match
+from counterfoil.schema.formats.jsonschema.scalars import is_multiple
+from counterfoil.schema.formats.jsonschema.sound.values import are_equal, is_integer, type_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from counterfoil.schema.formats.jsonschema.sound.facts import Facts, Schema
+
+
+class OutOfSteps(Exception):
+    """The question takes more steps than it may."""
+
+
+class Evaluator:
+    """Judges values; counts its steps, together with those of whoever shares it."""
+
+    def __init__(self, max_steps: int) -> None:
+        self._left = max_steps
+        self._active: set[tuple[int, int]] = set()
+
+    def spend(self, steps: int = 1) -> None:
+        """Count steps; raises ``OutOfSteps`` when there are none left."""
+        self._left -= steps
+        if self._left < 0:
+            raise OutOfSteps
+
+    def accepts(self, schema: Schema, value: Any) -> bool | None:
+        """Whether ``schema`` accepts ``value``; None where that is not known."""
+        self.spend()
+        if schema.accepts_everything:
+            return True
+        key = (id(schema), id(value))
+        if key in self._active:
+            return None
+        self._active.add(key)
+        try:
+            return _all(self._judgements(schema.facts, value))
+        finally:
+            self._active.discard(key)
+
+    def all_accept(self, schemas: Iterable[Schema], value: Any) -> bool | None:
+        """Whether each of ``schemas`` accepts ``value``."""
+        return _all(self.accepts(schema, value) for schema in schemas)
+
+    def _judgements(self, facts: Facts, value: Any) -> Iterator[bool | None]:
+        yield not facts.is_false
+        if facts.is_opaque:
+            yield None
+        kind = type_of(value)
+        if facts.types is not None:
+            yield kind in facts.types or (
+                kind == "number"
+                and "integer" in facts.types
+                and is_integer(value, with_fraction=facts.counts_fractions)
+            )
+        if facts.values is not None:
+            yield any(are_equal(each, value) for each in facts.values)
+        match kind:
+            case "number":
+                yield from self._number(facts, value)
+            case "string":
+                yield from self._text(facts, value)
+            case "array":
+                yield from self._array(facts, value)
+            case "object":
+                yield from self._object(facts, value)
+        yield from self._combined(facts, value)
+
+    def _number(self, facts: Facts, value: Any) -> Iterator[bool | None]:
+        if facts.minimum is not None:
+            limit, is_exclusive = facts.minimum
+            yield value > limit if is_exclusive else value >= limit
+        if facts.maximum is not None:
+            limit, is_exclusive = facts.maximum
+            yield value < limit if is_exclusive else value <= limit
+        if facts.multiple_of is not None:
+            yield is_multiple(value, facts.multiple_of)
+
+    def _text(self, facts: Facts, value: str) -> Iterator[bool | None]:
+        yield _is_within(len(value), facts.min_length, facts.max_length)
+        if facts.pattern is not None:
+            yield holds_match(facts.pattern, value)
+
+    def _array(self, facts: Facts, value: list[Any]) -> Iterator[bool | None]:
+        yield _is_within(len(value), facts.min_items, facts.max_items)
+        for index, item in enumerate(value):
+            schema = facts.prefix[index] if index < len(facts.prefix) else facts.items
+            if schema is not None:
+                yield self.accepts(schema, item)
+        if facts.has_unique_items:
+            self.spend(len(value) ** 2)
+            yield not any(are_equal(left, right) for at, left in enumerate(value) for right in value[:at])
+        if facts.contains is not None:
+            judged = [self.accepts(facts.contains, item) for item in value]
+            sure, possible = judged.count(True), len(judged) - judged.count(False)
+            least = _is_within(sure, facts.min_contains, facts.max_contains)
+            yield least if least == _is_within(possible, facts.min_contains, facts.max_contains) else None
+
+    def _object(self, facts: Facts, value: Mapping[str, Any]) -> Iterator[bool | None]:
+        yield _is_within(len(value), facts.min_properties, facts.max_properties)
+        yield facts.required <= value.keys()
+        for name, item in value.items():
+            yield from self._property(facts, name, item)
+            if facts.names is not None:
+                yield self.accepts(facts.names, name)
+        for name, needed in facts.needed_names.items():
+            yield name not in value or needed <= value.keys()
+        for name, schema in facts.needed_schemas.items():
+            if name in value:
+                yield self.accepts(schema, value)
+
+    def _property(self, facts: Facts, name: str, item: Any) -> Iterator[bool | None]:
+        declared = facts.properties.get(name)
+        if declared is not None:
+            yield self.accepts(declared, item)
+        matches = {pattern: holds_match(pattern, name) for pattern in facts.patterns}
+        for pattern, schema in facts.patterns.items():
+            if matches[pattern] is not False:
+                accepted = self.accepts(schema, item)
+                yield accepted if matches[pattern] or accepted else None
+        if declared is None and facts.additional is not None and True not in matches.values():
+            accepted = self.accepts(facts.additional, item)
+            yield accepted if None not in matches.values() or accepted else None
+
+    def _combined(self, facts: Facts, value: Any) -> Iterator[bool | None]:
+        for schema in facts.all_of:
+            yield self.accepts(schema, value)
+        if facts.any_of is not None:
+            judged = [self.accepts(schema, value) for schema in facts.any_of]
+            yield True if True in judged else None if None in judged else False
+        if facts.one_of is not None:
+            judged = [self.accepts(schema, value) for schema in facts.one_of]
+            yield False if judged.count(True) > 1 else None if None in judged else judged.count(True) == 1
+        if facts.refused is not None:
+            accepted = self.accepts(facts.refused, value)
+            yield None if accepted is None else not accepted
+        if facts.condition is not None:
+            yield self._condition(facts, facts.condition, value)
+
+    def _condition(self, facts: Facts, condition: Schema, value: Any) -> bool | None:
+        holds = self.accepts(condition, value)
+        then = True if facts.consequence is None else self.accepts(facts.consequence, value)
+        otherwise = True if facts.alternative is None else self.accepts(facts.alternative, value)
+        if holds is None:
+            return then if then == otherwise else None
+        return then if holds else otherwise
+
+
+def _is_within(count: int, least: Any, most: Any) -> bool:
+    return (least is None or count >= least) and (most is None or count <= most)
+
+
+def _all(judgements: Iterable[bool | None]) -> bool | None:
+    result: bool | None = True
+    for judgement in judgements:
+        if judgement is False:
+            return False
+        if judgement is None:
+            result = None
+    return result

@@ -1,0 +1,270 @@
+"""What a schema asks of values, keyword by keyword, with the differences between the drafts taken out.
+
+A schema is known by where it stands, so that schemas which contain themselves can be followed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.schema.formats.jsonschema.canonical import print_exact
+from counterfoil.schema.formats.jsonschema.drafts import Draft
+from counterfoil.schema.formats.jsonschema.keywords import subschemas
+from counterfoil.schema.formats.jsonschema.resolve import UnresolvedReference
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from counterfoil.schema.formats.jsonschema.model import Number
+    from counterfoil.schema.formats.jsonschema.resolve import Base, Resolver
+
+    Limit = tuple[Number, bool]
+
+_MAX_MAGNITUDE: Final = 400
+"""Numbers of more digits than that are not reckoned with; a schema that has one is not decided."""
+
+_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+
+
+class Source:
+    """One schema text, and every schema in it and in what it refers to, each once."""
+
+    def __init__(self, document: Any, resolver: Resolver) -> None:
+        self.resolver = resolver
+        self._schema_by_place: dict[tuple[str, str], Schema] = {}
+        self.root = self.at(document, resolver.root, "")
+
+    def at(self, value: Any, base: Base, origin: str) -> Schema:
+        """The schema that stands at ``base``; ``origin`` is the nearest place in the schema's own text."""
+        place = (base.document, base.pointer)
+        known = self._schema_by_place.get(place)
+        if known is None:
+            pointer = base.pointer if base.document == "" else origin
+            known = self._schema_by_place[place] = Schema(self, value, base, pointer)
+        return known
+
+
+class Schema:
+    """A schema in one place."""
+
+    def __init__(self, source: Source, value: Any, base: Base, pointer: str) -> None:
+        self.source = source
+        self.value = value
+        self.base = base
+        self.pointer = pointer
+
+    @property
+    def accepts_everything(self) -> bool:
+        """Whether it is ``true`` or empty."""
+        return self.value is True or self.value == {}
+
+    @cached_property
+    def text(self) -> str | None:
+        """A text that equal schemas share; None for one that refers to others, whose text does not say it all."""
+        return None if _refers(self.value) else print_exact(self.value, sort_keys=True) + self.base.draft.name
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What it asks."""
+        return _Reading(self).facts()
+
+    def below(self, *steps: str | int) -> Schema:
+        """A schema inside it."""
+        value = self.value
+        for step in steps:
+            value = value[step]
+        base = self.source.resolver.enter(value, self.base.below(*steps))
+        return self.source.at(value, base, self.pointer)
+
+
+@dataclass(slots=True)
+class Facts:
+    """What one schema asks. None, or nothing, where it does not ask.
+
+    ``types`` may name ``integer``; ``values`` are those of an enum or const. Limits of numbers come with whether the
+    limit itself is left out. ``is_opaque`` is set where something is asked that is not understood here.
+    """
+
+    is_false: bool = False
+    is_opaque: bool = False
+    counts_fractions: bool = True
+    types: frozenset[str] | None = None
+    values: list[Any] | None = None
+    minimum: Limit | None = None
+    maximum: Limit | None = None
+    multiple_of: Number | None = None
+    min_length: Number | None = None
+    max_length: Number | None = None
+    pattern: str | None = None
+    properties: Mapping[str, Schema] = field(default_factory=dict)
+    patterns: Mapping[str, Schema] = field(default_factory=dict)
+    additional: Schema | None = None
+    names: Schema | None = None
+    required: frozenset[str] = frozenset()
+    needed_names: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    needed_schemas: Mapping[str, Schema] = field(default_factory=dict)
+    min_properties: Number | None = None
+    max_properties: Number | None = None
+    prefix: tuple[Schema, ...] = ()
+    items: Schema | None = None
+    min_items: Number | None = None
+    max_items: Number | None = None
+    has_unique_items: bool = False
+    contains: Schema | None = None
+    min_contains: Number = 1
+    max_contains: Number | None = None
+    all_of: tuple[Schema, ...] = ()
+    any_of: tuple[Schema, ...] | None = None
+    one_of: tuple[Schema, ...] | None = None
+    refused: Schema | None = None
+    condition: Schema | None = None
+    consequence: Schema | None = None
+    alternative: Schema | None = None
+
+
+def _refers(value: Any) -> bool:
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict) and any(keyword in each for keyword in _REFERENCES):
+            return True
+        waiting += [child for _, child in subschemas(each)]
+    return False
+
+
+class _Reading:
+    """The keywords of one schema, read."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._value = schema.value if isinstance(schema.value, dict) else {}
+        self._draft = schema.base.draft
+        self._is_opaque = False
+
+    def facts(self) -> Facts:
+        if self._schema.value is False:
+            return Facts(is_false=True)
+        referred = self._referred()
+        if referred and not self._draft.is_modern:
+            return Facts(all_of=referred, is_opaque=self._is_opaque)
+        facts = Facts(counts_fractions=self._draft is not Draft.DRAFT_4)
+        self._read_general(facts)
+        self._read_numbers(facts)
+        self._read_object(facts)
+        self._read_array(facts)
+        facts.all_of = (*referred, *(self._list("allOf") or ()))
+        unevaluated = ("unevaluatedProperties", "unevaluatedItems") if self._draft.is_modern else ()
+        facts.is_opaque = self._is_opaque or any(self._value.get(name, True) not in (True, {}) for name in unevaluated)
+        return facts
+
+    def _referred(self) -> tuple[Schema, ...]:
+        found = []
+        for keyword in _REFERENCES if self._draft.is_modern else ("$ref",):
+            text = self._value.get(keyword)
+            if not isinstance(text, str):
+                continue
+            resolver = self._schema.source.resolver
+            try:
+                resolve = resolver.resolve if keyword == "$ref" else resolver.resolve_dynamic
+                value, base = resolve(text, self._schema.base)
+            except UnresolvedReference:
+                self._is_opaque = True
+                continue
+            self._is_opaque |= keyword != "$ref"
+            found.append(self._schema.source.at(value, base, self._schema.pointer))
+        return tuple(found)
+
+    def _read_general(self, facts: Facts) -> None:
+        value = self._value
+        if isinstance(types := value.get("type"), str | list):
+            facts.types = frozenset(
+                [types] if isinstance(types, str) else [one for one in types if isinstance(one, str)]
+            )
+        if isinstance(values := value.get("enum"), list):
+            facts.values = values
+        if "const" in value and self._draft is not Draft.DRAFT_4:
+            facts.values = [value["const"]]
+            if "enum" in value:
+                self._is_opaque = True
+        facts.any_of, facts.one_of = self._list("anyOf"), self._list("oneOf")
+        facts.refused = self._one("not")
+        if self._draft not in (Draft.DRAFT_4, Draft.DRAFT_6) and "if" in value:
+            facts.condition = self._one("if")
+            facts.consequence, facts.alternative = self._one("then"), self._one("else")
+        facts.min_length, facts.max_length = self._number("minLength"), self._number("maxLength")
+        facts.pattern = value["pattern"] if isinstance(value.get("pattern"), str) else None
+
+    def _read_numbers(self, facts: Facts) -> None:
+        facts.multiple_of = self._number("multipleOf")
+        low, high = self._number("minimum"), self._number("maximum")
+        if self._draft is Draft.DRAFT_4:
+            facts.minimum = None if low is None else (low, self._value.get("exclusiveMinimum") is True)
+            facts.maximum = None if high is None else (high, self._value.get("exclusiveMaximum") is True)
+            return
+        above, under = self._number("exclusiveMinimum"), self._number("exclusiveMaximum")
+        lows = ([] if low is None else [(low, False)]) + ([] if above is None else [(above, True)])
+        highs = ([] if high is None else [(high, False)]) + ([] if under is None else [(under, True)])
+        facts.minimum = max(lows, default=None)
+        facts.maximum = min(highs, key=lambda limit: (limit[0], not limit[1]), default=None)
+
+    def _read_object(self, facts: Facts) -> None:
+        facts.properties, facts.patterns = self._map("properties"), self._map("patternProperties")
+        facts.additional = self._one("additionalProperties")
+        facts.names = None if self._draft is Draft.DRAFT_4 else self._one("propertyNames")
+        required = self._value.get("required")
+        facts.required = (
+            frozenset(name for name in required if isinstance(name, str)) if isinstance(required, list) else frozenset()
+        )
+        facts.min_properties, facts.max_properties = self._number("minProperties"), self._number("maxProperties")
+        names: dict[str, frozenset[str]] = {}
+        schemas: dict[str, Schema] = {}
+        for keyword in ("dependentRequired", "dependentSchemas") if self._draft.is_modern else ("dependencies",):
+            listed = self._value.get(keyword)
+            for name, value in listed.items() if isinstance(listed, dict) else ():
+                if isinstance(value, list):
+                    names[name] = frozenset(value)
+                else:
+                    schemas[name] = self._schema.below(keyword, name)
+        facts.needed_names, facts.needed_schemas = names, schemas
+
+    def _read_array(self, facts: Facts) -> None:
+        if self._draft is Draft.DRAFT_2020_12:
+            facts.prefix, facts.items = self._list("prefixItems") or (), self._one("items")
+        elif isinstance(self._value.get("items"), list):
+            facts.prefix, facts.items = self._list("items") or (), self._one("additionalItems")
+        else:
+            facts.items = self._one("items")
+        facts.min_items, facts.max_items = self._number("minItems"), self._number("maxItems")
+        facts.has_unique_items = self._value.get("uniqueItems") is True
+        if self._draft is not Draft.DRAFT_4:
+            facts.contains = self._one("contains")
+        if self._draft.is_modern and facts.contains is not None:
+            facts.min_contains = 1 if (low := self._number("minContains")) is None else low
+            facts.max_contains = self._number("maxContains")
+
+    def _one(self, keyword: str) -> Schema | None:
+        return self._schema.below(keyword) if isinstance(self._value.get(keyword), dict | bool) else None
+
+    def _list(self, keyword: str) -> tuple[Schema, ...] | None:
+        listed = self._value.get(keyword)
+        return (
+            tuple(self._schema.below(keyword, index) for index in range(len(listed)))
+            if isinstance(listed, list)
+            else None
+        )
+
+    def _map(self, keyword: str) -> dict[str, Schema]:
+        listed = self._value.get(keyword)
+        return {name: self._schema.below(keyword, name) for name in listed} if isinstance(listed, dict) else {}
+
+    def _number(self, keyword: str) -> Number | None:
+        value = self._value.get(keyword)
+        if not isinstance(value, int | Decimal) or isinstance(value, bool):
+            return None
+        if abs(Decimal(value).adjusted()) > _MAX_MAGNITUDE:
+            self._is_opaque = True
+            return None
+        return value

@@ -1,0 +1,111 @@
+"""The policy SOUND: what STRICT finds, mended by proofs and by values.
+
+What is proved to be compatible is; what a value refutes is not; and where neither is found, STRICT's answer stands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.schema.compatibility.report import Difference
+from counterfoil.schema.formats.jsonschema.canonical import print_exact
+from counterfoil.schema.formats.jsonschema.sound.evaluate import Evaluator, OutOfSteps
+from counterfoil.schema.formats.jsonschema.sound.examples import Examples
+from counterfoil.schema.formats.jsonschema.sound.facts import Source
+from counterfoil.schema.formats.jsonschema.sound.inclusion import Inclusion
+from counterfoil.schema.formats.jsonschema.sound.writers import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+    from counterfoil.schema.formats.jsonschema.sound.inclusion import Reason
+
+MAX_STEPS: Final = 50_000
+"""How many steps a decision may take before it is left to STRICT."""
+
+_SHOWN_CHARACTERS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether a reader accepts everything that a writer writes.
+
+    ``is_proved`` is that it does. ``reasons`` say why it may not; those with values are certain. With neither, the
+    question was given up.
+    """
+
+    is_proved: bool
+    reasons: tuple[Reason, ...] = ()
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether a value was found that the writer accepts and the reader refuses."""
+        return any(reason.values for reason in self.reasons)
+
+
+def decide(reader: JsonSchema, writer: JsonSchema, *, max_steps: int = MAX_STEPS) -> Decision:
+    """Whether ``reader`` accepts every value that ``writer`` accepts, as far as ``max_steps`` tell."""
+    evaluator = Evaluator(max_steps)
+    inclusion = Inclusion(evaluator, Examples(evaluator))
+    written = Writer((Source(writer.document, writer.resolver).root,))
+    try:
+        reasons = inclusion.reasons(written, Source(reader.document, reader.resolver).root)
+    except (OutOfSteps, ArithmeticError, RecursionError):
+        return Decision(is_proved=False)
+    return Decision(is_proved=not reasons, reasons=reasons)
+
+
+def find_sound_differences(
+    reader: JsonSchema, writer: JsonSchema, strict: Sequence[tuple[tuple[str, ...] | None, Difference]]
+) -> list[Difference]:
+    """Why ``reader`` does not accept everything that ``writer`` accepts.
+
+    ``strict`` are the differences that break under STRICT, each with the steps of its path, in the order of the walk.
+    Those that nothing speaks for are left out, and those that STRICT does not see are added.
+    """
+    decision = decide(reader, writer)
+    if decision.is_proved:
+        return []
+    if not decision.is_refuted:
+        return [difference for _, difference in strict]
+    kept = [(steps, one) for steps, one in strict if any(_is_about(steps, reason) for reason in decision.reasons)]
+    added: dict[tuple[str, tuple[str, ...]], Difference] = {}
+    for reason in decision.reasons:
+        if reason.values and not any(_is_about(steps, reason) for steps, _ in kept):
+            added.setdefault((reason.rule.id, reason.steps), _difference(reason))
+    return [*(difference for _, difference in kept), *added.values()]
+
+
+def _is_about(steps: tuple[str, ...] | None, reason: Reason) -> bool:
+    """Whether a difference and a reason speak of the same place, or one of a place inside the other's."""
+    if steps is None:
+        return True
+    return any(
+        all(mine == theirs for mine, theirs in zip(steps, told, strict=False))
+        for told in (reason.steps, _as_property(reason.steps))
+    )
+
+
+def _as_property(steps: tuple[str, ...]) -> tuple[str, ...]:
+    """A required property as a place of its own."""
+    return (*steps[:-2], "properties", steps[-1]) if len(steps) > 1 and steps[-2] == "required" else steps
+
+
+def _difference(reason: Reason) -> Difference:
+    value: Any = reason.values[0]
+    shown = print_exact(value)
+    if len(shown) > _SHOWN_CHARACTERS:
+        shown = f"{shown[:_SHOWN_CHARACTERS]}…"
+    facts = {"value": shown, "name": reason.name}
+    pointer = reason.reader.pointer + (f"/{reason.keyword}" if reason.keyword else "")
+    return Difference(
+        rule=reason.rule.id,
+        error_type=reason.rule.error_type,
+        path=f"#/{'/'.join(reason.steps)}",
+        detail=reason.name or shown,
+        text=reason.rule.sentence.format_map(facts),
+        reader_pointer=pointer,
+        writer_pointer=reason.writer_pointer,
+    )
