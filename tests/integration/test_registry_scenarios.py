@@ -506,8 +506,8 @@ def test_at_once_identical_registrations_get_one_id_and_one_version(tell: Any) -
 
 def test_what_is_not_built_says_so(tell: Any) -> None:
     async def story(registry: InProcessRegistry) -> None:
-        assert (await registry.get("/schemas/types")).json == ["AVRO"]
-        for schema_type in ("JSON", "PROTOBUF", "avro", ""):
+        assert (await registry.get("/schemas/types")).json == ["AVRO", "JSON", "PROTOBUF"]
+        for schema_type in ("XML", "avro", ""):
             refused = await registry.register("s", "{}", schemaType=schema_type)
             assert refused.code == 42201
             assert "AVRO" in refused.json["message"]
@@ -519,8 +519,46 @@ def test_what_is_not_built_says_so(tell: Any) -> None:
         assert (await registry.get("/subjects")).json == []
         for path in ("/exporters", "/dek-registry/v1/keks", "/associations/subjects/s", "/subjects/s/versions/1/tags"):
             assert (await registry.get(path)).code == 404, path
-        for spelling in ("LOGICAL", "logical"):
-            assert (await registry.put("/config", {"compatibilityPolicy": spelling})).status == 400
+
+    tell(story)
+
+
+POLICIES = {
+    # policy: what is there, what is sent, whether it is taken
+    "STRICT": ("string", "string", True),
+    "LENIENT": ("bytes", "string", True),
+    "LOGICAL": ("int", "double", False),  # Avro reads it, a table does not take it
+    "SOUND": ("bytes", "string", False),  # not all bytes are UTF-8
+}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_policy_of_a_config_is_asked(tell: Any, policy: str) -> None:
+    was, now, taken = POLICIES[policy]
+
+    async def story(registry: InProcessRegistry) -> None:
+        assert (await registry.put("/config/s", {"compatibilityPolicy": policy.lower()})).status == 200
+        assert (await registry.get("/config/s")).json["compatibilityPolicy"] == policy
+        await registry.register("s", record("R", ("f1", was)))
+        reply = await registry.register("s", record("R", ("f1", now)))
+        assert (reply.status, reply.code) == ((200, None) if taken else (409, 40901))
+
+    tell(story)
+
+
+def test_a_schema_with_warnings_is_refused_under_sound(tell: Any) -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        unusable = record("R", ("f1", {"type": "enum", "name": "E", "symbols": ["A"]}))
+        unusable["fields"][0]["default"] = "B"
+        assert (await registry.register("plain", unusable)).status == 200
+        await registry.put("/config", {"compatibilityPolicy": "SOUND"})
+        refused = await registry.register("s", unusable)
+        assert refused.code == 42201
+        assert "The default 'B' of field f1 is no value of its type" in refused.json["message"]
+        tested = await registry.post(
+            "/compatibility/subjects/s/versions?verbose=true", {"schema": json.dumps(unusable)}
+        )
+        assert tested.json["is_compatible"] is False
 
     tell(story)
 

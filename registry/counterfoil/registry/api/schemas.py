@@ -9,7 +9,7 @@ from counterfoil.registry.api.answers import NOTHING, RawText
 from counterfoil.registry.api.documents import by_guid_document, by_id_document, version_document
 from counterfoil.registry.api.subjects import formatted
 from counterfoil.registry.api.tags import found_tags
-from counterfoil.registry.service.requests import supported_types
+from counterfoil.registry.service.requests import SUPPORTED_TYPES
 from counterfoil.schema.contexts import parse_prefix, parse_subject
 from counterfoil.schema.errors import NotFound, SchemaNotFound
 
@@ -133,7 +133,7 @@ def _guid(text: str) -> UUID | None:
 
 async def list_types(_: Call) -> Any:
     """The schema types that this registry reads."""
-    return [schema_type.value for schema_type in supported_types()]
+    return [schema_type.value for schema_type in SUPPORTED_TYPES]
 
 
 async def list_contexts(call: Call) -> Any:

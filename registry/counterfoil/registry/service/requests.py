@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
     from counterfoil.schema.model import Metadata, Reference, RuleSet
+
+SUPPORTED_TYPES = tuple(sorted(SchemaType))
+"""What a schema may be written in, as the API lists it."""
 
 NEXT_VERSION = -1
 """As a requested version: the next one, but nothing new when the latest is the same."""
@@ -39,22 +40,10 @@ class SchemaRequest:
         return not (self.text or "").strip()
 
 
-@cache
-def supported_types() -> tuple[SchemaType, ...]:
-    """The schema types that this build reads."""
-    found = []
-    for schema_type in SchemaType:
-        try:
-            format_for(schema_type)
-        except InvalidSchema:
-            continue
-        found.append(schema_type)
-    return tuple(found)
-
-
 def parse_schema_type(text: str) -> SchemaType:
-    """The schema type that ``text`` names, letter by letter; ``InvalidSchema`` names the ones that are supported."""
-    supported = supported_types()
-    if text not in supported:
-        raise InvalidSchema(f"Schema type {text[:80]!r} is not supported; this registry reads {', '.join(supported)}")
+    """The schema type that ``text`` names, letter by letter; ``InvalidSchema`` names those there are."""
+    if text not in SUPPORTED_TYPES:
+        raise InvalidSchema(
+            f"Schema type {text[:80]!r} is not supported; this registry reads {', '.join(SUPPORTED_TYPES)}"
+        )
     return SchemaType(text)
