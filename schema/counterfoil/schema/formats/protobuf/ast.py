@@ -152,11 +152,15 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """One ``reserved`` statement: single numbers, ranges and names, in the order written."""
+    """One ``reserved`` statement: single numbers, ranges and names, in the order written.
+
+    ``has_bare_names`` says that names stand without quotes, as in files of an edition.
+    """
 
     values: tuple[int | Range | str, ...]
     position: Position = START
     pointer: str = ""
+    has_bare_names: bool = False
 
 
 @dataclass(frozen=True, slots=True)

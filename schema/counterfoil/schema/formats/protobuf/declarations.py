@@ -47,6 +47,7 @@ _FIELD: Final = re.compile(
 _CONSTANT: Final = re.compile(
     r"([A-Za-z_][A-Za-z0-9_]*+)[ \t\r\n]*+=[ \t\r\n]*+(0|[1-9][0-9]{0,8})[ \t\r\n]*+;(?![ \t]*/)"
 )
+_NUMBER_STARTS: Final = "-0123456789"
 _NAME: Final = re.compile(r"[A-Za-z0-9_]+")
 _LABELS: Final = {label.value: label for label in Label}
 _VISIBILITIES: Final = frozenset(("export", "local"))
@@ -76,12 +77,14 @@ class Body:
 class DeclarationReader:
     """Reads the declarations of one file.
 
-    ``needs_labels`` says that a field without a label is an error, as in proto2.
+    ``syntax`` and ``edition`` are as in :class:`~counterfoil.schema.formats.protobuf.ast.ProtoFile`: a field needs a
+    label in proto2, and reserved names have no quotes in editions.
     """
 
-    def __init__(self, cursor: Cursor, *, needs_labels: bool) -> None:
+    def __init__(self, cursor: Cursor, *, syntax: str | None, edition: str | None) -> None:
         self._cursor = cursor
-        self._needs_labels = needs_labels
+        self._needs_labels = edition is None and syntax != "proto3"
+        self._has_bare_names = edition is not None
         self._readers: dict[str, Callable[[Body, str], None]] = {
             "message": self._nested_message,
             "enum": self._nested_enum,
@@ -309,16 +312,16 @@ class DeclarationReader:
         cursor.advance()
         values: list[int | Range | str] = []
         while True:
-            if cursor.word[:1] in {'"', "'"}:
-                values.append(read_string(cursor))
-            elif is_word(cursor.word) and cursor.word[0] not in "-0123456789":
+            if self._has_bare_names and is_word(cursor.word) and cursor.word[0] not in _NUMBER_STARTS:
                 values.append(read_name(cursor, "a reserved name"))
+            elif not self._has_bare_names and cursor.word[:1] in {'"', "'"}:
+                values.append(read_string(cursor))
             else:
                 values.append(read_range(cursor, maximum=maximum))
             if not cursor.accept(","):
                 break
         cursor.expect(";")
-        return Reserved(tuple(values), position, pointer)
+        return Reserved(tuple(values), position, pointer, self._has_bare_names)
 
     def _extensions(self, body: Body, pointer: str) -> None:
         cursor = self._cursor

@@ -85,7 +85,7 @@ class _DescriptorReader:
             imports=tuple(self._imports()),
             options=read_options(proto),
             messages=tuple(self._message(each) for each in proto.message_type if each.name not in groups),
-            enums=tuple(map(_enum, proto.enum_type)),
+            enums=tuple(_enum(each, has_bare_names=self._edition is not None) for each in proto.enum_type),
             extends=self._extends(proto.extension, ()),
             services=tuple(map(_service, proto.service)),
         )
@@ -117,10 +117,14 @@ class _DescriptorReader:
                 for nested in proto.nested_type
                 if nested.name not in entries and nested.name not in groups
             ),
-            enums=tuple(map(_enum, proto.enum_type)),
+            enums=tuple(_enum(each, has_bare_names=self._edition is not None) for each in proto.enum_type),
             extends=self._extends(proto.extension, proto.nested_type),
             options=read_options(proto),
-            reserved=_reserved(proto.reserved_name, [(each.start, each.end - 1) for each in proto.reserved_range]),
+            reserved=_reserved(
+                proto.reserved_name,
+                [(each.start, each.end - 1) for each in proto.reserved_range],
+                has_bare_names=self._edition is not None,
+            ),
             extensions=_extensions(proto),
             all_fields=tuple(fields),
             visibility=_visibility(proto),
@@ -202,12 +206,16 @@ def _special_options(proto: FieldDescriptorProto) -> Iterable[Option]:
         yield Option(json_name, Scalar(ValueKind.STRING, proto.json_name))
 
 
-def _enum(proto: EnumDescriptorProto) -> Enum:
+def _enum(proto: EnumDescriptorProto, *, has_bare_names: bool) -> Enum:
     return Enum(
         name=proto.name,
         constants=tuple(EnumConstant(value.name, value.number, read_options(value)) for value in proto.value),
         options=read_options(proto),
-        reserved=_reserved(proto.reserved_name, [(each.start, each.end) for each in proto.reserved_range]),
+        reserved=_reserved(
+            proto.reserved_name,
+            [(each.start, each.end) for each in proto.reserved_range],
+            has_bare_names=has_bare_names,
+        ),
         visibility=_visibility(proto),
     )
 
@@ -231,10 +239,10 @@ def _rpc(proto: MethodDescriptorProto) -> Rpc:
     )
 
 
-def _reserved(names: Sequence[str], ranges: Sequence[tuple[int, int]]) -> tuple[Reserved, ...]:
+def _reserved(names: Sequence[str], ranges: Sequence[tuple[int, int]], *, has_bare_names: bool) -> tuple[Reserved, ...]:
     """Numbers in one statement, names in another."""
     numbers = tuple(_range(start, end) for start, end in ranges)
-    return tuple(Reserved(values) for values in (numbers, tuple(names)) if values)
+    return tuple(Reserved(values, has_bare_names=has_bare_names) for values in (numbers, tuple(names)) if values)
 
 
 def _extensions(proto: DescriptorProto) -> tuple[ExtensionRange, ...]:

@@ -58,8 +58,7 @@ class _FileReader:
         cursor = self._cursor
         doc, position = cursor.doc(), cursor.position()
         self._read_syntax()
-        needs_labels = self._edition is None and self._syntax != "proto3"
-        self._declarations = DeclarationReader(cursor, needs_labels=needs_labels)
+        self._declarations = DeclarationReader(cursor, syntax=self._syntax, edition=self._edition)
         while cursor.word:
             self._read_declaration()
         return ProtoFile(

@@ -264,7 +264,10 @@ def _lines(start: str, items: list[str], end: str) -> str:
 
 
 def _reserved(reserved: Reserved, indent: str) -> str:
-    values = ", ".join(f'"{escape(each)}"' if isinstance(each, str) else _range(each) for each in reserved.values)
+    quote = "" if reserved.has_bare_names else '"'
+    values = ", ".join(
+        f"{quote}{escape(each)}{quote}" if isinstance(each, str) else _range(each) for each in reserved.values
+    )
     return f"{indent}reserved {values};\n"
 
 

@@ -3,7 +3,7 @@
 Every rule here is one that ``protoc`` refuses a file by. What the runtime refuses for a reason without a rule of its
 own is one more warning, ``descriptor-refused``.
 
-Source: the Protocol Buffers language specifications, proto2, proto3 and editions; ``protoc`` 33.
+Source: the Protocol Buffers language specifications, proto2, proto3 and editions, and what ``protoc`` refuses.
 """
 
 from __future__ import annotations
@@ -249,8 +249,8 @@ def _numbers(message: Message) -> Iterator[SchemaWarning]:
 
 def _overlaps(message: Message) -> Iterator[SchemaWarning]:
     """Whether numbers are kept twice, for nobody or for extensions."""
-    statements = (*message.reserved, *message.extensions)
-    values = (value for statement in statements for value in statement.values if not isinstance(value, str))
+    kept = (*(each.values for each in message.reserved), *(each.values for each in message.extensions))
+    values = (value for each in kept for value in each if not isinstance(value, str))
     bounds = sorted((value.start, value.end) if isinstance(value, Range) else (value, value) for value in values)
     for (_, end), (start, _) in pairwise(bounds):
         if start <= end:
