@@ -26,6 +26,15 @@ MAX_STEPS: Final = 50_000
 """How many steps a decision may take before it is left to STRICT."""
 
 _SHOWN_CHARACTERS: Final = 200
+_FAMILY_BY_KEYWORD: Final = {
+    "exclusiveMaximum": "maximum",
+    "exclusiveMinimum": "minimum",
+    "minContains": "contains",
+    "maxContains": "contains",
+    "additionalItems": "items",
+    "unevaluatedItems": "items",
+    "unevaluatedProperties": "additionalProperties",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +80,13 @@ def find_sound_differences(
     if not decision.is_refuted:
         return [difference for _, difference in strict]
     kept = [(steps, one) for steps, one in strict if any(_is_about(steps, reason) for reason in decision.reasons)]
-    added: dict[tuple[str, tuple[str, ...]], Difference] = {}
+    added: list[Reason] = []
     for reason in decision.reasons:
-        if reason.values and not any(_is_about(steps, reason) for steps, _ in kept):
-            added.setdefault((reason.rule.id, reason.steps), _difference(reason))
-    return [*(difference for _, difference in kept), *added.values()]
+        is_told = any(_is_about(steps, reason) for steps, _ in kept)
+        is_known = any(known.rule is reason.rule and _is_about(known.steps, reason) for known in added)
+        if reason.values and not is_told and not is_known:
+            added.append(reason)
+    return [*(difference for _, difference in kept), *map(_difference, added)]
 
 
 def _is_about(steps: tuple[str, ...] | None, reason: Reason) -> bool:
@@ -83,9 +94,14 @@ def _is_about(steps: tuple[str, ...] | None, reason: Reason) -> bool:
     if steps is None:
         return True
     return any(
-        all(mine == theirs for mine, theirs in zip(steps, told, strict=False))
+        all(mine == theirs for mine, theirs in zip(_families(steps), _families(told), strict=False))
         for told in (reason.steps, _as_property(reason.steps))
     )
+
+
+def _families(steps: tuple[str, ...]) -> list[str]:
+    """Steps with one word for keywords that say together what is valid."""
+    return [_FAMILY_BY_KEYWORD.get(step, step) for step in steps]
 
 
 def _as_property(steps: tuple[str, ...]) -> tuple[str, ...]:
