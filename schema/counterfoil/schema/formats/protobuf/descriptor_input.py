@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-from google.protobuf.message import DecodeError
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import DecodeError, Message
 
 from counterfoil.schema.formats.protobuf.descriptors import known_descriptor
 from counterfoil.schema.formats.protobuf.from_descriptor import file_from_descriptor
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
 def files_of_descriptor(data: bytes) -> Sequence[ProtoFile]:
     """The files of a serialised ``FileDescriptorSet`` or ``FileDescriptorProto``; empty where it is neither.
 
-    Options are named by the extensions that the files declare, and those of the files that need no reference.
+    Raises ``ValueError`` for a name that is not UTF-8. Options are named by the extensions that the files declare, and those of the files that need no reference.
     """
     protos = _read_set(data) or _read_file(data)
+    for proto in protos:
+        _check_text(proto)
     return [file_from_descriptor(proto, path=proto.name) for proto in _with_known_options(protos)]
 
 
@@ -51,6 +54,17 @@ def _says_something(proto: FileDescriptorProto) -> bool:
     """Whether the bytes are likely to have been a file's descriptor: most bytes are no message at all."""
     has_content = proto.message_type or proto.enum_type or proto.extension or proto.service or proto.dependency
     return bool(has_content or proto.syntax in {"proto2", "proto3", "editions"})
+
+
+def _check_text(message: Message) -> None:
+    """Raise ``ValueError`` where a string is no UTF-8: the runtime hands it out as bytes, or fails when it is asked."""
+    for field, value in message.ListFields():
+        values = (value,) if isinstance(value, (str, bytes, int, float, Message)) else value
+        for each in values:
+            if isinstance(each, Message):
+                _check_text(each)
+            elif isinstance(each, bytes) and field.type == FieldDescriptor.TYPE_STRING:
+                raise ValueError(f"the {field.name} is not UTF-8")
 
 
 def _with_known_options(protos: Sequence[FileDescriptorProto]) -> Iterable[FileDescriptorProto]:

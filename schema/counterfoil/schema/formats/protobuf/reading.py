@@ -64,10 +64,16 @@ def _read_base64(text: str, path: str) -> ReadText | None:
         return None
     from counterfoil.schema.formats.protobuf.descriptor_input import files_of_descriptor
 
-    files = files_of_descriptor(data)
-    if not files:
-        return None
-    *others, last = files
-    # Texts are read again so that every node has its place, and so that what is kept is what is stored.
-    imports = {each.path: parse_file(print_file(each), path=each.path) for each in others}
-    return ReadText(parse_file(print_file(last), path=path), imports)
+    try:
+        files = files_of_descriptor(data)
+        if not files:
+            return None
+        *others, last = files
+        # Texts are read again so that every node has its place, and so that what is kept is what is stored.
+        imports = {each.path: parse_file(print_file(each), path=each.path) for each in others}
+        return ReadText(parse_file(print_file(last), path=path), imports)
+    except SchemaParseError as error:
+        problem, expected = error.problem, error.expected
+    except (ValueError, KeyError) as error:  # names that are no UTF-8, map entries without a key
+        problem, expected = str(error), "a whole descriptor"
+    raise SchemaParseError(f"the descriptor declares what no file can: {problem}", expected=expected)
