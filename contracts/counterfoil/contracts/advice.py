@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.compatibility.levels import Direction
 from counterfoil.schema.formats.rules import RULE_BY_ID
+from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,15 +54,21 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
             "Save the file as UTF-8 without a byte order mark.",
         ),
         FileRule(
+            "reference-missing",
+            "The file imports, or refers to, a file that is not here. What it declares is judged without it, and a "
+            "compiler or a registry will ask for it.",
+            "Add the file, or correct the path or the name.",
+        ),
+        FileRule(
             "schema-type-changed",
             "The subject holds schemas of another language, and records of one cannot be read with the other.",
             "Use another subject, or compare under --level NONE.",
         ),
         FileRule(
             "subject-unknown",
-            "The file's name does not end in -key.avsc or -value.avsc and no --subject names its subject, so the "
-            "registry cannot be asked about it.",
-            "Give --subject FILE=SUBJECT, or name the file <subject>.avsc.",
+            "The file's name without its suffix does not end in -key or -value and no --subject names its subject, so "
+            "the registry cannot be asked about it.",
+            "Give --subject FILE=SUBJECT, or name the file after its subject, such as orders-value.avsc.",
         ),
     )
 }
@@ -76,7 +83,23 @@ _FORWARD_MEND: Final[Mapping[str, str]] = {
     "fixed-size-mismatch": "Keep the size that deployed readers expect, and add a field of a new fixed type beside it.",
     "name-mismatch": "Keep the name: deployed readers have no alias for the new one.",
     "ambiguous-alias": "Do not write both names: deployed readers take them for the same field.",
+    "required-attribute-added": "Keep the property required: deployed readers insist on it. Make it optional in one "
+    "release and leave it out in a later one.",
+    "required-field-added": "Keep writing the field: deployed readers require it.",
+    "field-made-required": "Keep the field required: deployed readers insist on it.",
+    "oneof-field-removed": "Do not set the new field of the oneof before the readers know it; add a field outside of "
+    "it instead.",
+    "message-removed": "Do not write the new message under this subject before the readers know it.",
 }
+_FORWARD_MEND_BY_TYPE: Final[Mapping[SchemaType, str]] = {
+    SchemaType.AVRO: "Keep what deployed readers expect: they read with the earlier schema. Add a field beside it for "
+    "what is new.",
+    SchemaType.PROTOBUF: "Keep what deployed readers expect: they read with the earlier schema. Add a field with a "
+    "number of its own for what is new.",
+    SchemaType.JSON: "Do not write what deployed readers refuse: they read with the earlier schema. Widen it in one "
+    "release, and make use of that in a later one.",
+}
+_SIDES: Final = (("the reader", "this schema"), ("the writer", "the earlier schema"))
 
 
 def advice_for(rule: str, direction: Direction | None = None) -> str:
@@ -87,9 +110,12 @@ def advice_for(rule: str, direction: Direction | None = None) -> str:
     """
     if rule in FILE_RULE_BY_ID:
         return FILE_RULE_BY_ID[rule].mend
-    if direction is Direction.FORWARD and rule in _FORWARD_MEND:
-        return _FORWARD_MEND[rule]
-    mend = RULE_BY_ID[rule].mend if rule in RULE_BY_ID else ""
-    if direction is Direction.BACKWARD:
-        return mend.replace("the reader's", "this schema's").replace("the writer's", "the earlier schema's")
+    known = RULE_BY_ID.get(rule)
+    if known is None:
+        return ""
+    if direction is Direction.FORWARD and known.breaks and known.schema_type is not None:
+        return _FORWARD_MEND.get(rule, _FORWARD_MEND_BY_TYPE[known.schema_type])
+    mend = known.mend
+    for side, called in _SIDES if direction is Direction.BACKWARD else ():
+        mend = mend.replace(side, called)
     return mend

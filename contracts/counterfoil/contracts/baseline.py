@@ -8,13 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from counterfoil.contracts.tree import match_paths
+from counterfoil.contracts.matching import match_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from counterfoil.contracts.tree import ReadSchema, SchemaTree
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
+    from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 
 
 class Baseline(Protocol):
@@ -33,6 +34,9 @@ class Baseline(Protocol):
 
     def level(self, path: str) -> CompatibilityLevel | None:
         """The level that the baseline itself asks of the file at ``path``; None when it asks none."""
+
+    def policy(self, path: str) -> CompatibilityPolicy | None:
+        """The policy that the baseline itself asks of the file at ``path``; None when it asks none."""
 
     def history(self, path: str, *, is_transitive: bool) -> Sequence[ReadSchema] | None:
         """The earlier versions of the file at ``path``, newest first, all or the newest alone.
@@ -84,6 +88,11 @@ class TreeBaseline:
 
     def level(self, path: str) -> CompatibilityLevel | None:
         """None: trees ask no level."""
+        del path
+        return None
+
+    def policy(self, path: str) -> CompatibilityPolicy | None:
+        """None: trees ask no policy."""
         del path
         return None
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.advice import advice_for
-from counterfoil.contracts.elements import element_at
+from counterfoil.contracts.elements import element_at, element_of
 from counterfoil.contracts.model import (
     CheckReport,
     Evidence,
@@ -18,8 +18,10 @@ from counterfoil.contracts.model import (
 )
 from counterfoil.schema.compatibility.check import check_compatibility
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.model import SchemaType
 from counterfoil.schema.position import Position
 from counterfoil.schema.witness import find_witness
 
@@ -27,29 +29,45 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from counterfoil.contracts.baseline import Baseline
-    from counterfoil.contracts.tree import ReadSchema, SchemaTree
+    from counterfoil.contracts.tree import Problem, ReadSchema, SchemaTree
     from counterfoil.schema.compatibility.report import Difference, Failure
+    from counterfoil.schema.formats.protocol import ParsedSchema, SchemaWarning
 
 DEFAULT_LEVEL = CompatibilityLevel.BACKWARD
+DEFAULT_POLICY = CompatibilityPolicy.STRICT
+_WAS_SO: Final = " (it was so before this change)"
 
 
 def check_files(
-    head: SchemaTree, paths: Iterable[str], *, baseline: Baseline, level: CompatibilityLevel | None = None
+    head: SchemaTree,
+    paths: Iterable[str],
+    *,
+    baseline: Baseline,
+    level: CompatibilityLevel | None = None,
+    policy: CompatibilityPolicy | None = None,
 ) -> CheckReport:
     """The report on the files of ``head`` at ``paths``, compared with ``baseline``.
 
-    ``level`` overrules what the baseline asks; without both it is BACKWARD. All files and all findings are in the
-    report, in the order of paths and positions.
+    ``level`` and ``policy`` overrule what the baseline asks; without both the level is BACKWARD and the policy STRICT.
+    All files and all findings are in the report, in the order of paths and positions.
     """
     outcomes: list[FileOutcome] = []
     findings: list[Finding] = []
     for path in sorted(paths):
-        check = _FileCheck(head, path, baseline, level or baseline.level(path) or DEFAULT_LEVEL)
+        asked = _Asked(
+            level or baseline.level(path) or DEFAULT_LEVEL, policy or baseline.policy(path) or DEFAULT_POLICY
+        )
+        check = _FileCheck(head, path, baseline, asked)
         outcomes.append(check.run())
         findings.extend(sorted(check.findings, key=_reading_order))
     for gone in baseline.removed() if level is not CompatibilityLevel.NONE else ():
         outcome = FileOutcome(
-            gone.path, gone.name or gone.path, Status.REMOVED, level or DEFAULT_LEVEL, (baseline.label,)
+            gone.path,
+            gone.name or gone.path,
+            Status.REMOVED,
+            level or DEFAULT_LEVEL,
+            policy or DEFAULT_POLICY,
+            (baseline.label,),
         )
         outcomes.append(outcome)
         findings.append(_removed(outcome))
@@ -80,6 +98,22 @@ def _call_sides(text: str, reader: str, writer: str) -> str:
     return called.replace("this one's", "this schema's").replace("the earlier one's", "the earlier schema's")
 
 
+def _position(failure: Failure, difference: Difference) -> Position | None:
+    """Where the difference stands in the schema that is checked; for what it does not have, the nearest place."""
+    pointers = [difference.reader_pointer, difference.writer_pointer]
+    candidate, is_reader = failure.reader, failure.direction is Direction.BACKWARD
+    if not is_reader:
+        candidate, pointers = failure.writer, pointers[::-1]
+    if candidate.schema_type is SchemaType.AVRO:  # there an empty pointer is always the root
+        return candidate.locate(pointers[0])
+    return candidate.locate(pointers[0] or pointers[1])
+
+
+def _warnings(schema: ParsedSchema | None) -> Sequence[SchemaWarning]:
+    find = getattr(schema, "warnings", None)
+    return find() if find else ()
+
+
 def _is_same(earlier: ReadSchema, candidate: ReadSchema) -> bool:
     """Whether nothing changed: the same texts, or, where nothing is referred to, texts that say the same."""
     if earlier.content == candidate.content:
@@ -93,47 +127,84 @@ def _is_same(earlier: ReadSchema, candidate: ReadSchema) -> bool:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    level: CompatibilityLevel
+    policy: CompatibilityPolicy
+
+
 class _FileCheck:
     """The check of one file; ``findings`` grows while it runs."""
 
-    def __init__(self, head: SchemaTree, path: str, baseline: Baseline, level: CompatibilityLevel) -> None:
+    def __init__(self, head: SchemaTree, path: str, baseline: Baseline, asked: _Asked) -> None:
         self._candidate = head.read(path)
+        self._language = head.language(path)
         self._path = path
         self._baseline = baseline
-        self._level = level
+        self._asked = asked
         names = head.outline(path)
         self._subject = baseline.subject(path) or (names and names.name) or path
         self.findings: list[Finding] = []
 
     def run(self) -> FileOutcome:
         """What became of the file."""
-        if self._candidate.has_byte_order_mark:
+        if self._candidate.has_byte_order_mark and self._language is not SchemaType.PROTOBUF:
             text = "the file starts with a byte order mark, which JSON forbids and some readers refuse"
             self._add("byte-order-mark", Severity.WARNING, text, position=Position(1, 1))
-        history = self._baseline.history(self._path, is_transitive=self._level.is_transitive)
+        history = self._baseline.history(self._path, is_transitive=self._asked.level.is_transitive)
         if self._candidate.problem is not None:
-            return self._invalid(history or ())
+            self._tell_missing()
+            return self._invalid(self._candidate.problem, history or ())
         if history is None:
             self._add("subject-unknown", Severity.WARNING, "nothing says which subject this file holds")
             return self._outcome(Status.SKIPPED)
+        if history and _is_same(history[0], self._candidate):
+            return self._outcome(Status.UNCHANGED, history[:1])
+        self._tell_missing()
+        self._tell_warnings(history)
         if not history:
             self._add("schema-new", Severity.NOTICE, f"new: there is no earlier version in {self._baseline.label}")
             return self._outcome(Status.NEW)
-        if _is_same(history[0], self._candidate):
-            return self._outcome(Status.UNCHANGED, history[:1])
         return self._compare(history)
 
-    def _invalid(self, history: Sequence[ReadSchema]) -> FileOutcome:
-        problem = self._candidate.problem
-        before = history[0].problem if history else None
-        if problem is None:
-            raise AssertionError(self._path)
-        if before is not None and before.text == problem.text:
-            text = f"{problem.text} (it was so before this change)"
-            self._add("schema-invalid", Severity.WARNING, text, position=problem.position)
-        else:
-            self._add("schema-invalid", Severity.ERROR, problem.text, position=problem.position)
+    def _invalid(self, problem: Problem, history: Sequence[ReadSchema]) -> FileOutcome:
+        before = history[0] if history else None
+        was_so = before is not None and (
+            before.content == self._candidate.content
+            or (before.problem is not None and before.problem.text == problem.text)
+        )
+        text, severity = (f"{problem.text}{_WAS_SO}", Severity.WARNING) if was_so else (problem.text, Severity.ERROR)
+        self._add("schema-invalid", severity, text, position=problem.position)
         return self._outcome(Status.INVALID, history[:1])
+
+    def _tell_missing(self) -> None:
+        """What the file refers to and nobody has, unless the schema is invalid for just that."""
+        problem = self._candidate.problem
+        for missing in self._candidate.missing:
+            if problem is None or problem.text != missing.text:
+                self._add(
+                    "reference-missing", self._gravity, missing.text, position=missing.position, detail=missing.text
+                )
+
+    def _tell_warnings(self, history: Sequence[ReadSchema]) -> None:
+        """What the language forbids and registries accept: errors where SOUND is asked for and the change made it."""
+        schema = self._candidate.schema
+        before = {(one.rule, one.text) for one in _warnings(history[0].schema)} if history else set()
+        for warning in _warnings(schema):
+            was_so = (warning.rule, warning.text) in before
+            self._add(
+                warning.rule,
+                Severity.WARNING if was_so else self._gravity,
+                f"{warning.text[:1].lower()}{warning.text[1:]}{_WAS_SO if was_so else ''}",
+                position=schema.locate(warning.pointer) if schema else None,
+                element=element_at(schema, warning.pointer) if schema else "",
+                detail=warning.text,
+            )
+
+    @property
+    def _gravity(self) -> Severity:
+        """How much it weighs that a file is not what its language asks."""
+        return Severity.ERROR if self._asked.policy is CompatibilityPolicy.SOUND else Severity.WARNING
 
     def _compare(self, history: Sequence[ReadSchema]) -> FileOutcome:
         judged = [earlier for earlier in history if self._judge(earlier)]
@@ -149,7 +220,9 @@ class _FileCheck:
             self._add("baseline-invalid", Severity.WARNING, text, against=(earlier.label,))
             return False
         try:
-            report = check_compatibility(candidate, [Earlier(earlier.schema)], self._level)
+            report = check_compatibility(
+                candidate, [Earlier(earlier.schema)], self._asked.level, policy=self._asked.policy
+            )
         except InvalidSchema as error:  # nested too deep to be compared
             self._add("schema-invalid", Severity.ERROR, error.message, against=(earlier.label,))
             return True
@@ -160,8 +233,6 @@ class _FileCheck:
 
     def _add_difference(self, failure: Failure, difference: Difference, earlier: ReadSchema) -> None:
         is_backward = failure.direction is Direction.BACKWARD
-        own_pointer = difference.reader_pointer if is_backward else difference.writer_pointer
-        element = element_at(failure.reader.text, difference.reader_pointer)
         reader, writer = (self._path, earlier.label) if is_backward else (earlier.label, self._path)
         witness = find_witness(failure.reader, failure.writer, difference)
         names = ("this schema", "the earlier one") if is_backward else ("the earlier schema", "this one")
@@ -178,8 +249,8 @@ class _FileCheck:
             difference.rule,
             Severity.ERROR,
             _call_sides(difference.text, *names),
-            position=(self._candidate.schema or failure.reader).locate(own_pointer),
-            element=element,
+            position=_position(failure, difference),
+            element=element_of(failure.reader, difference),
             direction=failure.direction,
             detail=difference.detail,
             against=(earlier.label,),
@@ -225,4 +296,4 @@ class _FileCheck:
 
     def _outcome(self, status: Status, compared: Sequence[ReadSchema] = ()) -> FileOutcome:
         labels = tuple(earlier.label for earlier in compared)
-        return FileOutcome(self._path, self._subject, status, self._level, labels)
+        return FileOutcome(self._path, self._subject, status, self._asked.level, self._asked.policy, labels)

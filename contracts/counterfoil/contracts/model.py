@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
+    from counterfoil.schema.compatibility.policies import CompatibilityPolicy
     from counterfoil.schema.position import Position
 
 FINGERPRINT_LENGTH = 12
@@ -48,7 +49,7 @@ class Status(StrEnum):
 class Evidence:
     """A record that proves a finding.
 
-    ``datum_json`` is the record in Avro's JSON encoding; ``writer`` and ``reader`` say which schemas write and read it,
+    ``datum_json`` is the record as JSON; ``writer`` and ``reader`` say which schemas write and read it,
     such as ``main@8c1f2e0`` and ``schemas/order.avsc``; ``step`` is where reading fails; ``confirmed_by`` names the
     decoder that was seen to fail.
     """
@@ -86,12 +87,17 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """What was done with one schema file. ``subject`` is empty where neither subject nor record name is known."""
+    """What was done with one schema file.
+
+    ``subject`` is the path where neither subject nor name is known; ``level`` and ``policy`` are those it was judged
+    by, ``compared_with`` the earlier versions.
+    """
 
     path: str
     subject: str
     status: Status
     level: CompatibilityLevel
+    policy: CompatibilityPolicy
     compared_with: tuple[str, ...] = ()
 
 

@@ -1,24 +1,26 @@
 """Schema files of one side (the working tree, a commit, a folder), read with their references to one another.
 
-A name that a file uses and does not declare is looked up in the other files of the same side. Nothing is read from
-disk here: the files come with their bytes.
+What a file refers to is looked up in the other files of the same side. Nothing is read from disk here: the files come
+with their bytes.
 """
 
 from __future__ import annotations
 
-import posixpath
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from counterfoil.contracts.outline import Outline, outline
+from counterfoil.contracts.languages import is_plain_json, language_of
+from counterfoil.contracts.outlines.find import outline
+from counterfoil.contracts.references import MissingReference, ReferenceFault, ReferenceFinder, References
 from counterfoil.schema.errors import InvalidSchema, SchemaParseError
-from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
+from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.position import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
+    from counterfoil.contracts.outlines.model import Outline
     from counterfoil.schema.formats.protocol import ParsedSchema, Validation
 
 BYTE_ORDER_MARK = "\ufeff"
@@ -45,7 +47,8 @@ class ReadSchema:
     """A schema that was looked at: ``schema``, or the ``problem`` it has.
 
     ``content`` is its text and those of everything it refers to, with one kind of line end: equal content means equal
-    schemas. ``label`` says where it stands, such as ``main@8c1f2e0`` or ``orders-value version 3``.
+    schemas. ``missing`` is what it refers to and no file of its side holds. ``label`` says where it stands, such as
+    ``main@8c1f2e0`` or ``orders-value version 3``.
     """
 
     label: str
@@ -53,47 +56,83 @@ class ReadSchema:
     content: tuple[str, ...] = ()
     schema: ParsedSchema | None = None
     problem: Problem | None = None
+    missing: tuple[MissingReference, ...] = ()
     has_byte_order_mark: bool = False
 
 
 class SchemaTree:
-    """The schema files of one side. ``label`` names the side; files are parsed when asked for, and once."""
+    """The schema files of one side. ``label`` names the side; files are parsed when asked for, and once.
 
-    def __init__(self, files: Iterable[SchemaFile], *, label: str = "", validation: Validation) -> None:
+    ``other`` gives the bytes of a file of the side that is not among ``files``, None where there is none; it is asked
+    for JSON that schemas refer to by relative path.
+    """
+
+    def __init__(
+        self,
+        files: Iterable[SchemaFile],
+        *,
+        label: str = "",
+        validation: Validation,
+        other: Callable[[str], bytes | None] | None = None,
+    ) -> None:
         self.label = label
         self._validation = validation
+        self._other = other
         self._file_by_path = {file.path: file for file in files}
+        self._paths = tuple(sorted(self._file_by_path))
         self._text_by_path: dict[str, str] = {}
         self._schema_by_path: dict[str, ReadSchema] = {}
-        self._paths_by_name: dict[str, list[str]] | None = None
+        self._references_by_path: dict[str, References] = {}
+        self._finder = ReferenceFinder(self)
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The paths of all files, sorted."""
-        return tuple(sorted(self._file_by_path))
+        """The paths of all schema files, sorted."""
+        return self._paths
+
+    def has(self, path: str) -> bool:
+        """Whether there is a schema file at ``path``, or other JSON that a schema may refer to."""
+        if path not in self._file_by_path and self._other is not None and language_of(path) is SchemaType.JSON:
+            data = self._other(path)
+            if data is not None:
+                self._file_by_path[path] = SchemaFile(path, data)
+        return path in self._file_by_path
 
     def data(self, path: str) -> bytes:
         """The bytes of the file at ``path``, which must be there."""
         return self._file_by_path[path].data
 
+    def text(self, path: str) -> str:
+        """The text of the file at ``path``, without byte order mark; raises ``UnicodeDecodeError``."""
+        if path not in self._text_by_path:
+            self._text_by_path[path] = self.data(path).decode().removeprefix(BYTE_ORDER_MARK)
+        return self._text_by_path[path]
+
+    def language(self, path: str) -> SchemaType:
+        """The language of the file at ``path``: by its name, but plain JSON that declares an Avro type is Avro."""
+        if is_plain_json(path) and self._declares_avro(path):
+            return SchemaType.AVRO
+        return language_of(path)
+
     def outline(self, path: str) -> Outline | None:
-        """The names in the file at ``path``; None where it is not readable JSON."""
+        """The names in the file at ``path``; None where it is unreadable."""
         try:
-            return outline(self._text(path))
+            return outline(self.text(path), self.language(path))
         except UnicodeDecodeError:
             return None
 
     def content(self, path: str) -> tuple[str, ...]:
         """The text at ``path`` and the texts it refers to, as in :class:`ReadSchema`; nothing is parsed."""
         try:
-            texts = (self._text(path), *(known.text for known in self._references(path)))
-        except (UnicodeDecodeError, _Circle):
+            texts = (self.text(path), *(known.text for known in self._references(path).found))
+        except (UnicodeDecodeError, ReferenceFault):
             texts = (self.data(path).decode("utf-8", "replace"),)
         return tuple(text.replace("\r\n", "\n") for text in texts)
 
     def only(self, paths: Iterable[str]) -> SchemaTree:
         """The same side with the files at ``paths`` alone."""
-        return SchemaTree((self._file_by_path[path] for path in paths), label=self.label, validation=self._validation)
+        files = (self._file_by_path[path] for path in paths)
+        return SchemaTree(files, label=self.label, validation=self._validation, other=self._other)
 
     def read(self, path: str) -> ReadSchema:
         """The schema in the file at ``path``, or what is wrong with it."""
@@ -103,16 +142,16 @@ class SchemaTree:
 
     def _read(self, path: str) -> ReadSchema:
         data = self.data(path)
-        marked = data.startswith(BYTE_ORDER_MARK.encode())
-        schema, problem = None, None
+        schema, problem, references = None, None, References()
         try:
+            references = self._references(path)
             schema = parse_schema(
-                self._text(path), SchemaType.AVRO, references=self._references(path), validation=self._validation
+                self.text(path), self.language(path), references=references.found, validation=self._validation
             )
         except UnicodeDecodeError as error:
             problem = _not_utf8(data, error)
-        except _Circle as circle:
-            problem = Problem(f"the files refer to one another in a circle: {' → '.join(circle.paths)}")
+        except ReferenceFault as fault:
+            problem = Problem(fault.text, fault.position)
         except SchemaParseError as error:
             problem = Problem(_said(error), error.position)
         except InvalidSchema as error:
@@ -122,101 +161,28 @@ class SchemaTree:
             path=path,
             content=self.content(path),
             schema=schema,
-            problem=problem,
-            has_byte_order_mark=marked,
+            problem=_in_our_words(problem, references),
+            missing=references.missing,
+            has_byte_order_mark=data.startswith(BYTE_ORDER_MARK.encode()),
         )
 
-    def _text(self, path: str) -> str:
-        if path not in self._text_by_path:
-            self._text_by_path[path] = self.data(path).decode().removeprefix(BYTE_ORDER_MARK)
-        return self._text_by_path[path]
+    def _references(self, path: str) -> References:
+        if path not in self._references_by_path:
+            self._references_by_path[path] = self._finder.find(path)
+        return self._references_by_path[path]
 
-    def _references(self, path: str) -> tuple[ResolvedReference, ...]:
-        """What the file at ``path`` needs, each after what it needs itself."""
-        found: dict[str, ResolvedReference] = {}
-        self._collect_references(path, found, (path,))
-        return tuple(found.values())
-
-    def _collect_references(self, path: str, found: dict[str, ResolvedReference], way: tuple[str, ...]) -> None:
-        names = self.outline(path)
-        for candidates in names.used if names else ():
-            target, name = self._declaring(candidates, near=path)
-            if target is None or target in found:
-                continue
-            if target in way:
-                raise _Circle((*way[way.index(target) :], target))
-            self._collect_references(target, found, (*way, target))
-            found[target] = ResolvedReference(Reference(name=name, subject=target, version=1), self._text(target))
-
-    def _declaring(self, candidates: tuple[str, ...], *, near: str) -> tuple[str | None, str]:
-        """The file that declares one of ``candidates``, and which; in the same folder first, at top level first."""
-        for name in candidates:
-            paths = self._declared().get(name, ())
-            folder = posixpath.dirname(near)
-
-            def distance(path: str, name: str = name, folder: str = folder) -> tuple[bool, bool, str]:
-                names = self.outline(path)
-                return (posixpath.dirname(path) != folder, names is None or names.name != name, path)
-
-            if paths:
-                return min(paths, key=distance), name
-        return None, ""
-
-    def _declared(self) -> Mapping[str, list[str]]:
-        if self._paths_by_name is None:
-            self._paths_by_name = {}
-            for path in self.paths:
-                names = self.outline(path)
-                for name in names.declared if names else ():
-                    self._paths_by_name.setdefault(name, []).append(path)
-        return self._paths_by_name
+    def _declares_avro(self, path: str) -> bool:
+        try:
+            names = outline(self.text(path), SchemaType.AVRO)
+        except UnicodeDecodeError:
+            return False
+        return names is not None and names.name is not None
 
 
-class _Circle(Exception):
-    def __init__(self, paths: tuple[str, ...]) -> None:
-        super().__init__(paths)
-        self.paths = paths
-
-
-def match_paths(head: SchemaTree, earlier: SchemaTree) -> dict[str, str]:
-    """Which file of ``earlier`` each file of ``head`` comes from; a file without origin is not in the answer.
-
-    A file at its old place with its old name is itself. Then a name that is declared by one file on each side is the
-    same schema in a moved file; then whatever stands at the same path is the same schema with another name.
-    """
-    origin = {
-        path: path
-        for path in set(head.paths).intersection(earlier.paths)
-        if head.data(path) == earlier.data(path) or _identity(head, path) == _identity(earlier, path)
-    }
-    later_by_name = _paths_by_identity(head, set(head.paths).difference(origin))
-    earlier_by_name = _paths_by_identity(earlier, set(earlier.paths).difference(origin.values()))
-    for name, paths in later_by_name.items():
-        sources = earlier_by_name.get(name, [])
-        if len(paths) == len(sources) == 1:
-            origin[paths[0]] = sources[0]
-    taken, earlier_paths = set(origin.values()), set(earlier.paths)
-    for path in head.paths:
-        if path not in origin and path in earlier_paths and path not in taken:
-            origin[path] = path
-    return origin
-
-
-def _identity(tree: SchemaTree, path: str) -> str | None:
-    """What a schema is known by when its file moves: its full name, or its text where it has none."""
-    names = tree.outline(path)
-    if names is None:
-        return None
-    return names.name or tree.content(path)[0]
-
-
-def _paths_by_identity(tree: SchemaTree, paths: Iterable[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for path in paths:
-        identity = _identity(tree, path)
-        if identity is not None:
-            found.setdefault(identity, []).append(path)
-    return found
+def _in_our_words(problem: Problem | None, references: References) -> Problem | None:
+    """The problem, told by what was looked for here where it is a reference that leads nowhere."""
+    at_place = [one for one in references.missing if problem and one.position and one.position == problem.position]
+    return Problem(at_place[0].text, at_place[0].position) if at_place else problem
 
 
 def _said(error: SchemaParseError) -> str:

@@ -13,6 +13,7 @@ from counterfoil.contracts.model import CheckReport, FailOn, FileOutcome, Findin
 from counterfoil.contracts.tree import ReadSchema, SchemaFile, SchemaTree
 from counterfoil.contracts.verdict import exit_code_of
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.formats.rules import RULE_BY_ID
@@ -40,8 +41,9 @@ class FakeBaseline:
     label = "fake"
     note = ""
 
-    def __init__(self, history, level=None, subject=None):
+    def __init__(self, history, level=None, subject=None, policy=None):
         self._history = history
+        self._policy = policy
         self._level = level
         self._subject = subject
         self.asked_transitive = []
@@ -53,6 +55,10 @@ class FakeBaseline:
     def level(self, path):
         del path
         return self._level
+
+    def policy(self, path):
+        del path
+        return self._policy
 
     def history(self, path, *, is_transitive):
         del path
@@ -120,7 +126,10 @@ def test_schemas_nested_too_deep_are_a_finding():
     assert all(one.rule in {"schema-invalid", "type-mismatch"} for one in report.findings)
 
 
-@pytest.mark.parametrize("rule", [*FILE_RULE_BY_ID, *RULE_BY_ID])
+BREAKING = [rule.id for rule in RULE_BY_ID.values() if rule.breaks]
+
+
+@pytest.mark.parametrize("rule", [*FILE_RULE_BY_ID, *BREAKING])
 def test_every_rule_that_can_fail_has_advice(rule):
     if rule != "schema-new":
         assert advice_for(rule)
@@ -128,8 +137,19 @@ def test_every_rule_that_can_fail_has_advice(rule):
 
 
 def test_advice_of_the_forward_direction_leaves_deployed_readers_alone():
-    for rule in RULE_BY_ID:
-        assert advice_for(rule, Direction.FORWARD) != advice_for(rule, Direction.BACKWARD)
+    for rule in BREAKING:
+        if RULE_BY_ID[rule].schema_type is not None:
+            assert advice_for(rule, Direction.FORWARD) != advice_for(rule, Direction.BACKWARD)
+
+
+def test_advice_calls_the_sides_what_they_are():
+    for rule in BREAKING:
+        assert "the writer" not in advice_for(rule, Direction.BACKWARD)
+        assert "the reader" not in advice_for(rule, Direction.BACKWARD).replace("the readers", "")
+
+
+def test_a_rule_that_nobody_knows_has_no_advice():
+    assert advice_for("somebody-elses-rule", Direction.BACKWARD) == ""
 
 
 def finding(severity):
@@ -148,7 +168,7 @@ def finding(severity):
     ],
 )
 def test_fail_on(severity, fail_on, code):
-    outcome = FileOutcome("p", "s", Status.COMPARED, CompatibilityLevel.BACKWARD)
+    outcome = FileOutcome("p", "s", Status.COMPARED, CompatibilityLevel.BACKWARD, CompatibilityPolicy.STRICT)
     report = CheckReport("base", (outcome,), (finding(severity),))
     assert exit_code_of(report, fail_on=fail_on, is_empty_fine=False) is code
 

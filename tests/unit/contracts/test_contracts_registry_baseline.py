@@ -99,7 +99,7 @@ def test_references_are_resolved_once_and_in_order_of_need():
     assert registry.asked == ["a@latest", "b@1", "c@1"]
 
 
-@pytest.mark.parametrize("schema", [Schema("{"), Schema("message M {}", SchemaType.PROTOBUF), Schema('"Missing"')])
+@pytest.mark.parametrize("schema", [Schema("{"), Schema("message M {", SchemaType.PROTOBUF), Schema('"Missing"')])
 def test_what_cannot_be_read_is_a_problem(schema):
     found = read_version(DictRegistry({"o": {1: schema}}), "o", 1)
     assert found.schema is None

@@ -17,14 +17,17 @@ from counterfoil.contracts.baselines.history import default_base, missing_ref, s
 from counterfoil.contracts.baselines.operands import SUBJECT_VERSION
 from counterfoil.contracts.baselines.registry import RegistryBaseline, subject_by_path
 from counterfoil.contracts.baselines.workspace import (
-    SUFFIX,
+    neighbours,
     read_head,
     read_schema_file,
+    reader_of,
     schema_paths_below,
     scope_of,
 )
 from counterfoil.contracts.errors import BaselineNotFound, InputNotFound, NoRepository, UsageMistake
-from counterfoil.contracts.tree import SchemaFile, SchemaTree, match_paths
+from counterfoil.contracts.languages import has_schema_suffix
+from counterfoil.contracts.matching import match_paths
+from counterfoil.contracts.tree import SchemaFile, SchemaTree
 from counterfoil.schema.formats.protocol import Validation
 
 if TYPE_CHECKING:
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.baselines.git import GitRepository
     from counterfoil.contracts.baselines.registry import RegistryReader
     from counterfoil.contracts.baselines.workspace import Scope
+    from counterfoil.schema.model import SchemaType
 
 REGISTRY: Final = "registry"
 HEAD: Final = "HEAD"
@@ -119,7 +123,7 @@ class Comparison:
         return TreeBaseline(self.head, (), label="the empty history", is_wanted=self.scope.is_wanted, note=note)
 
     def _at_commit(self, repository: GitRepository, commit: str, *, ref: str, note: str = "") -> Baseline:
-        by_name = [path for path in self.scope.wanted if path in self.head.paths and not path.endswith(SUFFIX)]
+        by_name = [path for path in self.scope.wanted if path in self.head.paths and not has_schema_suffix(path)]
         states, cut = states_at(
             repository,
             commit,
@@ -135,16 +139,21 @@ class Comparison:
     def _at_file(self, place: Path, *, label: str) -> Baseline:
         """The one file at ``place``, with the other schemas of its folder to refer to."""
         self._insist_on_paths()
-        siblings = (one.name for one in place.parent.iterdir() if one.name.endswith(SUFFIX))
-        files = (read_schema_file(str(place.parent), name) for name in {place.name, *siblings})
-        tree = SchemaTree([file for file in files if file], label=label, validation=Validation.LENIENT)
-        name = _declared(tree, place.name)
+        files = (read_schema_file(str(place.parent), name) for name in neighbours(place))
+        tree = SchemaTree(
+            [file for file in files if file],
+            label=label,
+            validation=Validation.LENIENT,
+            other=reader_of(str(place.parent)),
+        )
+        identity = _identity(tree, place.name)
         chosen = self.selected
         if len(chosen) > 1:
-            chosen = tuple(path for path in chosen if _declared(self.head, path) == name)
+            chosen = tuple(path for path in chosen if _identity(self.head, path) == identity)
         if self.selected and not chosen:
             raise BaselineNotFound(
-                f"none of the files to check declares {name or 'anything'} as {label} does; name the one to compare"
+                f"none of the files to check declares {identity[1] or 'anything'} as {label} does; "
+                "name the one to compare"
             )
         origin = dict.fromkeys(chosen, place.name)
         return TreeBaseline(self.head, [tree], label=label, is_wanted=lambda _: False, origin=origin)
@@ -156,7 +165,13 @@ class Comparison:
         prefix = f"{onto}/" if onto else ""
         files = (read_schema_file(str(place), path) for path in schema_paths_below(str(place)))
         laid = [SchemaFile(f"{prefix}{file.path}", file.data) for file in files if file]
-        tree = SchemaTree(laid, label=label, validation=Validation.LENIENT)
+        beside = reader_of(str(place))
+        tree = SchemaTree(
+            laid,
+            label=label,
+            validation=Validation.LENIENT,
+            other=lambda path: beside(path.removeprefix(prefix)) if path.startswith(prefix) else None,
+        )
         origin = match_paths(self.head.only(self.selected), tree)  # the folder may be part of the head itself
         return TreeBaseline(self.head, [tree], label=label, is_wanted=self.scope.is_wanted, origin=origin)
 
@@ -197,6 +212,7 @@ def open_comparison(request: Request) -> Comparison:
     return Comparison(request, scope, read_head(scope, repository=repository), repository)
 
 
-def _declared(tree: SchemaTree, path: str) -> str | None:
+def _identity(tree: SchemaTree, path: str) -> tuple[SchemaType, str | None]:
+    """The language and the name of the schema in a file."""
     names = tree.outline(path)
-    return names.name if names else None
+    return tree.language(path), names.name if names else None

@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.baselines.git import short
-from counterfoil.contracts.baselines.workspace import SUFFIX
 from counterfoil.contracts.errors import BaselineNotFound
+from counterfoil.contracts.languages import TYPE_BY_SUFFIX, is_plain_json
 from counterfoil.contracts.tree import SchemaFile, SchemaTree
 from counterfoil.schema.formats.protocol import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from counterfoil.contracts.baselines.git import GitRepository
+    from counterfoil.contracts.baselines.git import Blob, GitRepository
 
 HISTORY_LIMIT: Final = 100
 _REMOTE_HEAD: Final = "origin/HEAD"
@@ -66,7 +66,8 @@ def states_at(
     if is_transitive:
         if repository.is_shallow():
             raise BaselineNotFound(f"a transitive level needs the whole history of {ref}; {_UNSHALLOW}")
-        specs = [f":(top,glob)**/*{SUFFIX}", *(f":(top,literal){path}" for path in also)]
+        suffixes = (f":(top,glob)**/*{suffix}" for suffix in TYPE_BY_SUFFIX)
+        specs = [*suffixes, *(f":(top,literal){path}" for path in also)]
         commits += repository.commits_touching(commit, specs, limit=HISTORY_LIMIT + 1)[1:]
     cut = f"only the last {HISTORY_LIMIT} commits that changed schemas were looked at"
     states = _read_states(repository, commits[:HISTORY_LIMIT], ref, is_schema)
@@ -76,8 +77,12 @@ def states_at(
 def _read_states(
     repository: GitRepository, commits: Sequence[str], ref: str, is_schema: Callable[[str], bool]
 ) -> list[SchemaTree]:
-    """The trees of ``commits``; a content that stands in many of them is read once."""
-    blobs = [repository.blobs(commit, is_schema) for commit in commits]
+    """The trees of ``commits``; a content that stands in many of them is read once.
+
+    Plain JSON is read only where a schema refers to it.
+    """
+    listed = [repository.blobs(commit, lambda path: is_schema(path) or is_plain_json(path)) for commit in commits]
+    blobs = [[blob for blob in at_commit if is_schema(blob.path)] for at_commit in listed]
     contents = repository.contents(blob.object_id for at_commit in blobs for blob in at_commit)
     newest = short(commits[0]) if commits[0].startswith(ref) else f"{ref}@{short(commits[0])}"
     return [
@@ -85,9 +90,20 @@ def _read_states(
             [SchemaFile(blob.path, contents[blob.object_id]) for blob in at_commit],
             label=label,
             validation=Validation.LENIENT,
+            other=_reader_of(repository, all_there),
         )
-        for label, at_commit in zip((newest, *map(short, commits[1:])), blobs, strict=True)
+        for label, at_commit, all_there in zip((newest, *map(short, commits[1:])), blobs, listed, strict=True)
     ]
+
+
+def _reader_of(repository: GitRepository, blobs: Sequence[Blob]) -> Callable[[str], bytes | None]:
+    object_by_path = {blob.path: blob.object_id for blob in blobs}
+
+    def read(path: str) -> bytes | None:
+        object_id = object_by_path.get(path)
+        return repository.contents([object_id])[object_id] if object_id else None
+
+    return read
 
 
 def _cure(repository: GitRepository, ref: str) -> str:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.contracts.baselines.git import open_repository
 from counterfoil.contracts.baselines.history import missing_ref, states_at
 from counterfoil.contracts.baselines.registry import read_version
-from counterfoil.contracts.baselines.workspace import SUFFIX, read_schema_file, scope_of
+from counterfoil.contracts.baselines.workspace import neighbours, read_schema_file, reader_of, scope_of
 from counterfoil.contracts.errors import InputNotFound, InvalidOperand, NoRepository, UsageMistake
+from counterfoil.contracts.languages import has_schema_suffix
 from counterfoil.contracts.tree import SchemaTree
 from counterfoil.schema.formats.protocol import Validation
 
@@ -55,18 +56,18 @@ def _find(operand: str, current: str, registry: Callable[[], RegistryReader] | N
 
 def _read_file(place: Path, operand: str) -> ReadSchema:
     """The file, with the schemas that it may refer to: those of its repository, or else of its folder."""
-    siblings = (one.name for one in place.parent.iterdir() if one.name.endswith(SUFFIX))
-    root, names = str(place.parent), {place.name, *siblings}
-    path = place.name
+    root, path = str(place.parent), place.name
     try:
         repository = open_repository(root)
         scope = scope_of(root, [place.name], repository=repository)
         root, path = repository.top, scope.wanted[0]
-        names = {path, *(one for one in repository.working_paths() if one.endswith(SUFFIX))}
+        names = [path, *(one for one in repository.working_paths() if has_schema_suffix(one))]
     except NoRepository:
-        pass
-    files = (read_schema_file(root, name) for name in names)
-    tree = SchemaTree([file for file in files if file], label=operand, validation=Validation.LENIENT)
+        names = neighbours(place)
+    files = (read_schema_file(root, name) for name in dict.fromkeys(names))
+    tree = SchemaTree(
+        [file for file in files if file], label=operand, validation=Validation.LENIENT, other=reader_of(root)
+    )
     return tree.read(path)
 
 
@@ -79,7 +80,7 @@ def _read_in_git(repository: GitRepository, ref: str, path: str, current: str) -
     if path.startswith(("./", "../")):
         path = scope_of(current, [path], repository=repository).wanted[0]
     path = posixpath.normpath(path)
-    states, _ = states_at(repository, commit, ref=ref, is_schema=lambda one: one.endswith(SUFFIX) or one == path)
+    states, _ = states_at(repository, commit, ref=ref, is_schema=lambda one: has_schema_suffix(one) or one == path)
     if path not in states[0].paths:
         raise InputNotFound(f"{ref} has no file {path!r}; paths start at the top of the repository, or with ./ here")
     return states[0].read(path)

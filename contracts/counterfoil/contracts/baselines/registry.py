@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import posixpath
 from typing import TYPE_CHECKING, Final, Protocol
 
-from counterfoil.contracts.baselines.workspace import SUFFIX
+from counterfoil.contracts.languages import stem_of
 from counterfoil.contracts.tree import Problem, ReadSchema
+from counterfoil.schema.compatibility.policies import parse_policy
 from counterfoil.schema.errors import ConfigNotFound, InvalidSchema, SchemaParseError, SubjectNotFound
 from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import ResolvedReference
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.baseline import Removed
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
+    from counterfoil.schema.compatibility.policies import CompatibilityPolicy
     from counterfoil.schema.model import Reference, Schema
     from counterfoil.sdk.entities import RegisteredSchema, VersionNumber
 
@@ -29,6 +30,10 @@ class ConfigReader(Protocol):
     @property
     def compatibility_level(self) -> CompatibilityLevel | None:
         """The level in force; None where a registry tells none."""
+
+    @property
+    def compatibility_policy(self) -> str | None:
+        """The policy in force; None where a registry tells none."""
 
 
 class RegistryReader(Protocol):
@@ -60,7 +65,7 @@ class RegistryBaseline:
         self._registry = registry
         self._subject_by_path = subject_by_path
         self._version = version
-        self._level_by_subject: dict[str, CompatibilityLevel | None] = {}
+        self._config_by_subject: dict[str, ConfigReader | None] = {}
 
     def subject(self, path: str) -> str | None:
         """The subject that the file at ``path`` belongs to; None when nothing says so."""
@@ -68,12 +73,14 @@ class RegistryBaseline:
 
     def level(self, path: str) -> CompatibilityLevel | None:
         """The level in force for the file's subject."""
-        subject = self.subject(path)
-        if subject is None:
-            return None
-        if subject not in self._level_by_subject:
-            self._level_by_subject[subject] = self._fetch_level(subject)
-        return self._level_by_subject[subject]
+        config = self._config(path)
+        return config.compatibility_level if config else None
+
+    def policy(self, path: str) -> CompatibilityPolicy | None:
+        """The policy in force for the file's subject; ``BadRequest`` for one that is not known here."""
+        config = self._config(path)
+        told = config.compatibility_policy if config else None
+        return parse_policy(told) if told else None
 
     def history(self, path: str, *, is_transitive: bool) -> Sequence[ReadSchema] | None:
         """The versions of the file's subject, newest first."""
@@ -92,9 +99,17 @@ class RegistryBaseline:
         """Nothing: a subject that no file belongs to may belong to another repository."""
         return ()
 
-    def _fetch_level(self, subject: str) -> CompatibilityLevel | None:
+    def _config(self, path: str) -> ConfigReader | None:
+        subject = self.subject(path)
+        if subject is None:
+            return None
+        if subject not in self._config_by_subject:
+            self._config_by_subject[subject] = self._fetch_config(subject)
+        return self._config_by_subject[subject]
+
+    def _fetch_config(self, subject: str) -> ConfigReader | None:
         try:
-            return self._registry.config(subject, default_to_global=True).compatibility_level
+            return self._registry.config(subject, default_to_global=True)
         except ConfigNotFound:
             return None
 
@@ -135,12 +150,12 @@ def _resolve(registry: RegistryReader, schema: Schema) -> tuple[ResolvedReferenc
 def subject_by_path(paths: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:
     """The subject of each file: the ``given`` one, else the file's name where it ends as a topic's subject does.
 
-    >>> subject_by_path(["a/orders-value.avsc", "b/order.avsc"], {})
-    {'a/orders-value.avsc': 'orders-value'}
+    >>> subject_by_path(["a/orders-value.proto", "b/order.avsc"], {})
+    {'a/orders-value.proto': 'orders-value'}
     """
     named = {}
     for path in paths:
-        stem = posixpath.basename(path).removesuffix(SUFFIX)
+        stem = stem_of(path)
         if path in given:
             named[path] = given[path]
         elif stem.endswith(_SUBJECT_ENDS):

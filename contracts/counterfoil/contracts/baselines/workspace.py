@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from counterfoil.contracts.baselines.git import inside
 from counterfoil.contracts.errors import InputNotFound
+from counterfoil.contracts.languages import has_schema_suffix, language_of
 from counterfoil.contracts.tree import SchemaFile, SchemaTree
 from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from counterfoil.contracts.baselines.git import GitRepository
-
-SUFFIX = ".avsc"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Scope:
 
     def is_schema(self, path: str) -> bool:
         """Whether the file at ``path`` holds a schema: by its suffix, or because it was asked for by name."""
-        return path.endswith(SUFFIX) or path in self.wanted
+        return has_schema_suffix(path) or path in self.wanted
 
     def is_wanted(self, path: str) -> bool:
         """Whether ``path`` is, or is below, one that was asked for."""
@@ -80,7 +80,17 @@ def read_head(scope: Scope, *, repository: GitRepository | None) -> SchemaTree:
         contents = repository.contents(blob.object_id for blob in sparse)
         for blob in sparse:
             files.setdefault(blob.path, SchemaFile(blob.path, contents[blob.object_id]))
-    return SchemaTree(files.values(), validation=Validation.STRICT)
+    return SchemaTree(files.values(), validation=Validation.STRICT, other=reader_of(scope.root))
+
+
+def reader_of(root: str) -> Callable[[str], bytes | None]:
+    """What gives the bytes of a file below ``root`` by its path; None where there is no regular file."""
+
+    def read(path: str) -> bytes | None:
+        file = read_schema_file(root, path)
+        return file.data if file else None
+
+    return read
 
 
 def schema_paths_below(root: str) -> list[str]:
@@ -89,8 +99,18 @@ def schema_paths_below(root: str) -> list[str]:
     for folder, names, files in os.walk(root):
         names[:] = sorted(name for name in names if not name.startswith("."))
         below = _relative(folder, root)
-        found += [posixpath.join(below, file) for file in files if file.endswith(SUFFIX)]
+        found += [posixpath.join(below, file) for file in files if has_schema_suffix(file)]
     return sorted(found)
+
+
+def neighbours(place: Path) -> list[str]:
+    """The schema files that the one at ``place`` may refer to, and itself, relative to its folder.
+
+    They are those beside it; for Protobuf, which imports by path, also those below.
+    """
+    if language_of(place.name) is SchemaType.PROTOBUF:
+        return sorted({place.name, *schema_paths_below(str(place.parent))})
+    return sorted({place.name, *(one.name for one in place.parent.iterdir() if has_schema_suffix(one.name))})
 
 
 def read_schema_file(root: str, path: str) -> SchemaFile | None:

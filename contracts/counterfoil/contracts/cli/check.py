@@ -33,6 +33,7 @@ _LEVELS = (
     "FULL",
     "FULL_TRANSITIVE",
 )
+_POLICIES = ("STRICT", "LENIENT", "SOUND", "WIRE", "WIRE_JSON")
 
 
 @click.command(short_help="Judge changed schemas against a git ref, a file or a registry.")
@@ -49,11 +50,16 @@ _LEVELS = (
     help="What a change must keep. Default: the registry's level, else BACKWARD.",
 )
 @click.option(
+    "--policy",
+    type=click.Choice(_POLICIES, case_sensitive=False),
+    help="What counts as breaking. Default: the registry's policy, else STRICT.",
+)
+@click.option(
     "--subject",
     "subjects",
     multiple=True,
     metavar="FILE=SUBJECT",
-    help="The subject of a file. Default: the file's name, if it ends in -key.avsc or -value.avsc. Repeatable.",
+    help="The subject of a file. Default: the file's name, without suffix, if it ends in -key or -value. Repeatable.",
 )
 @registry_options
 @click.option(
@@ -70,6 +76,7 @@ def check(  # noqa: PLR0917 (click passes options by name)
     paths: tuple[str, ...],
     against: str | None,
     level: str | None,
+    policy: str | None,
     subjects: tuple[str, ...],
     registry_url: str | None,
     timeout_s: float | None,
@@ -81,10 +88,11 @@ def check(  # noqa: PLR0917 (click passes options by name)
     quiet: bool,  # noqa: FBT001 (likewise, a flag)
     verbose: int,
 ) -> ExitCode:
-    """Judge the schema files (.avsc) in PATHS against what was there before.
+    """Judge the schema files in PATHS against what was there before.
 
-    PATHS are files and folders; without any, the current folder. Every file and every finding is reported, with the
-    place in the file and, where there is one, a record that the failing reader cannot read. Nothing is written, and
+    Schema files are Avro (.avsc), Protobuf (.proto) and JSON Schema (.schema.json, .jsonschema, and .json where it is
+    named). PATHS are files and folders; without any, the current folder. Every file and every finding is reported, with
+    the place in the file and, where there is one, a record that the failing reader cannot read. Nothing is written, and
     without a registry nothing is fetched.
 
     Exit codes: 0 fine, 1 broken, 2 usage, 4 nothing was checked, 11 registry unreachable, 12 registry refused,
@@ -101,7 +109,7 @@ def check(  # noqa: PLR0917 (click passes options by name)
         registry_url=None if offline else registry_url,
         timeout_s=timeout_s,
     )
-    comparison, report = _judge(request, level)
+    comparison, report = _judge(request, level, policy)
     code = exit_code_of(report, fail_on=FailOn(fail_on), is_empty_fine=allow_empty)
 
     def as_text(output: Output) -> str:
@@ -120,10 +128,11 @@ def check(  # noqa: PLR0917 (click passes options by name)
     return code
 
 
-def _judge(request: Request, level: str | None) -> tuple[Comparison, CheckReport]:
+def _judge(request: Request, level: str | None, policy: str | None) -> tuple[Comparison, CheckReport]:
     from counterfoil.contracts.baselines.choose import open_comparison
     from counterfoil.contracts.check import check_files
     from counterfoil.schema.compatibility.levels import parse_level
+    from counterfoil.schema.compatibility.policies import parse_policy
 
     comparison = open_comparison(request)
     report = check_files(
@@ -131,6 +140,7 @@ def _judge(request: Request, level: str | None) -> tuple[Comparison, CheckReport
         comparison.selected,
         baseline=comparison.baseline,
         level=parse_level(level) if level else None,
+        policy=parse_policy(policy) if policy else None,
     )
     return comparison, report
 

@@ -35,7 +35,8 @@ class DiffReport:
         was, now = earlier.schema, later.schema
         if was and now and was.schema_type is now.schema_type:
             return cls(earlier, later, tuple(find_changes(was, now)))
-        raise PreconditionFailed(f"{earlier.label} and {later.label} are not schemas of one language")
+        languages = (f"{side.label} ({side.schema.schema_type})" for side in (earlier, later) if side.schema)
+        raise PreconditionFailed(f"{' and '.join(languages)} are not schemas of one language")
 
     def position(self, change: Change) -> tuple[ReadSchema, Position | None]:
         """The side on which the change is best seen, and where: the later one, but for what is gone."""

@@ -44,6 +44,7 @@ def _file(outcome: FileOutcome) -> dict[str, Any]:
         "status": outcome.status,
         "level": outcome.level,
         "comparedWith": list(outcome.compared_with),
+        "policy": outcome.policy,
     }
 
 

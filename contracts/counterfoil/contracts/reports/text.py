@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from counterfoil.contracts.model import Severity, Status
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _WIDTH: Final = 120
 _INDENT: Final = " " * 9
+_USUAL_POLICY: Final = CompatibilityPolicy.STRICT
+"""It goes without saying."""
 _COLOUR_BY_SEVERITY: Final[Mapping[Severity, str]] = {
     Severity.ERROR: "red",
     Severity.WARNING: "yellow",
@@ -68,7 +71,8 @@ def _is_fine(outcome: FileOutcome, report: CheckReport) -> bool:
 
 
 def _fine(outcome: FileOutcome, style: TextStyle) -> str:
-    said = "unchanged" if outcome.status is Status.UNCHANGED else f"compatible ({outcome.level})"
+    asked = outcome.level if outcome.policy is _USUAL_POLICY else f"{outcome.level}, {outcome.policy}"
+    said = "unchanged" if outcome.status is Status.UNCHANGED else f"compatible ({asked})"
     compared = f" with {', '.join(outcome.compared_with)}" if outcome.status is Status.COMPARED else ""
     return printable(f"{outcome.subject}  {style.shown_path(outcome.path)}  {said}{compared}")
 
@@ -136,7 +140,9 @@ def _wrapped(text: str, *, deeper: bool = False) -> list[str]:
 def _summary(report: CheckReport, exit_code: ExitCode) -> str:
     counts = [_counted(report.count(severity), severity) for severity in (Severity.ERROR, Severity.WARNING)]
     checked = _counted(report.checked, "schema")
-    return printable(f"{', '.join(counts)}; {checked} checked against {report.against} (exit {int(exit_code)})")
+    policies = sorted({outcome.policy for outcome in report.files} - {_USUAL_POLICY})
+    under = f" under {', '.join(policies)}" if policies else ""
+    return printable(f"{', '.join(counts)}; {checked} checked against {report.against}{under} (exit {int(exit_code)})")
 
 
 def _counted(number: int, noun: str) -> str:

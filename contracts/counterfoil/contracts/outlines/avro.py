@@ -1,14 +1,11 @@
-"""Which names a schema text declares and which it uses, found without parsing the schema.
-
-This is what finding the files that a schema refers to takes, in trees where most files are never parsed.
-"""
+"""The outline of an Avro schema: the named types that it declares, and those that it uses."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
+from counterfoil.contracts.outlines.model import Outline, Use
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.formats.avro.types import PRIMITIVE_KINDS, Kind
 from counterfoil.schema.json_text import read_json
@@ -17,67 +14,55 @@ _NAMED = frozenset({Kind.RECORD.value, "error", Kind.ENUM.value, Kind.FIXED.valu
 _BUILT_IN = frozenset(kind.value for kind in PRIMITIVE_KINDS) | _NAMED | {Kind.ARRAY.value, Kind.MAP.value}
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """The names in a schema text.
-
-    ``name`` is the full name of the top-level type, None where it has none. ``declared`` are all full names declared
-    inside. ``used`` are the names used and not declared inside, each as the full names it may stand for, best first.
-    """
-
-    name: str | None
-    declared: frozenset[str]
-    used: tuple[tuple[str, ...], ...]
-
-
-@lru_cache(maxsize=8192)
-def outline(text: str) -> Outline | None:
-    """The names in ``text``; None where it is not JSON or too deep to walk."""
+def outline_avro(text: str) -> Outline | None:
+    """The full names that an Avro schema declares and uses; None where it is not JSON or too deep to walk."""
     walk = _Walk()
     try:
         node = read_json(text)
-        walk.visit(node, "")
+        walk.visit(node, "", "")
     except (SchemaParseError, RecursionError):
         return None
-    used = tuple(names for names in walk.used if not walk.declared.intersection(names))
+    used = tuple(Use(names, pointer) for names, pointer in walk.used.items() if not walk.declared.intersection(names))
     return Outline(name=_top_level_name(node), declared=frozenset(walk.declared), used=used)
 
 
 @dataclass(slots=True)
 class _Walk:
+    """``used`` holds for each use its names and the JSON pointer of the first place."""
+
     declared: set[str] = field(default_factory=set)
-    used: dict[tuple[str, ...], None] = field(default_factory=dict)
+    used: dict[tuple[str, ...], str] = field(default_factory=dict)
 
-    def visit(self, node: Any, namespace: str) -> None:
-        """Collect the names at and below ``node``, which stands in ``namespace``."""
+    def visit(self, node: Any, namespace: str, pointer: str) -> None:
+        """Collect the names at and below ``node``, which stands in ``namespace`` at ``pointer``."""
         if isinstance(node, str):
-            self._use(node, namespace)
+            self._use(node, namespace, pointer)
         elif isinstance(node, list):
-            for branch in node:
-                self.visit(branch, namespace)
+            for index, branch in enumerate(node):
+                self.visit(branch, namespace, f"{pointer}/{index}")
         elif isinstance(node, dict):
-            self._visit_object(node, namespace)
+            self._visit_object(node, namespace, pointer)
 
-    def _visit_object(self, node: dict[str, Any], namespace: str) -> None:
+    def _visit_object(self, node: dict[str, Any], namespace: str, pointer: str) -> None:
         kind = node.get("type")
         if _is_named(node):
             full_name = _full_name(node, namespace)
             self.declared.add(full_name)
             namespace = full_name.rpartition(".")[0]
         elif not isinstance(kind, str) or kind not in _BUILT_IN:
-            self.visit(kind, namespace)
-        for inner in (node.get("items"), node.get("values")):
-            self.visit(inner, namespace)
+            self.visit(kind, namespace, f"{pointer}/type")
+        for key in ("items", "values"):
+            self.visit(node.get(key), namespace, f"{pointer}/{key}")
         fields = node.get("fields")
-        for declared in fields if isinstance(fields, list) else ():
+        for index, declared in enumerate(fields if isinstance(fields, list) else ()):
             if isinstance(declared, dict):
-                self.visit(declared.get("type"), namespace)
+                self.visit(declared.get("type"), namespace, f"{pointer}/fields/{index}/type")
 
-    def _use(self, name: str, namespace: str) -> None:
+    def _use(self, name: str, namespace: str, pointer: str) -> None:
         if name in _BUILT_IN:
             return
         qualified = f"{namespace}.{name}" if namespace and "." not in name else name
-        self.used[(qualified,) if qualified == name else (qualified, name)] = None
+        self.used.setdefault((qualified,) if qualified == name else (qualified, name), pointer)
 
 
 def _full_name(node: dict[str, Any], namespace: str) -> str:
