@@ -138,7 +138,8 @@ class _Writer:
     def extend(self) -> str:
         label = "optional " if self.is_proto2 else ""
         self.count += 1
-        return f"extend {self.named(self.pick(self.extendable))} {{ {label}int32 ext{self.count} = {1000 + self.count}; }}\n"
+        extension = f"{label}int32 ext{self.count} = {1000 + self.count};"
+        return f"extend {self.named(self.pick(self.extendable))} {{ {extension} }}\n"
 
     def service(self) -> str:
         streams = ("", "stream ")

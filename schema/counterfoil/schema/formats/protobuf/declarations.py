@@ -29,7 +29,7 @@ from counterfoil.schema.formats.protobuf.literals import (
     read_int,
     read_option,
     read_options,
-    read_string,
+    read_text,
     read_word,
 )
 
@@ -315,7 +315,7 @@ class DeclarationReader:
             if self._has_bare_names and is_word(cursor.word) and cursor.word[0] not in _NUMBER_STARTS:
                 values.append(read_name(cursor, "a reserved name"))
             elif not self._has_bare_names and cursor.word[:1] in {'"', "'"}:
-                values.append(read_string(cursor))
+                values.append(read_text(cursor, "a name in quotes"))
             else:
                 values.append(read_range(cursor, maximum=maximum))
             if not cursor.accept(","):

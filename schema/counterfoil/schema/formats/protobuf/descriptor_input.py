@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 def files_of_descriptor(data: bytes) -> Sequence[ProtoFile]:
     """The files of a serialised ``FileDescriptorSet`` or ``FileDescriptorProto``; empty where it is neither.
 
-    Raises ``ValueError`` for a name that is not UTF-8. Options are named by the extensions that the files declare, and those of the files that need no reference.
+    Options are named by the extensions that the files declare, and those of the files that need no reference. Raises
+    ``ValueError`` for a name that is not UTF-8.
     """
     protos = _read_set(data) or _read_file(data)
     for proto in protos:

@@ -79,6 +79,17 @@ def read_string(cursor: Cursor, expected: str = "a quoted string") -> str:
     return content
 
 
+def read_text(cursor: Cursor, expected: str) -> str:
+    """The content of the string at the cursor, which must be UTF-8: a path or a name."""
+    start = cursor.start
+    content = read_string(cursor, expected)
+    try:
+        content.encode()
+    except UnicodeEncodeError:
+        cursor.fail("a string with bytes that are no UTF-8", expected=expected, offset=start)
+    return content
+
+
 def read_options(cursor: Cursor, pointer: str) -> tuple[Option, ...]:
     """The options in brackets at the cursor; none when there are no brackets."""
     if cursor.word != "[":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.schema.formats.protobuf.ast import Import, ImportKind, ProtoFile, Rpc, Service
 from counterfoil.schema.formats.protobuf.declarations import DeclarationReader, read_name, read_option_statement
 from counterfoil.schema.formats.protobuf.lexer import Cursor
-from counterfoil.schema.formats.protobuf.literals import read_string, read_word
+from counterfoil.schema.formats.protobuf.literals import read_string, read_text, read_word
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.ast import Enum, Extend, Message, Option
@@ -121,7 +121,7 @@ class _FileReader:
         kind = _IMPORT_KINDS.get(cursor.word, ImportKind.PLAIN)
         if kind is not ImportKind.PLAIN:
             cursor.advance()
-        path = read_string(cursor, "the path of the imported file, in quotes")
+        path = read_text(cursor, "the path of the imported file, in quotes")
         cursor.expect(";")
         self._imports.append(Import(path, kind, position))
 

@@ -43,6 +43,9 @@ _LABELS: Final = {
     Label.REQUIRED: FieldDescriptorProto.LABEL_REQUIRED,
     Label.REPEATED: FieldDescriptorProto.LABEL_REPEATED,
 }
+_TEXT_KINDS: Final = frozenset(
+    (FieldDescriptorProto.TYPE_STRING, FieldDescriptorProto.TYPE_BOOL, FieldDescriptorProto.TYPE_ENUM)
+)
 _VISIBILITIES: Final = {"local": 1, "export": 2}
 _DEFAULT: Final = "default"
 _JSON_NAME: Final = "json_name"
@@ -175,7 +178,7 @@ class DescriptorBuilder:
             for option in field.options
             if option.name in {_DEFAULT, _JSON_NAME} and isinstance(option.value, Scalar)
         }
-        proto.json_name = values.get(_JSON_NAME, json_name_of(proto.name))
+        proto.json_name = _as_utf8(values.get(_JSON_NAME, json_name_of(proto.name)))
         if _DEFAULT in values:
             proto.default_value = _default_text(proto.type, values[_DEFAULT])
 
@@ -279,10 +282,15 @@ def _default_text(kind: int, text: str) -> str:
         return escape_bytes(text)
     if kind in {FieldDescriptorProto.TYPE_DOUBLE, FieldDescriptorProto.TYPE_FLOAT}:
         return _float_text(text, is_double=kind == FieldDescriptorProto.TYPE_DOUBLE)
-    if kind in {FieldDescriptorProto.TYPE_STRING, FieldDescriptorProto.TYPE_BOOL, FieldDescriptorProto.TYPE_ENUM}:
-        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    if kind in _TEXT_KINDS:
+        return _as_utf8(text)
     whole = parse_int(text)
-    return text if whole is None else str(whole)
+    return _as_utf8(text) if whole is None else str(whole)
+
+
+def _as_utf8(text: str) -> str:
+    """The text with what is no UTF-8 replaced, since a descriptor's strings cannot hold it."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _float_text(text: str, *, is_double: bool) -> str:
@@ -296,4 +304,4 @@ def _float_text(text: str, *, is_double: bool) -> str:
         short, long = f"{value:.6g}", f"{value:.9g}"
         return short if struct.pack("<f", float(short)) == struct.pack("<f", value) else long
     except (ValueError, OverflowError):
-        return text
+        return _as_utf8(text)
