@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _SEARCH_BY_TYPE: Final[Mapping[SchemaType, str]] = {
     SchemaType.AVRO: "counterfoil.schema.witness.avro.search",
+    SchemaType.PROTOBUF: "counterfoil.schema.witness.protobuf.search",
     SchemaType.JSON: "counterfoil.schema.witness.jsonschema.search",
 }
 """The module whose ``search_for_witness(reader, writer, difference)`` looks for a witness in schemas of a language."""

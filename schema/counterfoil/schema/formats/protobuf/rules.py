@@ -28,6 +28,9 @@ LIKE_CONFLUENT: Final = frozenset(
 PROVABLE: Final = LIKE_CONFLUENT | {CompatibilityPolicy.SOUND}
 """Those, and SOUND where the bytes are not proved to stay readable."""
 
+NOTHING: Final = "Nothing needs to be mended."
+"""What to do about a difference that breaks nobody."""
+
 PACKAGE_CHANGED: Final = CompatibilityRule(
     id="package-changed",
     schema_type=SchemaType.PROTOBUF,
@@ -45,6 +48,7 @@ MESSAGE_ADDED: Final = CompatibilityRule(
     error_type="MESSAGE_ADDED",
     sentence="The reader has message {name}, which the writer does not have",
     why="Nothing was written as this message yet.",
+    mend=NOTHING,
     breaks=NEVER,
 )
 MESSAGE_REMOVED: Final = CompatibilityRule(
@@ -63,8 +67,9 @@ MESSAGE_MOVED: Final = CompatibilityRule(
     id="message-moved",
     schema_type=SchemaType.PROTOBUF,
     error_type="MESSAGE_MOVED",
-    sentence="Message {name} is number {reader} at its level in the reader, number {writer} in the writer",
+    sentence="The reader has message {name} as number {reader} of its level, the writer as number {writer}",
     why="The message indexes in front of a record count the messages of the schema that it was written with.",
+    mend=NOTHING,
     breaks=NEVER,
 )
 ENUM_ADDED: Final = CompatibilityRule(
@@ -73,6 +78,7 @@ ENUM_ADDED: Final = CompatibilityRule(
     error_type="ENUM_ADDED",
     sentence="The reader has enum {name}, which the writer does not have",
     why="Nothing was written with this enum yet.",
+    mend=NOTHING,
     breaks=NEVER,
 )
 ENUM_REMOVED: Final = CompatibilityRule(
@@ -81,6 +87,7 @@ ENUM_REMOVED: Final = CompatibilityRule(
     error_type="ENUM_REMOVED",
     sentence="The reader lacks enum {name}, which the writer has",
     why="On the wire an enum is a number; the fields that used it are judged by themselves.",
+    mend=NOTHING,
     breaks=NEVER,
 )
 ENUM_CONST_ADDED: Final = CompatibilityRule(
@@ -89,15 +96,17 @@ ENUM_CONST_ADDED: Final = CompatibilityRule(
     error_type="ENUM_CONST_ADDED",
     sentence="The reader's enum {enum} has {name} = {number}, a number that the writer does not have",
     why="Nothing was written with this number yet.",
+    mend=NOTHING,
     breaks=NEVER,
 )
 ENUM_CONST_CHANGED: Final = CompatibilityRule(
     id="enum-const-changed",
     schema_type=SchemaType.PROTOBUF,
     error_type="ENUM_CONST_CHANGED",
-    sentence="Number {number} of enum {enum} is {reader} in the reader, {writer} in the writer",
+    sentence="The reader calls number {number} of enum {enum} {reader}, the writer calls it {writer}",
     why="The number is what is written. Where the writer's name has another number in the reader, the value is "
     "misread: see enum-value-renumbered.",
+    mend=NOTHING,
     breaks=NEVER,
 )
 ENUM_CONST_REMOVED: Final = CompatibilityRule(
@@ -107,6 +116,7 @@ ENUM_CONST_REMOVED: Final = CompatibilityRule(
     sentence="The reader's enum {enum} lacks number {number}, which is {name} in the writer",
     why="A reader with an open enum (proto3) keeps the bare number. A closed one (proto2) loses it: see "
     "closed-enum-loses-value.",
+    mend=NOTHING,
     breaks=NEVER,
 )
 FIELD_ADDED: Final = CompatibilityRule(
@@ -115,6 +125,7 @@ FIELD_ADDED: Final = CompatibilityRule(
     error_type="FIELD_ADDED",
     sentence="The reader has field {name} = {tag}, which the writer does not have",
     why="A field that was not written is read as its default.",
+    mend=NOTHING,
     breaks=NEVER,
 )
 FIELD_REMOVED: Final = CompatibilityRule(
@@ -123,6 +134,7 @@ FIELD_REMOVED: Final = CompatibilityRule(
     error_type="FIELD_REMOVED",
     sentence="The reader lacks field {name} = {tag}, which the writer has",
     why="A field that the reader does not know is skipped. Reserve its number, so that it is never used again.",
+    mend=NOTHING,
     breaks=NEVER,
 )
 REQUIRED_FIELD_ADDED: Final = CompatibilityRule(
@@ -149,15 +161,16 @@ FIELD_NAME_CHANGED: Final = CompatibilityRule(
     id="field-name-changed",
     schema_type=SchemaType.PROTOBUF,
     error_type="FIELD_NAME_CHANGED",
-    sentence="Field {tag} is called {reader} in the reader, {writer} in the writer",
+    sentence="The reader calls field {tag} {reader}, the writer calls it {writer}",
     why="Bytes hold the number and not the name. The JSON form and code that uses the field do break.",
+    mend=NOTHING,
     breaks=NEVER,
 )
 FIELD_KIND_CHANGED: Final = CompatibilityRule(
     id="field-kind-changed",
     schema_type=SchemaType.PROTOBUF,
     error_type="FIELD_KIND_CHANGED",
-    sentence="Field {name} = {tag} is {reader} in the reader, {writer} in the writer",
+    sentence="The reader has {reader} in field {name} = {tag}, the writer {writer}",
     why="A scalar, a message and a map are written differently; what does not fit is skipped as an unknown field, or "
     "cannot be parsed at all.",
     mend="Keep the field's type, and add a field of the new type with a number of its own.",
@@ -167,7 +180,7 @@ FIELD_SCALAR_KIND_CHANGED: Final = CompatibilityRule(
     id="field-scalar-kind-changed",
     schema_type=SchemaType.PROTOBUF,
     error_type="FIELD_SCALAR_KIND_CHANGED",
-    sentence="Field {name} = {tag} is {reader} in the reader, {writer} in the writer",
+    sentence="The reader has {reader} in field {name} = {tag}, the writer {writer}",
     why="Types of one group share an encoding: int32, int64, uint32, uint64, bool and enums; sint32 and sint64; "
     "fixed32 and sfixed32; fixed64 and sfixed64; string and bytes. Between groups a value is skipped or misread.",
     mend="Choose a type of the same group, or add a field of the new type with a number of its own.",
@@ -177,7 +190,7 @@ FIELD_NAMED_TYPE_CHANGED: Final = CompatibilityRule(
     id="field-named-type-changed",
     schema_type=SchemaType.PROTOBUF,
     error_type="FIELD_NAMED_TYPE_CHANGED",
-    sentence="Field {name} = {tag} is message {reader} in the reader, message {writer} in the writer",
+    sentence="The reader has message {reader} in field {name} = {tag}, the writer message {writer}",
     why="Another message has other fields under the same numbers. Where both have the same fields nothing but the name "
     "differs, and SOUND lets it pass.",
     mend="Keep the message type, or add a field of the new type with a number of its own.",
@@ -188,7 +201,7 @@ FIELD_NUMERIC_LABEL_CHANGED: Final = CompatibilityRule(
     id="field-numeric-label-changed",
     schema_type=SchemaType.PROTOBUF,
     error_type="FIELD_NUMERIC_LABEL_CHANGED",
-    sentence="Field {name} = {tag} is {reader} in the reader, {writer} in the writer",
+    sentence="The reader has field {name} = {tag} as {reader}, the writer as {writer}",
     why="Repeated numbers may be written packed, and a singular field cannot read that. Only the way from one value to "
     "many is safe, and from required to optional; SOUND lets those pass.",
     mend="Keep the label, or add a field with a number of its own.",
@@ -199,9 +212,10 @@ FIELD_STRING_OR_BYTES_LABEL_CHANGED: Final = CompatibilityRule(
     id="field-string-or-bytes-label-changed",
     schema_type=SchemaType.PROTOBUF,
     error_type="FIELD_STRING_OR_BYTES_LABEL_CHANGED",
-    sentence="Field {name} = {tag} is {reader} in the reader, {writer} in the writer",
+    sentence="The reader has field {name} = {tag} as {reader}, the writer as {writer}",
     why="Strings are never packed. From one value to many nothing is lost; from many to one the last is kept: see "
     "repeated-to-singular. A field made required is field-made-required.",
+    mend=NOTHING,
     breaks=NEVER,
 )
 ONEOF_ADDED: Final = CompatibilityRule(
@@ -210,6 +224,7 @@ ONEOF_ADDED: Final = CompatibilityRule(
     error_type="ONEOF_ADDED",
     sentence="The reader has oneof {name}, which the writer does not have",
     why="A oneof is not written; where its fields come from is judged by itself.",
+    mend=NOTHING,
     breaks=NEVER,
 )
 ONEOF_REMOVED: Final = CompatibilityRule(
@@ -218,6 +233,7 @@ ONEOF_REMOVED: Final = CompatibilityRule(
     error_type="ONEOF_REMOVED",
     sentence="The reader lacks oneof {name}, which the writer has",
     why="A oneof is not written; where its fields went is judged by itself.",
+    mend=NOTHING,
     breaks=NEVER,
 )
 ONEOF_FIELD_ADDED: Final = CompatibilityRule(
@@ -226,6 +242,7 @@ ONEOF_FIELD_ADDED: Final = CompatibilityRule(
     error_type="ONEOF_FIELD_ADDED",
     sentence="The reader's oneof {oneof} has field {name} = {tag}, which the writer does not have",
     why="Nothing was written under this number yet.",
+    mend=NOTHING,
     breaks=NEVER,
 )
 ONEOF_FIELD_REMOVED: Final = CompatibilityRule(
@@ -241,8 +258,9 @@ ONEOF_FIELD_MOVED_TO_TOP_LEVEL: Final = CompatibilityRule(
     id="oneof-field-moved-to-top-level",
     schema_type=SchemaType.PROTOBUF,
     error_type="ONEOF_FIELD_MOVED_TO_TOP_LEVEL",
-    sentence="Field {name} = {tag} stands by itself in the reader, in oneof {oneof} in the writer",
+    sentence="The reader has field {name} = {tag} by itself, the writer has it in oneof {oneof}",
     why="The field is written the same way in a oneof and outside it.",
+    mend=NOTHING,
     breaks=NEVER,
 )
 MULTIPLE_FIELDS_MOVED_TO_ONEOF: Final = CompatibilityRule(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.protobuf.findings import Found
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
-    from counterfoil.schema.formats.protobuf.type_index import EnumType, Held, MessageType
+    from counterfoil.schema.formats.protobuf.type_index import EnumType, FileTypes, Held, MessageType
 
 _Pair: TypeAlias = "tuple[MessageType, MessageType]"
 _Key: TypeAlias = "tuple[int, int, str]"
@@ -40,6 +40,14 @@ def walk_sound(reader: ProtobufSchema, writer: ProtobufSchema) -> list[Found]:
     ``InvalidSchema`` for schemas nested too deep to be walked.
     """
     return [*_faults(reader, "reader"), *_faults(writer, "writer"), *_Walk(reader, writer).run()]
+
+
+def renamed_first(reader: FileTypes, writer: FileTypes) -> tuple[MessageType, MessageType] | None:
+    """The first messages of both files where each has a name that the other file does not have."""
+    mine, theirs = (next(iter(side.messages.values()), None) for side in (reader, writer))
+    if mine is None or theirs is None or mine.local_name in writer.messages or theirs.local_name in reader.messages:
+        return None
+    return mine, theirs
 
 
 def _faults(schema: ProtobufSchema, side: str) -> Iterator[Found]:
@@ -101,12 +109,13 @@ class _Walk:
 
     def _first_message(self) -> Iterator[Found]:
         """The message that the writer's records are, where the reader has none of its name."""
-        mine, theirs = (next(iter(side.messages.values()), None) for side in (self._reader, self._writer))
+        theirs = next(iter(self._writer.messages.values()), None)
         if theirs is None or theirs.local_name in self._reader.messages:
             return
-        if mine is not None and mine.local_name not in self._writer.messages:
-            self._meet(mine, theirs, None)
-            if mine.fields.keys() >= theirs.fields.keys():
+        renamed = renamed_first(self._reader, self._writer)
+        if renamed is not None:
+            self._meet(*renamed, None)
+            if renamed[0].fields.keys() >= theirs.fields.keys():
                 return
         place = Place(ROOT.at(theirs.local_name).path, None, theirs)
         yield found_at(place, rules.MESSAGE_REMOVED, detail=theirs.local_name, facts={"name": theirs.local_name})
@@ -142,17 +151,17 @@ class _Walk:
             if mine is not None and theirs is not None:
                 yield from self._enter(mine, theirs, place)
         elif reader.enum is not None and writer.enum is not None:
-            yield from self._symbols(reader.enum, writer.enum)
+            yield from self._symbols(reader.enum, writer.enum, place)
         elif reader.message is not None and writer.message is not None:
             self._meet(reader.message, writer.message, place)
         if _is_message(reader) and _is_message(writer) and _local_name(reader) != _local_name(writer):
             self._renamed.append((place, reader, writer))
 
-    def _symbols(self, reader: EnumType, writer: EnumType) -> Iterator[Found]:
+    def _symbols(self, reader: EnumType, writer: EnumType, place: Place) -> Iterator[Found]:
         if (reader, writer) in self._enums:
             return
         self._enums.add((reader, writer))
-        base = Place("#/" + reader.local_name.replace(".", "/"))
+        base = Place("#/" + reader.local_name.replace(".", "/"), parent=place)
         for name, mine, theirs in enum_renumberings(reader, writer):
             facts = {"enum": reader.local_name, "name": name, "reader": mine, "writer": theirs}
             pointers = (f"{reader.pointer}/{name}", f"{writer.pointer}/{name}")

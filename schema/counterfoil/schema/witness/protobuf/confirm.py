@@ -1,0 +1,77 @@
+"""Proof of "compatible" for Protobuf: messages that the runtime writes under one schema and reads under the other.
+
+The messages are those that a record can be: of every message that both sides have by one name, and of the first one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+from counterfoil.schema.witness.model import Confirmation, Witness
+from counterfoil.schema.witness.protobuf import runtime
+from counterfoil.schema.witness.protobuf.losses import losses
+from counterfoil.schema.witness.protobuf.messages import NoMessage
+from counterfoil.schema.witness.protobuf.samples import samples
+from counterfoil.schema.witness.protobuf.ways import records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from counterfoil.schema.formats.protobuf.type_index import MessageType
+    from counterfoil.schema.formats.protocol import ParsedSchema
+    from counterfoil.schema.witness.protobuf.runtime import AnyMessage
+
+
+def confirm_compatible(reader: ParsedSchema, writer: ParsedSchema, count: int) -> Confirmation:
+    """How many of ``count`` messages of ``writer`` were read with ``reader``, or the first of which something was lost.
+
+    A field that the reader does not have is no loss, except where it was the choice of a oneof that the reader has.
+    """
+    if not isinstance(reader, ProtobufSchema) or not isinstance(writer, ProtobufSchema):
+        raise TypeError("both schemas must be Protobuf")
+    done = 0
+    try:
+        for record, read, mine in islice(_read(reader, writer), count):
+            failure = runtime.read(read, runtime.write(record)) or _loss(record, read)
+            if failure:
+                return Confirmation(done, _counter_witness(record, mine, failure))
+            done += 1
+    except (runtime.RuntimeRefuses, InvalidSchema) as refused:
+        return Confirmation(done, reason=str(refused))
+    except RecursionError:
+        return Confirmation(done, reason="the schemas are nested too deep")
+    return Confirmation(done, reason="" if done == count else "no record of finite size exists")
+
+
+def _read(reader: ProtobufSchema, writer: ProtobufSchema) -> Iterator[tuple[AnyMessage, AnyMessage, MessageType]]:
+    """Records of the writer, of each message in turn, and the reader's messages, empty, that are to be filled."""
+    readers, writers = runtime.runtime_of(reader), runtime.runtime_of(writer)
+    pairs = dict.fromkeys(records(reader, writer))
+    sources = deque((mine, samples(writers.new(theirs.full_name).DESCRIPTOR)) for mine, theirs in pairs)
+    while sources:
+        mine, source = sources.popleft()
+        try:
+            yield next(source), readers.new(mine.full_name), mine
+        except NoMessage:
+            continue
+        sources.append((mine, source))
+
+
+def _loss(record: AnyMessage, read: AnyMessage) -> str:
+    missing = read.FindInitializationErrors()
+    if missing:
+        return f"IsInitialized() is False, missing {', '.join(missing)}"
+    return next((loss.text for loss in losses(record, read)), "")
+
+
+def _counter_witness(record: AnyMessage, message: MessageType, failure: str) -> Witness:
+    return Witness(
+        datum_json=runtime.plain_json(record),
+        body=runtime.write(record),
+        step=f"message {message.local_name}: something is lost although the schemas were judged compatible",
+        confirmed_by=f"{runtime.runtime_name()}: {failure}",
+    )

@@ -1,0 +1,224 @@
+"""What a reader lost or changed of a message: the message as it was written, against the message as it was read.
+
+Fields are matched by number. A field that the reader does not have is no loss, except where it was the choice of a
+oneof that the reader still has. A symbol of an enum is told by its number, unless the reader has the writer's name for
+it elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isnan
+from typing import TYPE_CHECKING, Any, Final
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+from counterfoil.schema.witness.protobuf.runtime import unknown_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from counterfoil.schema.witness.protobuf.runtime import AnyField, AnyMessage
+
+_WORDS_BY_TYPE: Final = {
+    number: name.removeprefix("TYPE_").lower()
+    for name, number in vars(FieldDescriptor).items()
+    if name.startswith("TYPE_") and isinstance(number, int)
+}
+_FORM_BY_WORDS: Final = {
+    **dict.fromkeys(("double", "fixed64", "sfixed64"), "64 bits"),
+    **dict.fromkeys(("float", "fixed32", "sfixed32"), "32 bits"),
+    **dict.fromkeys(("string", "bytes", "message"), "length-delimited"),
+    "group": "start and end marks",
+}
+_VARINT: Final = "varint"
+_SHOWN: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """One value that the reader does not have as it was written; ``numbers`` lead to it, and ``text`` tells."""
+
+    numbers: tuple[int, ...]
+    text: str
+
+
+def losses(written: AnyMessage, read: AnyMessage, above: tuple[int, ...] = ()) -> Iterator[Loss]:
+    """Every value of ``written`` that ``read`` does not have, in the order of the numbers."""
+    known = read.DESCRIPTOR.fields_by_number
+    set_numbers = {field.number for field, _ in written.ListFields()}
+    for field in sorted(written.DESCRIPTOR.fields, key=_number_of):
+        other = known.get(field.number)
+        at = (*above, field.number)
+        if field.number not in set_numbers:
+            if other is not None and _have_defaults(field, other):
+                yield from _Pair(written, field, read, other, at).of_unset()
+        elif other is not None:
+            yield from _Pair(written, field, read, other, at).of_set()
+        elif _is_choice_lost(field, read):
+            yield Loss(at, f"field {field.number} is unknown to the reader, which sees nothing chosen in its oneof")
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """One field as it was written and as it was read."""
+
+    written: AnyMessage
+    field: AnyField
+    read: AnyMessage
+    other: AnyField
+    at: tuple[int, ...]
+
+    def of_unset(self) -> Iterator[Loss]:
+        """What a field that was not written is read as, where that is another default."""
+        theirs, mine = (getattr(self.written, self.field.name), getattr(self.read, self.other.name))
+        if not self._is_same(theirs, mine):
+            said = f"{_shown(theirs, self.field)} for the writer, {_shown(mine, self.other)} for the reader"
+            yield Loss(self.at, f"field {self.field.number} is not set: {said}")
+
+    def of_set(self) -> Iterator[Loss]:
+        """What became of the values of a field."""
+        theirs = _values(self.written, self.field)
+        try:
+            mine = _values(self.read, self.other)
+        except UnicodeDecodeError as failure:
+            yield self._loss(f"reading the value raises {type(failure).__name__}: {failure.reason}")
+            return
+        if _is_map(self.other) != _is_map(self.field):
+            theirs, mine = (sorted(values, key=_key_of_entry) for values in (theirs, mine))
+        if len(theirs) != len(mine):
+            what = _shown(theirs[0], self.field)
+            yield self._loss(
+                f"{what} is {self._lost()}" if not mine else f"of {len(theirs)} values {len(mine)} is kept"
+            )
+            return
+        for wrote, got in zip(theirs, mine, strict=True):
+            yield from self._of_value(wrote, got)
+
+    def _of_value(self, wrote: Any, got: Any) -> Iterator[Loss]:
+        if _is_message(self.field) and _is_message(self.other):
+            yield from losses(wrote, got, self.at)
+        elif not self._is_same(wrote, got):
+            is_set = self.other.is_repeated or any(field == self.other for field, _ in self.read.ListFields())
+            became = f"read as {_shown(got, self.other)}" if is_set else self._lost()
+            yield self._loss(f"{_shown(wrote, self.field)} is {became}")
+
+    def _is_same(self, wrote: Any, got: Any) -> bool:
+        if self.field.enum_type and self.other.enum_type and not self._is_same_symbol(wrote):
+            return False
+        if _is_message(self.field):
+            return isinstance(got, bytes) and type(wrote).FromString(got) == wrote
+        if self.other.type == FieldDescriptor.TYPE_STRING and isinstance(got, bytes):
+            return False  # the runtime gives bytes where a string is none
+        if isinstance(wrote, str | bytes) or isinstance(got, str | bytes):
+            return isinstance(got, str | bytes) and not isinstance(wrote, int | float) and _raw(wrote) == _raw(got)
+        return not _is_message(self.other) and (wrote == got or (_is_nan(wrote) and _is_nan(got)))
+
+    def _is_same_symbol(self, number: int) -> bool:
+        names = {value.name for value in self.field.enum_type.values if value.number == number}
+        known = {value.name for value in self.other.enum_type.values if value.number == number}
+        elsewhere = {value.name for value in self.other.enum_type.values if value.number != number}
+        return bool(names & known) or not names & elsewhere
+
+    def _lost(self) -> str:
+        oneof = self.other.containing_oneof
+        chosen = self.read.WhichOneof(oneof.name) if oneof else None
+        if chosen:
+            return f"lost, since {chosen} of the same oneof came after it"
+        return "kept as an unknown field, value lost" if self.other.number in unknown_numbers(self.read) else "lost"
+
+    def _loss(self, text: str) -> Loss:
+        said = f"field {self.field.number} written as {_written_as(self.field)}, read as {_written_as(self.other)}"
+        return Loss(self.at, f"{said}: {text}")
+
+
+def _values(message: AnyMessage, field: AnyField) -> list[Any]:
+    """The values of a field, the entries of a map as messages; none for a singular field that is known to be unset."""
+    value = getattr(message, field.name)
+    if _is_map(field):
+        return [_entry(field, key, value) for key in sorted(value, key=str)]
+    if field.is_repeated:
+        return [*value]
+    return [value] if not field.has_presence or message.HasField(field.name) else []
+
+
+def _entry(field: AnyField, key: Any, values: Any) -> AnyMessage:
+    entry: AnyMessage = GetMessageClass(field.message_type)()
+    entry.key = key
+    if _is_message(field.message_type.fields_by_name["value"]):
+        entry.value.CopyFrom(values[key])
+        entry.value.SetInParent()
+    else:
+        entry.value = values[key]
+    return entry
+
+
+def _key_of_entry(value: Any) -> str:
+    """What sorts messages as the entries of a map are sorted."""
+    if not isinstance(value, Message):
+        return ""
+    fields = value.DESCRIPTOR.fields_by_number
+    return str(getattr(value, fields[1].name)) if 1 in fields else ""
+
+
+def _is_choice_lost(field: AnyField, read: AnyMessage) -> bool:
+    """Whether the reader still has the oneof in which the writer chose a field unknown to it."""
+    oneof = field.containing_oneof
+    if oneof is None or _is_synthetic(field):
+        return False
+    descriptor = read.DESCRIPTOR
+    known = descriptor.fields_by_number
+    return oneof.name in descriptor.oneofs_by_name or any(member.number in known for member in oneof.fields)
+
+
+def _have_defaults(*fields: AnyField) -> bool:
+    """Whether what a field that is not set is read as means anything: singular, no message, outside oneofs."""
+    return not any(
+        field.is_repeated or _is_message(field) or (field.containing_oneof and not _is_synthetic(field))
+        for field in fields
+    )
+
+
+def _is_synthetic(field: AnyField) -> bool:
+    """Whether the oneof around a field only stands for ``optional``."""
+    return len(field.containing_oneof.fields) == 1 and field.containing_oneof.name.endswith(f"_{field.name}")
+
+
+def _is_message(field: AnyField) -> bool:
+    return field.message_type is not None
+
+
+def _is_map(field: AnyField) -> bool:
+    return field.message_type is not None and bool(field.message_type.GetOptions().map_entry)
+
+
+def _written_as(field: AnyField) -> str:
+    words = _WORDS_BY_TYPE[field.type]
+    form = "packed" if field.is_repeated and field.is_packed else _FORM_BY_WORDS.get(words, _VARINT)
+    return f"{'repeated ' if field.is_repeated else ''}{words} ({form})"
+
+
+def _number_of(field: AnyField) -> int:
+    return int(field.number)
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and isnan(value)
+
+
+def _raw(value: str | bytes) -> bytes:
+    return value.encode() if isinstance(value, str) else value
+
+
+def _shown(value: Any, field: AnyField) -> str:
+    if field.enum_type is not None:
+        return f"{_symbol(field, value)} ({value})"
+    text = repr(value) if isinstance(value, str | bytes | int | float | bool) else "a message"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _symbol(field: AnyField, number: int) -> str:
+    known = field.enum_type.values_by_number.get(number)
+    return known.name if known else "an unknown number"
