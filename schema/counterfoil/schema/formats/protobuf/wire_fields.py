@@ -111,13 +111,13 @@ def _cardinalities(reader: FieldType, writer: FieldType, place: Place) -> Iterat
     facts = {"reader": mine, "writer": theirs}
     if mine != theirs:
         yield _found(rules.FIELD_WIRE_JSON_COMPATIBLE_CARDINALITY, place, **facts)
-    if mine.replace("a map", "repeated") != theirs.replace("a map", "repeated"):
+    if mine.replace("as a map", "repeated") != theirs.replace("as a map", "repeated"):
         yield _found(rules.FIELD_WIRE_COMPATIBLE_CARDINALITY, place, **facts)
 
 
 def _cardinality(field: FieldType) -> str:
     if field.is_repeated:
-        return "a map" if field.holds.is_map else "repeated"
+        return "as a map" if field.holds.is_map else "repeated"
     return "required" if field.is_required else "singular"
 
 
