@@ -10,7 +10,7 @@ from counterfoil.schema.formats.jsonschema.model import Criterion
 from counterfoil.schema.formats.jsonschema.sameness import key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.jsonschema.content_models import Walk
@@ -35,14 +35,18 @@ def compare_combinations(walk: Walk, reader: Combination, writer: Combination) -
 def _compare_branches(
     walk: Walk, reader: Combination, writer: Combination, mine: Sequence[Node], theirs: Sequence[Node]
 ) -> list[Finding]:
-    inner_by_pair = {
-        (left, right): inner
-        for left, branch in enumerate(theirs)
-        for right, candidate in enumerate(mine)
-        if walk.is_compatible(inner := walk.compare(candidate, branch))
-    }
-    edges = [[right for right in range(len(mine)) if (left, right) in inner_by_pair] for left in range(len(theirs))]
-    partner = match(edges)
+    inner_by_pair: dict[tuple[int, int], Sequence[Finding]] = {}
+
+    def reads(left: int, right: int) -> bool:
+        pair = (left, right)
+        if pair not in inner_by_pair:
+            inner_by_pair[pair] = walk.compare(mine[right], theirs[left])
+        return walk.is_compatible(inner_by_pair[pair])
+
+    index_by_key = {key_of(branch): right for right, branch in enumerate(mine)}
+    same = {left: index_by_key[key] for left, branch in enumerate(theirs) if (key := key_of(branch)) in index_by_key}
+    likely = {left: right for left, right in same.items() if reads(left, right)}
+    partner = match(len(theirs), len(mine), reads, likely=likely)
     found: list[Finding] = []
     for left, right in sorted(partner.items()):
         found += below(inner_by_pair[left, right], reader.criterion.value, str(left))
@@ -78,40 +82,44 @@ def _size_rule(reader: Combination, writer: Combination, mine: int, theirs: int)
     return None
 
 
-def match(edges: Sequence[Sequence[int]]) -> Mapping[int, int]:
+def match(
+    left_size: int, right_size: int, are_fit: Callable[[int, int], bool], *, likely: Mapping[int, int]
+) -> dict[int, int]:
     """A largest set of pairs in which nobody has two partners: from each left side to its right side.
 
-    ``edges`` lists, for each on the left, those on the right it may be paired with. Method: augmenting paths, searched
-    breadth first (Berge's theorem), so no depth of alternation exhausts the stack.
+    ``are_fit`` says whether two may be paired; it is asked no more than needed. ``likely`` are pairs to begin with.
+    Method: augmenting paths, searched breadth first (Berge's theorem), so no length of path exhausts the stack.
 
-    >>> sorted(match([[0, 1], [0]]).items())
+    >>> sorted(match(2, 2, lambda left, right: left + right < 2, likely={0: 0}).items())
     [(0, 1), (1, 0)]
     """
-    left_of: dict[int, int] = {}
-    for start in range(len(edges)):
-        came_from: dict[int, int] = {}
-        waiting = [start]
-        for left in waiting:
-            free = None
-            for right in edges[left]:
-                if right in came_from:
-                    continue
-                came_from[right] = left
-                if right not in left_of:
-                    free = right
-                    break
-                waiting.append(left_of[right])
-            if free is not None:
-                _augment(free, start, came_from, left_of)
-                break
-    return {left: right for right, left in left_of.items()}
+    right_of = dict(likely)
+    left_of = {right: left for left, right in right_of.items()}
+    for start in range(left_size):
+        if len(left_of) == right_size:
+            break
+        if start not in right_of:
+            free, came_from = _search(start, right_size, are_fit, left_of)
+            while free is not None:
+                left = came_from[free]
+                given_up = right_of.get(left)
+                right_of[left], left_of[free] = free, left
+                free = given_up
+    return right_of
 
 
-def _augment(free: int, start: int, came_from: Mapping[int, int], left_of: dict[int, int]) -> None:
-    right_of = {left: right for right, left in left_of.items()}
-    right: int | None = free
-    while right is not None:
-        left = came_from[right]
-        following = right_of.get(left)
-        left_of[right] = left
-        right = None if left == start else following
+def _search(
+    start: int, right_size: int, are_fit: Callable[[int, int], bool], left_of: Mapping[int, int]
+) -> tuple[int | None, dict[int, int]]:
+    """A free right side that a path of changes leads to from ``start``, and how each right side was come upon."""
+    came_from: dict[int, int] = {}
+    waiting = [start]
+    for left in waiting:
+        for right in range(right_size):
+            if right in came_from or not are_fit(left, right):
+                continue
+            came_from[right] = left
+            if right not in left_of:
+                return right, came_from
+            waiting.append(left_of[right])
+    return None, came_from

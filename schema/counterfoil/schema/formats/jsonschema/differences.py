@@ -55,6 +55,13 @@ if TYPE_CHECKING:
 MAX_DIFFERENCES: Final = 1000
 """How many differences of one pair are kept; schemas that use each other often would repeat them without bound."""
 
+MIN_PAIRS: Final = 20_000
+"""How many pairs of nodes are judged in any case. More are where the texts are long: each schema that is written out
+may be met once, but not each with each."""
+
+_SHORTEST_SCHEMA: Final = 10
+"""Characters of a schema in a text, with the name before it."""
+
 MAX_ROUNDS: Final = 50
 """How often a schema that contains itself is read again."""
 
@@ -88,7 +95,8 @@ def walk(
 
 def _findings(reader: JsonSchema, writer: JsonSchema, policy: CompatibilityPolicy) -> Sequence[Finding]:
     try:
-        return _Rounds(policy).run(node_of(reader), node_of(writer))
+        max_pairs = max(MIN_PAIRS, (len(reader.text) + len(writer.text)) // _SHORTEST_SCHEMA)
+        return _Rounds(policy, max_pairs).run(node_of(reader), node_of(writer))
     except UnresolvedReference as unresolved:
         return [at(rules.UNRESOLVED_REFERENCE, None, None, reason=str(unresolved))]
     except RecursionError:
@@ -98,8 +106,9 @@ def _findings(reader: JsonSchema, writer: JsonSchema, policy: CompatibilityPolic
 class _Rounds:
     """One comparison of two trees; the :class:`~counterfoil.schema.formats.jsonschema.content_models.Walk`."""
 
-    def __init__(self, policy: CompatibilityPolicy) -> None:
+    def __init__(self, policy: CompatibilityPolicy, max_pairs: int) -> None:
         self._policy = policy
+        self._pairs_left = max_pairs
         self._before: dict[tuple[int, int], Sequence[Finding]] = {}
         self._known: dict[tuple[int, int], Sequence[Finding]] = {}
         self._active: set[tuple[int, int]] = set()
@@ -137,6 +146,9 @@ class _Rounds:
         if pair in self._active:
             self._assumed = True
             return self._before.get(pair, ())
+        self._pairs_left -= 1
+        if self._pairs_left < 0:
+            raise InvalidSchema("Invalid schema: its alternatives are too many to be compared; take some of them out")
         self._active.add(pair)
         found = self._known[pair] = tuple(self._judge(reader, writer)[:MAX_DIFFERENCES])
         self._active.discard(pair)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.compatibility.report import Difference
@@ -33,7 +33,10 @@ class Finding:
 
     def below(self, steps: tuple[str, ...]) -> Finding:
         """The same, seen from further out."""
-        return self if self.steps is None or not steps else replace(self, steps=steps + self.steps)
+        if self.steps is None:
+            return self
+        both = (self.reader, self.writer, self.reader_pointer, self.writer_pointer)
+        return Finding(self.rule, steps + self.steps, *both, self.facts)
 
     def difference(self) -> Difference:
         """The difference as it is reported."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
     from counterfoil.schema.formats.jsonschema.sound.inclusion import Reason
 
-MAX_STEPS: Final = 50_000
+MAX_STEPS: Final = 20_000
 """How many steps a decision may take before it is left to STRICT."""
 
 _SHOWN_CHARACTERS: Final = 200
@@ -79,29 +79,47 @@ def find_sound_differences(
         return []
     if not decision.is_refuted:
         return [difference for _, difference in strict]
-    kept = [(steps, one) for steps, one in strict if any(_is_about(steps, reason) for reason in decision.reasons)]
-    added: list[Reason] = []
+    suspect = _Places()
     for reason in decision.reasons:
-        is_told = any(_is_about(steps, reason) for steps, _ in kept)
-        is_known = any(known.rule is reason.rule and _is_about(known.steps, reason) for known in added)
-        if reason.values and not is_told and not is_known:
-            added.append(reason)
-    return [*(difference for _, difference in kept), *map(_difference, added)]
+        suspect.add(reason.steps)
+        suspect.add(_as_property(reason.steps))
+    kept = [(steps, one) for steps, one in strict if steps is None or suspect.touches(steps)]
+    told = _Places()
+    for steps, _ in kept:
+        told.add(() if steps is None else steps)
+    known_by_rule: dict[str, _Places] = {}
+    added: list[Difference] = []
+    for reason in decision.reasons:
+        known = known_by_rule.setdefault(reason.rule.id, _Places())
+        is_told = told.touches(reason.steps) or told.touches(_as_property(reason.steps))
+        if reason.values and not is_told and not known.touches(reason.steps):
+            known.add(reason.steps)
+            added.append(_difference(reason))
+    return [*(difference for _, difference in kept), *added]
 
 
-def _is_about(steps: tuple[str, ...] | None, reason: Reason) -> bool:
-    """Whether a difference and a reason speak of the same place, or one of a place inside the other's."""
-    if steps is None:
-        return True
-    return any(
-        all(mine == theirs for mine, theirs in zip(_families(steps), _families(told), strict=False))
-        for told in (reason.steps, _as_property(reason.steps))
-    )
+class _Places:
+    """Places in a schema, asked whether one of them is another place, around it, or inside it."""
+
+    def __init__(self) -> None:
+        self._places: set[tuple[str, ...]] = set()
+        self._around: set[tuple[str, ...]] = set()
+
+    def add(self, steps: tuple[str, ...]) -> None:
+        """One more place."""
+        place = _in_families(steps)
+        self._places.add(place)
+        self._around.update(place[:length] for length in range(len(place) + 1))
+
+    def touches(self, steps: tuple[str, ...]) -> bool:
+        """Whether one of the places has to do with this one."""
+        place = _in_families(steps)
+        return place in self._around or any(place[:length] in self._places for length in range(len(place)))
 
 
-def _families(steps: tuple[str, ...]) -> list[str]:
+def _in_families(steps: tuple[str, ...]) -> tuple[str, ...]:
     """Steps with one word for keywords that say together what is valid."""
-    return [_FAMILY_BY_KEYWORD.get(step, step) for step in steps]
+    return tuple(_FAMILY_BY_KEYWORD.get(step, step) for step in steps)
 
 
 def _as_property(steps: tuple[str, ...]) -> tuple[str, ...]:
