@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 export COUNTERFOIL_MAKE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check bench docs constraints clean
+.PHONY: help install demo test fuzz differential check bench docs constraints clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,12 @@ demo: install  ## the whole road on real data: registry, check, bridge, on a rea
 
 test: install  ## every test, from nothing: real broker, real Spark
 	@$(BIN)/python -m pytest
+
+fuzz: install  ## the parsers and the check, coverage-guided, FUZZ_SECONDS (60) for each of nine targets
+	@$(BIN)/python tests/fuzz/fuzz.py
+
+differential: install  ## 20,000 pairs of schemas, judged by Apache Avro for Java and for Python too
+	@COUNTERFOIL_DIFFERENTIAL_PAIRS=20000 $(BIN)/python -m pytest tests/differential
 
 check: install  ## formatting, lint, types, layers, dead code, links in the docs
 	$(BIN)/ruff format --check .

@@ -1,0 +1,54 @@
+"""What fuzzing found once, and what it begins with, on each run: no foreign error, no hang, no heap of memory."""
+
+from __future__ import annotations
+
+import tracemalloc
+from random import Random
+
+import pytest
+from mutations import mutate
+from targets import KINDS, LANGUAGES, crash_files, run, seeds
+
+LIMIT_S = 2.0  # of the processor; a machine that does other things as well is no failure
+LIMIT_BYTES = 256 * 1024 * 1024
+MUTATED = 150
+SEEDS = 60
+each_target = pytest.mark.parametrize(("language", "kind"), [(one, kind) for one in LANGUAGES for kind in KINDS])
+
+
+def some_seeds(language: str, kind: str) -> list[bytes]:
+    every = list(seeds(language, kind))
+    return every[:: len(every) // SEEDS + 1]
+
+
+@each_target
+def test_what_broke_once_breaks_no_more(language: str, kind: str):
+    for path in crash_files(language, kind):
+        run(language, kind, path.read_bytes(), limit_s=LIMIT_S)
+
+
+@each_target
+def test_what_fuzzing_begins_with_breaks_nothing(language: str, kind: str):
+    inputs = some_seeds(language, kind)
+    assert inputs
+    for data in inputs:
+        run(language, kind, data, limit_s=LIMIT_S)
+
+
+@each_target
+def test_what_becomes_of_it_breaks_nothing(language: str, kind: str):
+    """A few mutations, the same ones each time; ``make fuzz`` tries many more, guided by coverage."""
+    inputs = some_seeds(language, kind) if kind != "stretch" else []
+    random = Random(1)
+    for number in range(MUTATED if inputs else 0):
+        run(language, kind, mutate(language, random.choice(inputs), seed=number), limit_s=LIMIT_S)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_large_input_takes_a_bounded_amount_of_memory(language: str):
+    for data in seeds(language, "stretch"):
+        tracemalloc.start()
+        run(language, "stretch", data, limit_s=60)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < LIMIT_BYTES, data
