@@ -53,6 +53,7 @@ def test_json_keeps_its_members(counterfoil, broken):
         "witness",
         "advice",
         "fingerprint",
+        "noWitness",
     ]
     assert list(report["findings"][0]["witness"]) == ["datum", "writer", "reader", "step", "confirmedBy"]
 

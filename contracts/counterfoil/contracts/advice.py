@@ -54,10 +54,10 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
             "Save the file as UTF-8 without a byte order mark.",
         ),
         FileRule(
-            "reference-missing",
-            "The file imports, or refers to, a file that is not here. What it declares is judged without it, and a "
-            "compiler or a registry will ask for it.",
-            "Add the file, or correct the path or the name.",
+            "missing-import",
+            "The file imports a file that is not here. What that declares is left out of the comparison, and a "
+            "compiler will ask for it.",
+            "Add the file, or correct the path of the import.",
         ),
         FileRule(
             "schema-type-changed",

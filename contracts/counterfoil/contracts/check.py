@@ -16,14 +16,14 @@ from counterfoil.contracts.model import (
     Status,
     fingerprint,
 )
-from counterfoil.schema.compatibility.check import check_compatibility
+from counterfoil.schema.compatibility.check import SCHEMA_TYPE_CHANGED, check_compatibility
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.position import Position
-from counterfoil.schema.witness import find_witness
+from counterfoil.schema.witness import search_for_witness
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 DEFAULT_LEVEL = CompatibilityLevel.BACKWARD
 DEFAULT_POLICY = CompatibilityPolicy.STRICT
+_MISSING_IMPORT: Final = "missing-import"
 _WAS_SO: Final = " (it was so before this change)"
 
 
@@ -153,14 +154,14 @@ class _FileCheck:
             self._add("byte-order-mark", Severity.WARNING, text, position=Position(1, 1))
         history = self._baseline.history(self._path, is_transitive=self._asked.level.is_transitive)
         if self._candidate.problem is not None:
-            self._tell_missing()
+            self._tell_missing(history or ())
             return self._invalid(self._candidate.problem, history or ())
         if history is None:
             self._add("subject-unknown", Severity.WARNING, "nothing says which subject this file holds")
             return self._outcome(Status.SKIPPED)
         if history and _is_same(history[0], self._candidate):
             return self._outcome(Status.UNCHANGED, history[:1])
-        self._tell_missing()
+        self._tell_missing(history)
         self._tell_warnings(history)
         if not history:
             self._add("schema-new", Severity.NOTICE, f"new: there is no earlier version in {self._baseline.label}")
@@ -177,34 +178,39 @@ class _FileCheck:
         self._add("schema-invalid", severity, text, position=problem.position)
         return self._outcome(Status.INVALID, history[:1])
 
-    def _tell_missing(self) -> None:
-        """What the file refers to and nobody has, unless the schema is invalid for just that."""
+    def _tell_missing(self, history: Sequence[ReadSchema]) -> None:
+        """The imports that lead to no file here, unless the schema is invalid for just that."""
         problem = self._candidate.problem
+        before = {one.text for one in history[0].missing} if history else set()
         for missing in self._candidate.missing:
             if problem is None or problem.text != missing.text:
-                self._add(
-                    "reference-missing", self._gravity, missing.text, position=missing.position, detail=missing.text
-                )
+                self._tell(_MISSING_IMPORT, missing.text, was_so=missing.text in before, position=missing.position)
 
     def _tell_warnings(self, history: Sequence[ReadSchema]) -> None:
-        """What the language forbids and registries accept: errors where SOUND is asked for and the change made it."""
+        """What the language forbids and registries accept."""
         schema = self._candidate.schema
         before = {(one.rule, one.text) for one in _warnings(history[0].schema)} if history else set()
         for warning in _warnings(schema):
-            was_so = (warning.rule, warning.text) in before
-            self._add(
-                warning.rule,
-                Severity.WARNING if was_so else self._gravity,
-                f"{warning.text[:1].lower()}{warning.text[1:]}{_WAS_SO if was_so else ''}",
-                position=schema.locate(warning.pointer) if schema else None,
-                element=element_at(schema, warning.pointer) if schema else "",
-                detail=warning.text,
-            )
+            if warning.rule != _MISSING_IMPORT or not self._candidate.missing:  # those are told with their places
+                self._tell(
+                    warning.rule,
+                    f"{warning.text[:1].lower()}{warning.text[1:]}",
+                    was_so=(warning.rule, warning.text) in before,
+                    position=schema.locate(warning.pointer) if schema else None,
+                    element=element_at(schema, warning.pointer) if schema else "",
+                )
 
-    @property
-    def _gravity(self) -> Severity:
-        """How much it weighs that a file is not what its language asks."""
-        return Severity.ERROR if self._asked.policy is CompatibilityPolicy.SOUND else Severity.WARNING
+    def _tell(self, rule: str, text: str, *, was_so: bool, position: Position | None, element: str = "") -> None:
+        """A warning, which is an error where SOUND is asked for and it was not so before."""
+        is_error = self._asked.policy is CompatibilityPolicy.SOUND and not was_so
+        self._add(
+            rule,
+            Severity.ERROR if is_error else Severity.WARNING,
+            f"{text}{_WAS_SO if was_so else ''}",
+            position=position,
+            element=element,
+            detail=text,
+        )
 
     def _compare(self, history: Sequence[ReadSchema]) -> FileOutcome:
         judged = [earlier for earlier in history if self._judge(earlier)]
@@ -234,10 +240,10 @@ class _FileCheck:
     def _add_difference(self, failure: Failure, difference: Difference, earlier: ReadSchema) -> None:
         is_backward = failure.direction is Direction.BACKWARD
         reader, writer = (self._path, earlier.label) if is_backward else (earlier.label, self._path)
-        witness = find_witness(failure.reader, failure.writer, difference)
+        witness = search_for_witness(failure.reader, failure.writer, difference)
         names = ("this schema", "the earlier one") if is_backward else ("the earlier schema", "this one")
         evidence = None
-        if witness is not None:
+        if witness:
             evidence = Evidence(
                 datum_json=witness.datum_json,
                 writer=writer,
@@ -255,6 +261,7 @@ class _FileCheck:
             detail=difference.detail,
             against=(earlier.label,),
             evidence=evidence,
+            no_witness="" if witness or difference.rule == SCHEMA_TYPE_CHANGED else str(witness),
         )
 
     def _add(
@@ -269,6 +276,7 @@ class _FileCheck:
         detail: str = "",
         against: tuple[str, ...] = (),
         evidence: Evidence | None = None,
+        no_witness: str = "",
     ) -> None:
         """Add a finding, or add its earlier versions to the same finding made before."""
         told = direction.name if direction else None
@@ -290,6 +298,7 @@ class _FileCheck:
                 direction=told,
                 against=against,
                 evidence=evidence,
+                no_witness=no_witness,
                 advice=advice_for(rule, direction),
             )
         )

@@ -68,7 +68,8 @@ class Finding:
     ``rule`` is a word that never changes its meaning; ``subject`` the subject, or the record's full name where no
     subject is known; ``path`` the file, with ``/``, from the root of the tree that was checked; ``position`` the place
     in it; ``element`` the part of the schema, such as ``items[].sku``, empty for the whole; ``against`` the earlier
-    versions it concerns; ``direction`` who fails to read whom, where it is about compatibility.
+    versions it concerns; ``direction`` who fails to read whom, where it is about compatibility. Then ``evidence`` is
+    the record that proves it, or ``no_witness`` says how many records were tried in vain.
     """
 
     rule: str
@@ -82,6 +83,7 @@ class Finding:
     direction: str | None = None
     against: tuple[str, ...] = ()
     evidence: Evidence | None = None
+    no_witness: str = ""
     advice: str = ""
 
 

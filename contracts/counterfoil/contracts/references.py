@@ -67,10 +67,14 @@ class MissingReference:
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """What a schema refers to, each after what it needs itself, and what was not found."""
+    """What a schema refers to, each after what it needs itself, and what was not found.
+
+    ``entries`` says for the path of each file by which use in the schema it came to be needed.
+    """
 
     found: tuple[ResolvedReference, ...] = ()
     missing: tuple[MissingReference, ...] = ()
+    entries: Mapping[str, Use] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,7 @@ class ReferenceFinder:
         """
         collection = _Collection(self, path)
         collection.visit(path, (path,))
-        return References(tuple(collection.found.values()), tuple(collection.missing))
+        return References(tuple(collection.found.values()), tuple(collection.missing), collection.entries)
 
     def target(self, use: Use, *, asker: str, root: str) -> _Target | None:
         """What the file at ``asker`` means by ``use``; None where it is the kernel's business.
@@ -176,6 +180,7 @@ class _Collection:
     root: str
     found: dict[str, ResolvedReference] = field(default_factory=dict)
     missing: list[MissingReference] = field(default_factory=list)
+    entries: dict[str, Use] = field(default_factory=dict)
 
     def visit(self, path: str, way: tuple[str, ...], entry: Use | None = None) -> None:
         """Collect what the file at ``path`` needs; ``way`` leads to it, and begins at ``entry`` in the root."""
@@ -211,6 +216,7 @@ class _Collection:
         except UnicodeDecodeError:
             raise ReferenceFault(f"{target}, which is referred to, is not UTF-8 text", self._position(entry)) from None
         self.found[key] = ResolvedReference(Reference(name=name, subject=target, version=1), text)
+        self.entries.setdefault(target, entry)
 
     def _free_name(self, target: _Target, use: Use, asker: str) -> str:
         """The name of a reference: the text that is used, or the whole URI where that text means another file, too."""

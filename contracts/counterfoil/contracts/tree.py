@@ -13,6 +13,7 @@ from counterfoil.contracts.languages import is_plain_json, language_of
 from counterfoil.contracts.outlines.find import outline
 from counterfoil.contracts.references import MissingReference, ReferenceFault, ReferenceFinder, References
 from counterfoil.schema.errors import InvalidSchema, SchemaParseError
+from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.position import Position
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from counterfoil.contracts.outlines.model import Outline
-    from counterfoil.schema.formats.protocol import ParsedSchema, Validation
+    from counterfoil.schema.formats.protocol import ParsedSchema
 
 BYTE_ORDER_MARK = "\ufeff"
 
@@ -153,7 +154,7 @@ class SchemaTree:
         except ReferenceFault as fault:
             problem = Problem(fault.text, fault.position)
         except SchemaParseError as error:
-            problem = Problem(_said(error), error.position)
+            problem = self._broken_reference(path, references) or Problem(_said(error), error.position)
         except InvalidSchema as error:
             problem = Problem(error.message)
         return ReadSchema(
@@ -165,6 +166,22 @@ class SchemaTree:
             missing=references.missing,
             has_byte_order_mark=data.startswith(BYTE_ORDER_MARK.encode()),
         )
+
+    def _broken_reference(self, path: str, references: References) -> Problem | None:
+        """The first invalid file that the one at ``path`` refers to, when nothing but such a file is wrong with it."""
+        language = self.language(path)
+        if language is SchemaType.AVRO or not references.found:  # Avro's names bring the kernel to the place
+            return None
+        try:
+            parse_schema(self.text(path), language, validation=Validation.LENIENT)
+        except InvalidSchema:
+            return None
+        for other, entry in references.entries.items():
+            fault = self.read(other).problem if other != path else None
+            if fault is not None:
+                where = f"{other}:{fault.position}" if fault.position else other
+                return Problem(f"it refers to {where}, which is invalid: {fault.text}", entry.position(self.text(path)))
+        return None
 
     def _references(self, path: str) -> References:
         if path not in self._references_by_path:
@@ -181,7 +198,7 @@ class SchemaTree:
 
 def _in_our_words(problem: Problem | None, references: References) -> Problem | None:
     """The problem, told by what was looked for here where it is a reference that leads nowhere."""
-    at_place = [one for one in references.missing if problem and one.position and one.position == problem.position]
+    at_place = [one for one in references.missing if problem and problem.position in {one.position, None}]
     return Problem(at_place[0].text, at_place[0].position) if at_place else problem
 
 

@@ -63,6 +63,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "witness": _evidence(finding.evidence),
         "advice": finding.advice,
         "fingerprint": finding.fingerprint,
+        "noWitness": finding.no_witness,
     }
 
 

@@ -115,6 +115,8 @@ def _who_fails(finding: Finding) -> str:
 
 def _witness(finding: Finding) -> Iterator[str]:
     evidence = finding.evidence
+    if finding.no_witness:
+        yield from _wrapped(finding.no_witness)
     if evidence is None:
         return
     yield f"{_INDENT}witness: {printable(evidence.datum_json)}"
