@@ -112,11 +112,7 @@ class Examples:
 
     def objects_with(self, writer: Writer, given: Mapping[str, Any], depth: int = 0) -> Iterator[dict[str, Any]]:
         """Candidates for objects that hold ``given``: with what is required beside it, then with more."""
-        names = {name for facts in writer.facts() for name in facts.required}
-        for facts in writer.facts():
-            for name, needed in facts.needed_names.items():
-                if name in given:
-                    names |= needed
+        names = _needed(writer, given)
         made = dict(given)
         for name in sorted(names - made.keys()):
             for value in self.first(writer.property(name), depth + 1):
@@ -129,6 +125,20 @@ class Examples:
                 for value in self.first(writer.property(name), depth + 1):
                     fuller[name] = value
                     yield dict(fuller)
+
+
+def _needed(writer: Writer, given: Iterable[str]) -> set[str]:
+    """The names that an object with the properties ``given`` must have beside them."""
+    every = writer.facts()
+    names = {name for facts in every for name in facts.required}
+    waiting = [*given, *names]
+    for name in waiting:
+        for facts in every:
+            schema = facts.needed_schemas.get(name)
+            needed = facts.needed_names.get(name, frozenset()) | (schema.facts.required if schema else frozenset())
+            waiting += needed - names
+            names |= needed
+    return names
 
 
 def numbers_near(limit: Number) -> Iterable[Number]:
