@@ -6,6 +6,7 @@ compared where they are first used, and those that nobody uses by their names.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from counterfoil.schema.diff.jsonschema_wording import draft_words, said, type_words, value_words
@@ -17,7 +18,7 @@ from counterfoil.schema.formats.jsonschema.sites import Site, alike, is_number, 
 from counterfoil.schema.json_scanner import escape_pointer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from counterfoil.schema.formats.protocol import ParsedSchema
 
@@ -213,7 +214,7 @@ class _Walk:
 
     def _prefixes(self, at: _At) -> None:
         was, now = at.earlier.prefix(), at.later.prefix()
-        keywords = [_prefix_keyword(site) for site in (at.earlier, at.later)]
+        keywords = [site.prefix_keyword for site in (at.earlier, at.later)]
         for index in range(max(len(was), len(now))):
             inside = at._replace(element=f"{at.element}[{index}]")
             if index < len(was):
@@ -240,8 +241,9 @@ class _Walk:
     def _branches(self, at: _At, keyword: str) -> None:
         was, now = at.earlier.children(keyword), at.later.children(keyword)
         pairs = _matching(was, now)
+        kept = set(pairs.values())
         for index, branch in enumerate(was):
-            if index not in pairs.values():
+            if index not in kept:
                 gone = at.gone(branch, keyword, index)
                 self._add(ChangeKind.BRANCH_REMOVED, gone, f"{keyword} {type_words(branch)}", None)
         for index, branch in enumerate(now):
@@ -324,16 +326,18 @@ def _direction(keyword: str, was: Any, now: Any) -> ChangeKind:
 def _matching(was: list[Site], now: list[Site]) -> dict[int, int]:
     """The earlier branch of each later one: the same text first, then the same type; what is left in order."""
     pairs: dict[int, int] = {}
-    for key in (lambda site: print_exact(site.value, sort_keys=True), type_words, lambda _: ""):
-        left = [index for index in range(len(was)) if index not in pairs.values()]
+    keys: list[Callable[[Site], str]] = [lambda site: print_exact(site.value, sort_keys=True), type_words]
+    if len(was) == len(now):
+        keys.append(lambda _: "")
+    left = list(range(len(was)))
+    for key in keys:
+        waiting: dict[str, deque[int]] = {}
+        for index in left:
+            waiting.setdefault(key(was[index]), deque()).append(index)
         for index, branch in enumerate(now):
-            if index not in pairs:
-                match = next((one for one in left if key(was[one]) == key(branch)), None)
-                if match is not None:
-                    pairs[index] = match
-                    left.remove(match)
-        if len(was) != len(now) and key is type_words:
-            break
+            if index not in pairs and (matches := waiting.get(key(branch))):
+                pairs[index] = matches.popleft()
+        left = sorted(index for indexes in waiting.values() for index in indexes)
     return pairs
 
 
@@ -359,10 +363,6 @@ def _names(value: Any) -> list[str]:
 def _mapping(site: Site, keyword: str) -> Mapping[str, Any]:
     held = site.keywords.get(keyword)
     return held if isinstance(held, dict) else {}
-
-
-def _prefix_keyword(site: Site) -> str:
-    return "prefixItems" if "prefixItems" in site.keywords else "items"
 
 
 def _words(value: Any) -> str | None:

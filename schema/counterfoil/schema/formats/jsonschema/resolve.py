@@ -41,7 +41,7 @@ class Base:
     def below(self, *steps: str | int) -> Base:
         """The place of a value inside this one; one that may carry an ``$id`` is entered with ``Resolver.enter``."""
         added = "".join(f"/{escape_pointer(step) if isinstance(step, str) else step}" for step in steps)
-        return replace(self, pointer=self.pointer + added)
+        return Base(self.document, self.pointer + added, self.uri, self.draft)
 
 
 class UnresolvedReference(InvalidSchema):
@@ -67,8 +67,7 @@ class Resolver:
         self._place_by_anchor: dict[tuple[str, str], tuple[Any, Base]] = {}
         self._place_by_dynamic_anchor: dict[tuple[str, str], tuple[Any, Base]] = {}
         self.root = self.enter(document, Base("", "", "", draft))
-        for name in (*self._known, ""):  # the schema's own $id wins over an equal one elsewhere
-            self._index(name)
+        self._is_indexed = False
 
     def enter(self, value: Any, base: Base) -> Base:
         """``base`` for a schema that stands there: its ``$id`` becomes the base URI, its ``$schema`` the draft."""
@@ -87,7 +86,11 @@ class Resolver:
         Raises ``UnresolvedReference``.
         """
         uri, fragment = _join(base.uri, reference)
-        found = self._resource(uri, reference, base)
+        if base.document == "" and reference.startswith("#/") and base.uri == self.root.uri:
+            found: tuple[Any, Base] | None = (self._documents[""], self.root)
+        else:
+            self._index_all()
+            found = self._resource(uri, reference, base)
         if found is not None:
             value, place = self._in_resource(found, uri, fragment)
             if value is not _NOTHING:
@@ -106,6 +109,7 @@ class Resolver:
         anchor = "" if reference == "#" else urldefrag(reference)[1]
         if anchor and not (isinstance(value, dict) and value.get("$dynamicAnchor") == anchor):
             return value, place
+        self._index_all()
         return self._place_by_dynamic_anchor.get((self.root.uri, anchor), (value, place))
 
     def _resource(self, uri: str, reference: str, base: Base) -> tuple[Any, Base] | None:
@@ -150,6 +154,13 @@ class Resolver:
                 return _NOTHING, base
             base = self.enter(value, base.below(name))
         return value, base
+
+    def _index_all(self) -> None:
+        """Index every document, once, when the first reference asks for more than a place in its own."""
+        if not self._is_indexed:
+            self._is_indexed = True
+            for name in (*self._known, ""):  # the schema's own $id wins over an equal one elsewhere
+                self._index(name)
 
     def _index(self, name: str) -> None:
         """Note every ``$id`` and anchor of a document. Each schema is visited once, without recursion."""

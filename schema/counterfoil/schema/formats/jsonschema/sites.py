@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
 
 from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.formats.jsonschema.drafts import Draft
 from counterfoil.schema.formats.jsonschema.patterns import holds_match
 
 if TYPE_CHECKING:
@@ -90,12 +91,14 @@ class Site(NamedTuple):
 
     def items(self, index: int) -> list[Site]:
         """The schemas that the item at an index must fit."""
-        prefix = self.prefix()
+        keyword = self.prefix_keyword
+        held = self.keywords.get(keyword)
+        prefix: list[Any] = held if isinstance(held, list) else []
         if index < len(prefix):
-            return [prefix[index]]
+            return [self.child(prefix[index], keyword, index)]
         rest = (
             self.one("items")
-            or (self.one("additionalItems") if prefix else None)
+            or (self.one("additionalItems") if isinstance(held, list) else None)
             or self._unevaluated("unevaluatedItems")
         )
         return [rest] if rest else []
@@ -104,10 +107,14 @@ class Site(NamedTuple):
         """What is left over must fit, where nothing beside it could have looked at it."""
         return None if _LOOKING & self.keywords.keys() else self.one(keyword)
 
+    @property
+    def prefix_keyword(self) -> str:
+        """The keyword that lists the schemas of the first items."""
+        return "prefixItems" if self.base.draft is Draft.DRAFT_2020_12 else "items"
+
     def prefix(self) -> list[Site]:
         """The schemas of the first items."""
-        is_latest = self.base.draft.value.endswith("2020-12/schema")
-        return self.children("prefixItems" if is_latest else "items")
+        return self.children(self.prefix_keyword)
 
 
 def root_of(schema: JsonSchema) -> Site:

@@ -21,32 +21,109 @@ MAX_DEPTH: Final = 60
 """How deep schemas may lead into each other for one value."""
 
 
-def fits_all(value: Any, sites: Sequence[Site]) -> bool:
-    """Whether ``value`` fits every one of ``sites``."""
-    return all(fits(value, site) for site in sites)
+class OutOfBudget(Exception):
+    """The search has looked at as much as it may."""
 
 
-def fits(value: Any, site: Site, depth: int = 0) -> bool:
-    """Whether ``value`` fits the schema that stands at ``site``; False where references lead nowhere but to itself."""
-    if isinstance(site.value, bool):
-        return site.value
-    if depth > MAX_DEPTH or not isinstance(site.value, dict):
-        return False
-    keywords = site.keywords
-    if not all(fits(value, referred, depth + 1) for referred in site.referred()):
-        return False
-    if not (_is_of_type(value, keywords) and _is_chosen(value, keywords) and _combines(value, site, depth)):
-        return False
-    match type_name(value):
-        case "number":
-            return fits_number(value, keywords, site.base.draft)
-        case "string":
-            return fits_text(value, keywords)
-        case "array":
-            return _fits_array(value, site, depth)
-        case "object":
-            return _fits_object(value, site, depth)
-    return True
+class Sieve:
+    """Decides whether values fit. ``left`` counts down how many schemas may still be looked at."""
+
+    def __init__(self, budget: int) -> None:
+        self.left = budget
+
+    def fits_all(self, value: Any, sites: Sequence[Site]) -> bool:
+        """Whether ``value`` fits every one of ``sites``; raises ``OutOfBudget``."""
+        return all(self.fits(value, site) for site in sites)
+
+    def fits(self, value: Any, site: Site, depth: int = 0) -> bool:
+        """Whether ``value`` fits the schema at ``site``; False where references lead nowhere but to themselves.
+
+        Raises ``OutOfBudget``.
+        """
+        self.left -= 1
+        if self.left < 0:
+            raise OutOfBudget
+        if isinstance(site.value, bool):
+            return site.value
+        if depth > MAX_DEPTH or not isinstance(site.value, dict):
+            return False
+        keywords = site.keywords
+        if not all(self.fits(value, referred, depth + 1) for referred in site.referred()):
+            return False
+        if not (_is_of_type(value, keywords) and _is_chosen(value, keywords) and self._combines(value, site, depth)):
+            return False
+        match type_name(value):
+            case "number":
+                return fits_number(value, keywords, site.base.draft)
+            case "string":
+                return fits_text(value, keywords)
+            case "array":
+                return self._fits_array(value, site, depth)
+            case "object":
+                return self._fits_object(value, site, depth)
+        return True
+
+    def _combines(self, value: Any, site: Site, depth: int) -> bool:
+        keywords = site.keywords
+        if "allOf" in keywords and not all(self.fits(value, branch, depth + 1) for branch in site.children("allOf")):
+            return False
+        if "anyOf" in keywords and not any(self.fits(value, branch, depth + 1) for branch in site.children("anyOf")):
+            return False
+        if "oneOf" in keywords and sum(self.fits(value, branch, depth + 1) for branch in site.children("oneOf")) != 1:
+            return False
+        refused = site.one("not")
+        if refused and self.fits(value, refused, depth + 1):
+            return False
+        condition = site.one("if")
+        if condition is None:
+            return True
+        then = site.one("then" if self.fits(value, condition, depth + 1) else "else")
+        return then is None or self.fits(value, then, depth + 1)
+
+    def _fits_array(self, value: list[Any], site: Site, depth: int) -> bool:
+        keywords = site.keywords
+        if not _is_between(len(value), keywords, "minItems", "maxItems"):
+            return False
+        if keywords.get("uniqueItems") is True and len({alike(item) for item in value}) < len(value):
+            return False
+        if not all(self.fits(item, one, depth + 1) for index, item in enumerate(value) for one in site.items(index)):
+            return False
+        wanted = site.one("contains")
+        if wanted is None or site.base.draft is Draft.DRAFT_4:
+            return True
+        found = sum(self.fits(item, wanted, depth + 1) for item in value)
+        if not site.base.draft.is_modern:
+            return found > 0
+        return _is_between(found, {"minContains": 1, **keywords}, "minContains", "maxContains")
+
+    def _fits_object(self, value: dict[str, Any], site: Site, depth: int) -> bool:
+        keywords = site.keywords
+        if not _is_between(len(value), keywords, "minProperties", "maxProperties"):
+            return False
+        required = keywords.get("required")
+        if isinstance(required, list) and not all(name in value for name in required):
+            return False
+        if not all(self.fits(item, one, depth + 1) for name, item in value.items() for one in site.properties(name)):
+            return False
+        names = site.one("propertyNames")
+        if (
+            names
+            and site.base.draft is not Draft.DRAFT_4
+            and not all(self.fits(name, names, depth + 1) for name in value)
+        ):
+            return False
+        return all(self._depends(value, name, site, depth) for name in value)
+
+    def _depends(self, value: dict[str, Any], name: str, site: Site, depth: int) -> bool:
+        for keyword in dependency_keywords(site):
+            held = site.keywords.get(keyword)
+            dependent = held.get(name, True) if isinstance(held, dict) else True
+            if isinstance(dependent, list):
+                if not all(other in value for other in dependent):
+                    return False
+            elif not self.fits(value, site.child(dependent, keyword, name), depth + 1):
+                return False
+        return True
 
 
 def _is_of_type(value: Any, keywords: Mapping[str, Any]) -> bool:
@@ -69,24 +146,6 @@ def _is_chosen(value: Any, keywords: Mapping[str, Any]) -> bool:
     if isinstance(choices, list) and all(alike(choice) != key for choice in choices):
         return False
     return "const" not in keywords or alike(keywords["const"]) == key
-
-
-def _combines(value: Any, site: Site, depth: int) -> bool:
-    keywords = site.keywords
-    if "allOf" in keywords and not all(fits(value, branch, depth + 1) for branch in site.children("allOf")):
-        return False
-    if "anyOf" in keywords and not any(fits(value, branch, depth + 1) for branch in site.children("anyOf")):
-        return False
-    if "oneOf" in keywords and sum(fits(value, branch, depth + 1) for branch in site.children("oneOf")) != 1:
-        return False
-    refused = site.one("not")
-    if refused and fits(value, refused, depth + 1):
-        return False
-    condition = site.one("if")
-    if condition is None:
-        return True
-    then = site.one("then" if fits(value, condition, depth + 1) else "else")
-    return then is None or fits(value, then, depth + 1)
 
 
 def fits_number(value: Any, keywords: Mapping[str, Any], draft: Draft) -> bool:
@@ -123,50 +182,6 @@ def _is_between(count: int, keywords: Mapping[str, Any], low: str, high: str) ->
     at_least: Any = keywords.get(low)
     at_most: Any = keywords.get(high)
     return not (is_number(at_least) and count < at_least) and not (is_number(at_most) and count > at_most)
-
-
-def _fits_array(value: list[Any], site: Site, depth: int) -> bool:
-    keywords = site.keywords
-    if not _is_between(len(value), keywords, "minItems", "maxItems"):
-        return False
-    if keywords.get("uniqueItems") is True and len({alike(item) for item in value}) < len(value):
-        return False
-    if not all(fits(item, one, depth + 1) for index, item in enumerate(value) for one in site.items(index)):
-        return False
-    wanted = site.one("contains")
-    if wanted is None or site.base.draft is Draft.DRAFT_4:
-        return True
-    found = sum(fits(item, wanted, depth + 1) for item in value)
-    if not site.base.draft.is_modern:
-        return found > 0
-    return _is_between(found, {"minContains": 1, **keywords}, "minContains", "maxContains")
-
-
-def _fits_object(value: dict[str, Any], site: Site, depth: int) -> bool:
-    keywords = site.keywords
-    if not _is_between(len(value), keywords, "minProperties", "maxProperties"):
-        return False
-    required = keywords.get("required")
-    if isinstance(required, list) and not all(name in value for name in required):
-        return False
-    if not all(fits(item, one, depth + 1) for name, item in value.items() for one in site.properties(name)):
-        return False
-    names = site.one("propertyNames")
-    if names and site.base.draft is not Draft.DRAFT_4 and not all(fits(name, names, depth + 1) for name in value):
-        return False
-    return all(_depends(value, name, site, depth) for name in value)
-
-
-def _depends(value: dict[str, Any], name: str, site: Site, depth: int) -> bool:
-    for keyword in dependency_keywords(site):
-        held = site.keywords.get(keyword)
-        dependent = held.get(name, True) if isinstance(held, dict) else True
-        if isinstance(dependent, list):
-            if not all(other in value for other in dependent):
-                return False
-        elif not fits(value, site.child(dependent, keyword, name), depth + 1):
-            return False
-    return True
 
 
 def dependency_keywords(site: Site) -> tuple[str, ...]:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 from counterfoil.schema.formats.jsonschema.sites import root_of
+from counterfoil.schema.witness.jsonschema.holds import OutOfBudget, Sieve
 from counterfoil.schema.witness.jsonschema.places import place_of
 from counterfoil.schema.witness.jsonschema.shrinking import smaller
 from counterfoil.schema.witness.jsonschema.validator import SchemaValidator, ValidatorRefuses, validator_name
-from counterfoil.schema.witness.jsonschema.values import MAX_VARIATIONS, OutOfBudget, ValueSource
+from counterfoil.schema.witness.jsonschema.values import MAX_BUILT, MAX_VARIATIONS, ValueSource
 from counterfoil.schema.witness.jsonschema.wording import step_in_words, value_text
 from counterfoil.schema.witness.model import Confirmation, NoWitness, Witness
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.formats.jsonschema.sites import Site
     from counterfoil.schema.formats.protocol import ParsedSchema
     from counterfoil.schema.witness.jsonschema.validator import Failure
 
@@ -32,6 +34,15 @@ MAX_TRIED: Final = 240
 
 MAX_FURTHER: Final = 40
 """How many more are tried after one that only may come from the difference, to find one that surely does."""
+
+MAX_LOOKS: Final = 200_000
+"""How many schemas are looked at, for all values together; a schema that is used twice counts twice."""
+
+MAX_LOOKS_A_VALUE: Final = 4_000
+"""How many for one value that is shown to the validator, which looks at about as many, and more slowly."""
+
+USUAL_SIZE: Final = 100_000
+"""Characters of both schemas together, up to which the limits hold; of larger ones fewer values are tried."""
 
 MAX_SHRINKINGS: Final = 40
 
@@ -56,12 +67,15 @@ class Search:
         self._writer_root = root_of(writer)
         self._tried = 0
         self._reason = ""
+        self._sieve = Sieve(MAX_LOOKS)
+        size = len(reader.text) + len(writer.text)
+        self._share = min(1.0, USUAL_SIZE / size)
 
     def for_difference(self, difference: Difference) -> Witness | NoWitness:
         """A witness that surely comes from ``difference``; else one that may, as far as a validator can tell."""
         place = place_of(difference)
         second: tuple[Any, Failure] | None = None
-        left = MAX_TRIED
+        left = max(1, int(MAX_TRIED * self._share))
         for value in self._values([place.steps, ()] if place.steps else [()]):
             if left == 0:
                 break
@@ -82,10 +96,11 @@ class Search:
         """How many of ``count`` values are accepted by the reader, up to the first that is not."""
         accepted = 0
         try:
-            for value in islice(self._values([()], variations=count), count * 2):
+            for value in islice(self._values([()], variations=count), max(1, int(count * 2 * self._share))):
                 self._tried += 1
                 if not self._is_written(value):
                     continue
+                self._bound(value, self._reader_root)
                 failures = self._reader.failures(value)
                 if failures:
                     return Confirmation(accepted, self._witness(value, failures[0], lambda _: True))
@@ -99,7 +114,9 @@ class Search:
     def _values(self, ways: list[tuple[str | int | None, ...]], *, variations: int = MAX_VARIATIONS) -> Iterator[Any]:
         for steps in ways:
             try:
-                yield from ValueSource(variations=variations).values([self._writer_root], [self._reader_root], steps)
+                yield from ValueSource(
+                    self._sieve, budget=max(20, int(MAX_BUILT * self._share)), variations=variations
+                ).values([self._writer_root], [self._reader_root], steps)
             except OutOfBudget:
                 self._reason = "the writer's values are too many to be tried"
         if not self._tried:
@@ -109,21 +126,33 @@ class Search:
         """What is wrong with ``value`` for the reader; nothing, too, where the validator cannot tell."""
         self._tried += 1
         try:
+            self._bound(value, self._reader_root)
             return [] if self._reader.accepts(value) else self._reader.failures(value)
         except ValidatorRefuses as refused:
             self._reason = str(refused)
             return []
 
+    def _bound(self, value: Any, root: Site) -> None:
+        """Raise ``ValidatorRefuses`` where a validator would look at too many schemas to judge ``value``."""
+        sieve = Sieve(MAX_LOOKS_A_VALUE)
+        try:
+            sieve.fits(value, root)
+        except OutOfBudget:
+            self._sieve.left -= MAX_LOOKS_A_VALUE
+            raise ValidatorRefuses("the schemas branch too much to be tried") from None
+
     def _is_written(self, value: Any) -> bool:
         try:
+            self._bound(value, self._writer_root)
             return self._writer.accepts(value)
         except ValidatorRefuses as refused:
             self._reason = str(refused)
             return False
 
     def _witness(self, value: Any, failure: Failure, is_meant: Callable[[Failure], bool]) -> Witness:
-        for _ in range(MAX_SHRINKINGS):
-            for less in islice(smaller(value), MAX_SHRINKINGS):
+        most = int(MAX_SHRINKINGS * self._share)
+        for _ in range(most):
+            for less in islice(smaller(value), most):
                 still = _first(self._failures(less), is_meant)
                 if still and self._is_written(less):
                     value, failure = less, still

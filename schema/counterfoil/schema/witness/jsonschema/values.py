@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.sites import Site, alike, is_number, plain, spread
 from counterfoil.schema.witness.jsonschema.facts import ways_to_fit
-from counterfoil.schema.witness.jsonschema.holds import dependency_keywords, fits_all
+from counterfoil.schema.witness.jsonschema.holds import OutOfBudget, Sieve, dependency_keywords
 from counterfoil.schema.witness.jsonschema.scalars import numbers, strings
 from counterfoil.schema.witness.jsonschema.strings import matching_strings, stretched
 
@@ -36,6 +36,9 @@ MAX_BUILT: Final = 6_000
 MAX_REFUSED: Final = 40
 """How many names in a row may be no property of an object before it is taken to be full."""
 
+MAX_MISSES: Final = 300
+"""How many values in a row may fail to fit before nothing more is expected."""
+
 MAX_MIXED: Final = 20
 """How many values of each property go into objects in which everything changes."""
 
@@ -48,14 +51,11 @@ Step = str | int | None
 """The name of a property, the index of an item; None for any name or index that nothing is declared for."""
 
 
-class OutOfBudget(Exception):
-    """The search has built as many values as it may."""
-
-
 class ValueSource:
     """Builds values, within a budget."""
 
-    def __init__(self, *, budget: int = MAX_BUILT, variations: int = MAX_VARIATIONS) -> None:
+    def __init__(self, sieve: Sieve, *, budget: int = MAX_BUILT, variations: int = MAX_VARIATIONS) -> None:
+        self._sieve = sieve
         self._left = budget
         self._variations = variations
         self._smallest_by_sites: dict[tuple[int, ...], list[Any]] = {}
@@ -74,14 +74,20 @@ class ValueSource:
         sources = [self._one_way(facts, looking, steps, depth) for facts in ways_to_fit(sites)]
         if looking and not steps:
             sources.append(self._refused(looking, sites, depth))
+        misses = 0
         for value in _in_turn(sources):
             self._left -= 1
             if self._left < 0:
                 raise OutOfBudget
+            if misses > MAX_MISSES:
+                return
             key = alike(value)
-            if key not in seen and fits_all(value, sites):
-                seen.add(key)
-                yield value
+            if key in seen or not self._sieve.fits_all(value, sites):
+                misses += 1
+                continue
+            misses = 0
+            seen.add(key)
+            yield value
 
     def _refused(self, looking: list[Site], sites: list[Site], depth: int) -> Iterator[Any]:
         """Values that the other side says must not be, or that fit two branches of which they must fit one."""
@@ -137,7 +143,7 @@ class ValueSource:
         if not steps:
             yield base
         names = [*dict.fromkeys(_names(facts, other))] if not steps else [*_names_for(steps[0], facts, other)]
-        names = [name for name in names if _may_be_there(name, facts)][:MAX_SIZE]
+        names = [name for name in names if self._may_be_there(name, facts)][:MAX_SIZE]
         sources = [self._of_sizes(base, names, facts, other, depth)] if not steps else []
         for start in self._starts(base, facts, other, depth):
             sources += [self._with_property(start, name, (facts, other), steps[1:], depth) for name in names]
@@ -164,7 +170,7 @@ class ValueSource:
             for keyword in dependency_keywords(site):
                 held = site.keywords.get(keyword)
                 for name, asked in held.items() if isinstance(held, dict) else ():
-                    if isinstance(asked, dict) and name not in base and _may_be_there(name, facts):
+                    if isinstance(asked, dict) and name not in base and self._may_be_there(name, facts):
                         start = self._grown(base, facts, [name], depth)
                         if start is not None:
                             yield start
@@ -207,7 +213,7 @@ class ValueSource:
             if len(grown) >= size or refused > MAX_REFUSED:
                 return
             if name not in grown:
-                is_added = _may_be_there(name, facts) and self._add(grown, name, facts, depth)
+                is_added = self._may_be_there(name, facts) and self._add(grown, name, facts, depth)
                 refused = 0 if is_added else refused + 1
 
     def _add(self, grown: dict[str, Any], name: str, facts: Facts, depth: int) -> bool:
@@ -215,6 +221,11 @@ class ValueSource:
         if smallest:
             grown[name] = smallest[0]
         return bool(smallest)
+
+    def _may_be_there(self, name: str, facts: Facts) -> bool:
+        if name in facts.absent:
+            return False
+        return self._sieve.fits_all(name, [names for part in facts.parts if (names := part.one("propertyNames"))])
 
     def _of_sizes(
         self, base: dict[str, Any], names: list[str], facts: Facts, other: list[Site], depth: int
@@ -343,12 +354,6 @@ class ValueSource:
                 items.append(value)
                 return True
         return False
-
-
-def _may_be_there(name: str, facts: Facts) -> bool:
-    if name in facts.absent:
-        return False
-    return fits_all(name, [names for part in facts.parts if (names := part.one("propertyNames"))])
 
 
 def _asked_for(name: str, facts: Facts) -> Iterator[str]:
