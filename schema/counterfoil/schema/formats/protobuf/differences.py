@@ -264,12 +264,12 @@ class _Walk:
     def _enums(self, reader: Mapping[str, EnumType], writer: Mapping[str, EnumType], place: Place) -> Iterator[Found]:
         for name, gone in writer.items():
             if name not in reader:
-                pointers = (place.reader_pointer, gone.pointer)
+                pointers = place.pointers_to(place.reader_pointer, gone.pointer)
                 facts = {"name": gone.local_name}
                 yield found_at(place.at(name), rules.ENUM_REMOVED, detail=name, facts=facts, pointers=pointers)
         for name, new in reader.items():
             if name not in writer:
-                pointers = (new.pointer, place.writer_pointer)
+                pointers = place.pointers_to(new.pointer, place.writer_pointer)
                 facts = {"name": new.local_name}
                 yield found_at(place.at(name), rules.ENUM_ADDED, detail=name, facts=facts, pointers=pointers)
         for name, mine in reader.items():
@@ -371,8 +371,7 @@ def _constants(reader: EnumType, writer: EnumType, place: Place) -> Iterator[Fou
         rule = rules.ENUM_CONST_REMOVED if new is None else changed
         facts = {"enum": reader.local_name, "number": number, "name": new or old, "reader": new, "writer": old}
         at = place.at(reader.node.name, str(number))
-        pointers = (
-            f"{reader.pointer}/{new}" if new else reader.pointer,
-            f"{writer.pointer}/{old}" if old else writer.pointer,
-        )
+        in_reader = f"{reader.pointer}/{new}" if new else reader.pointer
+        in_writer = f"{writer.pointer}/{old}" if old else writer.pointer
+        pointers = place.pointers_to(in_reader, in_writer)
         yield found_at(at, rule, detail=f"{new or old} = {number}", facts=facts, pointers=pointers)

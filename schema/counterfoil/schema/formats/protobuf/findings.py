@@ -56,6 +56,12 @@ class Place:
         nearest = self.writer_field or self.writer
         return nearest.pointer if nearest else ""
 
+    def pointers_to(self, reader: str, writer: str) -> tuple[str, str]:
+        """The pointers of two things inside, where the schemas' own files declare them; else those of the place."""
+        is_mine = self.reader is None or self.reader.is_in_own_file
+        is_theirs = self.writer is None or self.writer.is_in_own_file
+        return (reader if is_mine else self.reader_pointer, writer if is_theirs else self.writer_pointer)
+
 
 ROOT = Place("#/")
 """The file itself."""

@@ -28,11 +28,11 @@ def oneof_differences(reader: MessageType, writer: MessageType, place: Place) ->
             yield _united(origins, name, place)
     for name, gone in writer.oneofs.items():
         if name not in reader.oneofs:
-            pointers = (place.reader_pointer, gone.pointer)
+            pointers = place.pointers_to(place.reader_pointer, gone.pointer)
             yield found_at(place.at(name), rules.ONEOF_REMOVED, detail=name, facts={"name": name}, pointers=pointers)
     for name, new in reader.oneofs.items():
         if name not in writer.oneofs:
-            pointers = (new.pointer, place.writer_pointer)
+            pointers = place.pointers_to(new.pointer, place.writer_pointer)
             yield found_at(place.at(name), rules.ONEOF_ADDED, detail=name, facts={"name": name}, pointers=pointers)
 
 
@@ -63,5 +63,5 @@ def _united(origins: list[list[FieldType]], name: str, place: Place) -> Found:
     rule = rules.MULTIPLE_FIELDS_MOVED_TO_ONEOF if alone > 1 else rules.FIELD_MOVED_TO_EXISTING_ONEOF
     names = ", ".join(field.name for fields in origins for field in fields)
     reader = place.reader.oneofs[name].pointer if place.reader else ""
-    pointers = (reader, origins[-1][0].pointer)
+    pointers = place.pointers_to(reader, origins[-1][0].pointer)
     return found_at(place.at(name), rule, detail=names, facts={"name": name, "fields": names}, pointers=pointers)

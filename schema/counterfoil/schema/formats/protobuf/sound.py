@@ -24,6 +24,7 @@ from counterfoil.schema.formats.protobuf.type_index import ENTRY_VALUE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.protobuf.findings import Found
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
@@ -72,9 +73,9 @@ class _Walk:
     def __init__(self, reader: ProtobufSchema, writer: ProtobufSchema) -> None:
         self._reader = reader.types.root
         self._writer = writer.types.root
-        self._confluent: dict[tuple[_Key, str], Found] = {}
+        self._confluent: dict[tuple[_Key, str], dict[Difference, Found]] = {}
         for found in walk(reader, writer):
-            self._confluent.setdefault((_key(found.place), found.rule.id), found)
+            self._confluent.setdefault((_key(found.place), found.rule.id), {}).setdefault(found.difference, found)
         self._place_by_pair: dict[_Pair, Place] = {}
         self._waiting: list[_Pair] = []
         self._enums: set[tuple[EnumType, EnumType]] = set()
@@ -84,11 +85,12 @@ class _Walk:
     def run(self) -> Iterator[Found]:
         told: set[tuple[_Key, str]] = set()
         for found in self._problems():
-            known = self._confluent.get((_key(found.place), _CONFLUENT_BY_RULE.get(found.rule, found.rule).id), found)
-            key = (_key(known.place), known.rule.id)
+            place = _key(found.place)
+            confluent = (place, _CONFLUENT_BY_RULE.get(found.rule, found.rule).id)
+            key = confluent if confluent in self._confluent else (place, found.rule.id)
             if key not in told:
                 told.add(key)
-                yield known
+                yield from self._confluent[key].values() if key in self._confluent else (found,)
 
     def _problems(self) -> Iterator[Found]:
         yield from self._first_message()
@@ -164,7 +166,10 @@ class _Walk:
         base = Place("#/" + reader.local_name.replace(".", "/"), parent=place)
         for name, mine, theirs in enum_renumberings(reader, writer):
             facts = {"enum": reader.local_name, "name": name, "reader": mine, "writer": theirs}
-            pointers = (f"{reader.pointer}/{name}", f"{writer.pointer}/{name}")
+            pointers = (
+                f"{reader.pointer}/{name}" if reader.file is self._reader.file else place.reader_pointer,
+                f"{writer.pointer}/{name}" if writer.file is self._writer.file else place.writer_pointer,
+            )
             at = base.at(str(theirs))
             detail = f"{name}: {theirs} to {mine}"
             yield found_at(at, sound.ENUM_VALUE_RENUMBERED, detail=detail, facts=facts, pointers=pointers)

@@ -39,10 +39,14 @@ _SHOWN: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One value that the reader does not have as it was written; ``numbers`` lead to it, and ``text`` tells."""
+    """One value that the reader does not have as it was written; ``numbers`` lead to it, and ``text`` tells.
+
+    ``is_missing`` says that values are gone, and not that one was read as another.
+    """
 
     numbers: tuple[int, ...]
     text: str
+    is_missing: bool = False
 
 
 def losses(written: AnyMessage, read: AnyMessage, above: tuple[int, ...] = ()) -> Iterator[Loss]:
@@ -90,9 +94,8 @@ class _Pair:
             theirs, mine = (sorted(values, key=_key_of_entry) for values in (theirs, mine))
         if len(theirs) != len(mine):
             what = _shown(theirs[0], self.field)
-            yield self._loss(
-                f"{what} is {self._lost()}" if not mine else f"of {len(theirs)} values {len(mine)} is kept"
-            )
+            text = f"of {len(theirs)} values {len(mine)} is kept" if mine else f"{what} is {self._lost()}"
+            yield self._loss(text, is_missing=True)
             return
         for wrote, got in zip(theirs, mine, strict=True):
             yield from self._of_value(wrote, got)
@@ -103,7 +106,7 @@ class _Pair:
         elif not self._is_same(wrote, got):
             is_set = self.other.is_repeated or any(field == self.other for field, _ in self.read.ListFields())
             became = f"read as {_shown(got, self.other)}" if is_set else self._lost()
-            yield self._loss(f"{_shown(wrote, self.field)} is {became}")
+            yield self._loss(f"{_shown(wrote, self.field)} is {became}", is_missing=not is_set)
 
     def _is_same(self, wrote: Any, got: Any) -> bool:
         if self.field.enum_type and self.other.enum_type and not self._is_same_symbol(wrote):
@@ -129,9 +132,9 @@ class _Pair:
             return f"lost, since {chosen} of the same oneof came after it"
         return "kept as an unknown field, value lost" if self.other.number in unknown_numbers(self.read) else "lost"
 
-    def _loss(self, text: str) -> Loss:
+    def _loss(self, text: str, *, is_missing: bool = False) -> Loss:
         said = f"field {self.field.number} written as {_written_as(self.field)}, read as {_written_as(self.other)}"
-        return Loss(self.at, f"{said}: {text}")
+        return Loss(self.at, f"{said}: {text}", is_missing=is_missing)
 
 
 def _values(message: AnyMessage, field: AnyField) -> list[Any]:

@@ -78,6 +78,8 @@ class _Search:
             return self._of_removed()
         if self._place.reader is None or self._place.writer is None:
             return NoWitness(0, _NAMES_ONLY)
+        if self._found.rule is rules.FIELD_NUMERIC_LABEL_CHANGED and not self._is_narrower():
+            return NoWitness(0, "a label that asks for less reads all that was written")
         way = find_way(self._reader_schema, self._writer_schema, (self._place.reader, self._place.writer))
         if way is None:
             return NoWitness(0, "no record holds such a message")
@@ -108,6 +110,13 @@ class _Search:
             step = f"a record is a message {gone.local_name}, which the reader lacks"
             return self._witness(message, step, str(refused))
         return NoWitness(0, "the reader has a message of this name")
+
+    def _is_narrower(self) -> bool:
+        """Whether the reader's label asks for more than the writer's: one value of many, or one that may be missing."""
+        mine, theirs = self._place.reader_field, self._place.writer_field
+        if mine is None or theirs is None:
+            return False
+        return (theirs.is_repeated and not mine.is_repeated) or (mine.is_required and not theirs.is_required)
 
     def _candidates(self) -> Iterator[AnyMessage]:
         """Messages of the writer that may show the difference, the least first."""
@@ -164,6 +173,8 @@ class _Search:
 
     def _is_about(self, loss: Loss, number: int) -> bool:
         """Whether a loss in the field of this number is the one that the difference says."""
+        if self._found.rule is rules.FIELD_NUMERIC_LABEL_CHANGED and not loss.is_missing:
+            return False
         if self._place is self._found.place:
             return number in self._numbers()
         constant = self._found.place.path.rpartition("/")[2]
