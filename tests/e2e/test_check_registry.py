@@ -8,8 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from counterfoil.schema.model import Reference, Schema
-from counterfoil.sdk import Registry
+from counterfoil.schema.model import Reference, Schema, SchemaType
+from counterfoil.sdk import Config, Registry
 from local_services import free_port
 
 
@@ -91,6 +91,58 @@ def test_references_of_registered_schemas_are_fetched(counterfoil, live_registry
         "check", f"{name}.avsc", "--against", "registry", "--registry", live_registry.url, "--format", "json"
     )
     assert (result.code, result.rules) == (1, ["type-mismatch"])
+
+
+LINE = 'syntax = "proto3";\npackage shop;\nmessage Line { string sku = 1; }\n'
+ORDER = """\
+syntax = "proto3";
+package shop;
+import "shop/line.proto";
+message Order {
+  int64 total = 1;
+  Line line = 2;
+}
+"""
+
+
+def test_protobuf_with_an_import(counterfoil, live_registry, unique_name, tmp_path):
+    referred, name = unique_name("line"), f"{unique_name('orders')}-value"
+    with Registry(live_registry.url) as registry:
+        registry.register(referred, Schema(LINE, SchemaType.PROTOBUF))
+        references = (Reference("shop/line.proto", referred, 1),)
+        registry.register(name, Schema(ORDER, SchemaType.PROTOBUF, references=references))
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop/line.proto").write_text(LINE)
+    place = tmp_path / f"{name}.proto"
+    arguments = ["check", place.name, "--against", "registry", "--registry", live_registry.url, "--format", "json"]
+    place.write_text(ORDER.replace("int64 total", "bytes total"))
+    result = counterfoil(*arguments)
+    assert (result.code, result.rules) == (1, ["field-scalar-kind-changed"]), result
+    (finding,) = result.report["findings"]
+    assert (finding["subject"], finding["line"], finding["against"]) == (name, 5, [f"{name} version 1"])
+    place.write_text(ORDER.replace("}\n", "  string note = 3;\n}\n"))
+    assert counterfoil(*arguments).code == 0
+
+
+def test_json_schema_under_the_policy_of_its_subject(counterfoil, live_registry, unique_name, tmp_path):
+    name = f"{unique_name('customers')}-value"
+    schema = {"type": "object", "properties": {"id": {"type": "string"}}}
+    with Registry(live_registry.url) as registry:
+        registry.register(name, Schema(json.dumps(schema), SchemaType.JSON))
+        registry.set_config(name, Config(compatibility_policy="LENIENT"))
+    schema["properties"]["note"] = {"type": "string"}
+    (tmp_path / f"{name}.schema.json").write_text(json.dumps(schema))
+    arguments = ["check", "--against", "registry", "--registry", live_registry.url, "--format", "json"]
+    result = counterfoil(*arguments)
+    assert (result.code, result.report["files"][0]["policy"]) == (0, "LENIENT"), result
+    strict = counterfoil(*arguments, "--policy", "STRICT")
+    assert (strict.code, strict.rules) == (1, ["optional-property-added-to-open-content-model"])
+
+
+def test_a_subject_that_holds_another_language(counterfoil, live_registry, subject, tmp_path):
+    (tmp_path / f"{subject}.schema.json").write_text('{"type": "object"}')
+    result = counterfoil("check", "--against", "registry", "--registry", live_registry.url, "--format", "json")
+    assert (result.code, result.rules) == (1, ["schema-type-changed"]), result
 
 
 def test_diff_of_versions(counterfoil, live_registry, subject):

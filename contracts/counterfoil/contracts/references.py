@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _DEEPEST: Final = 100
 """How many files may refer to one another in a row."""
-_KERNELS_HOSTS: Final = frozenset({"json-schema.org"})
+_DRAFTS: Final = ("http://json-schema.org/", "https://json-schema.org/")
 """Where the drafts' own schemas are, which the kernel knows."""
 
 
@@ -153,7 +153,7 @@ class ReferenceFinder:
         place = _relative_place(text, folder)
         if place is not None and self.side.has(place):
             return _Target(text, (place,))
-        return None if urlsplit(uri).hostname in _KERNELS_HOSTS else _Target(text)
+        return None if uri.startswith(_DRAFTS) else _Target(text)
 
     def _nearest(self, name: str, distance_by_path: Mapping[str, tuple[bool, int]]) -> _Target:
         """The files at the least distance; of those with the same content the first."""
