@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.formats.avro import rules as avro
 from counterfoil.schema.formats.jsonschema import rules as jsonschema
+from counterfoil.schema.formats.protobuf import rules as protobuf
 from counterfoil.schema.logical import rules as logical
 
 if TYPE_CHECKING:
@@ -14,5 +15,5 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.rules import CompatibilityRule
 
 RULE_BY_ID: Final[Mapping[str, CompatibilityRule]] = {
-    rule.id: rule for rules in (avro.RULES, jsonschema.RULES, logical.RULES) for rule in rules
+    rule.id: rule for rules in (avro.RULES, protobuf.RULES, jsonschema.RULES, logical.RULES) for rule in rules
 }

@@ -62,7 +62,6 @@ _CONFLUENT_BY_RULE: Final = {
     sound.FIELD_MADE_REQUIRED: rules.FIELD_NUMERIC_LABEL_CHANGED,
     sound.PACKED_REPEATED_TO_SINGULAR: rules.FIELD_NUMERIC_LABEL_CHANGED,
     sound.REPEATED_TO_SINGULAR: rules.FIELD_NUMERIC_LABEL_CHANGED,
-    sound.REPEATED_TO_MAP: rules.FIELD_KIND_CHANGED,
 }
 """The rule of Confluent that says the same, where its finding stands at the same place."""
 

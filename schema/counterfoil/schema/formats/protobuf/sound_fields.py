@@ -59,8 +59,6 @@ def _held_problems(reader: Held, writer: Held) -> Iterator[Problem]:
         yield Problem(rules.FIELD_SCALAR_KIND_CHANGED, _types(reader, writer))
     elif mine and theirs:
         yield from _scalar_problems(reader, writer)
-    elif reader.is_map and writer.message and _is_entry_of(writer, reader):
-        yield Problem(sound.REPEATED_TO_MAP)
     elif (mine or theirs or reader.is_map != writer.is_map) and not _is_kept_whole(reader, writer):
         yield Problem(rules.FIELD_KIND_CHANGED, _types(reader, writer))
 

@@ -42,15 +42,6 @@ REPEATED_TO_SINGULAR: Final = CompatibilityRule(
     mend="Keep the field repeated, or add a singular field with a number of its own.",
     breaks=SOUND_ONLY,
 )
-REPEATED_TO_MAP: Final = CompatibilityRule(
-    id="repeated-to-map",
-    schema_type=SchemaType.PROTOBUF,
-    error_type="",
-    sentence="The reader expects a map in field {name} = {tag}, the writer writes entries whose keys may repeat",
-    why="SOUND: of several entries with one key a map keeps the last.",
-    mend="Keep the repeated message.",
-    breaks=SOUND_ONLY,
-)
 BYTES_TO_STRING: Final = CompatibilityRule(
     id="bytes-to-string",
     schema_type=SchemaType.PROTOBUF,
@@ -125,7 +116,6 @@ SOUND_RULES: Final = (
     FIELD_MADE_REQUIRED,
     PACKED_REPEATED_TO_SINGULAR,
     REPEATED_TO_SINGULAR,
-    REPEATED_TO_MAP,
     BYTES_TO_STRING,
     INTEGER_NARROWED,
     ENUM_VALUE_RENUMBERED,
