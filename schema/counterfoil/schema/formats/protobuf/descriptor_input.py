@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import Error as MessageError
 
 from counterfoil.schema.formats.protobuf.descriptors import known_descriptor
 from counterfoil.schema.formats.protobuf.from_descriptor import file_from_descriptor
@@ -79,7 +80,7 @@ def _with_known_options(protos: Sequence[FileDescriptorProto]) -> Iterable[FileD
                 pool.AddSerializedFile(proto.SerializeToString())
         kind = message_factory.GetMessageClass(pool.FindMessageTypeByName("google.protobuf.FileDescriptorProto"))
         return [kind.FromString(proto.SerializeToString()) for proto in protos]  # type: ignore[misc]  # same message
-    except (KeyError, TypeError, DecodeError):
+    except (KeyError, TypeError, MessageError):
         return protos
 
 

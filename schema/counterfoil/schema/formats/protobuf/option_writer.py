@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from google.protobuf import text_format
 from google.protobuf.descriptor_pb2 import UninterpretedOption
-from google.protobuf.message import DecodeError
+from google.protobuf.message import Error as MessageError
 
 from counterfoil.schema.formats.protobuf.ast import SPECIAL_OPTIONS, Aggregate, ListValue, Scalar, ValueKind
 from counterfoil.schema.formats.protobuf.literals import parse_int
@@ -61,7 +61,7 @@ class OptionWriter:
             snippet = _snippet(option, partial(self._symbols.resolve_extension, scope=scope))
             known = None if class_of is None or not snippet else class_of(proto.options.DESCRIPTOR.full_name)()
             if known is not None and _merge(known, snippet):
-                proto.options.MergeFromString(known.SerializeToString())
+                proto.options.MergeFromString(known.SerializePartialToString())
                 continue
             proto.options.uninterpreted_option.append(_uninterpreted(option))
             if known is not None or not snippet:
@@ -82,7 +82,7 @@ def _merge(message: Message, snippet: str) -> bool:
     try:
         text_format.Parse(snippet, fresh)
         message.MergeFrom(fresh)
-    except (text_format.ParseError, DecodeError, ValueError, TypeError, KeyError):
+    except (text_format.ParseError, MessageError, ValueError, TypeError, KeyError):
         return False
     return True
 

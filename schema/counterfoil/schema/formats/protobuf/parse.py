@@ -32,6 +32,6 @@ def parse_protobuf(
     imports = resolve_imports(read, references)
     by_name = {each.reference.name: each.reference for each in references}
     schema = ProtobufSchema(text, read.file, imports=imports, references=by_name)
-    if validation is Validation.STRICT:
+    if validation is not Validation.LENIENT:
         check_valid(schema)
     return schema

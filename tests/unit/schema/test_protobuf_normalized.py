@@ -1,0 +1,166 @@
+"""The normalised text: full names, and everything that has no meaning in one order."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from counterfoil.schema.formats.protobuf.parse import parse_protobuf
+from counterfoil.schema.model import Reference, ResolvedReference
+from protobuf_schemas import protobuf_schemas
+
+PROTO3 = 'syntax = "proto3";\n'
+
+
+def _normalized(text: str) -> str:
+    return parse_protobuf(text).normalized()
+
+
+def test_everything_without_meaning_is_put_in_order() -> None:
+    text = """
+        syntax = "proto2"; package p;
+        import "google/protobuf/timestamp.proto"; import "google/protobuf/descriptor.proto";
+        option java_package = "a"; option go_package = "b"; option (f) = 0x10;
+        extend google.protobuf.FileOptions { optional int32 f = 50001; }
+        message B {
+          reserved "z", 9, 4 to 6, "a"; extensions 300, 100 to 200;
+          oneof two { B q = 8; int32 r = 3; } oneof one { string s = 2; } oneof none {}
+          optional google.protobuf.Timestamp t = 20; map<string, B> m = 1;
+          optional E e = 10 [deprecated = true, default = X];
+          enum E { Y = 5; X = 0; N = -1; }
+        }
+        message A { optional .p.B b = 1; optional B.E e = 2; }
+        service S { rpc Z (A) returns (stream B); rpc Y (B) returns (A); }
+    """
+    assert _normalized(text) == dedent(
+        """\
+        package p;
+
+        import "google/protobuf/descriptor.proto";
+        import "google/protobuf/timestamp.proto";
+
+        option go_package = "b";
+        option java_package = "a";
+        option (p.f) = 16;
+
+        message B {
+          reserved 4 to 6;
+          reserved 9;
+          reserved "a";
+          reserved "z";
+
+          map<string, .p.B> m = 1;
+          optional .p.B.E e = 10 [
+            default = X,
+            deprecated = true
+          ];
+          optional .google.protobuf.Timestamp t = 20;
+
+          oneof one {
+            string s = 2;
+          }
+          oneof two {
+            int32 r = 3;
+            .p.B q = 8;
+          }
+
+          extensions 100 to 200;
+          extensions 300;
+
+          enum E {
+            N = -1;
+            X = 0;
+            Y = 5;
+          }
+        }
+        message A {
+          optional .p.B b = 1;
+          optional .p.B.E e = 2;
+        }
+
+        extend .google.protobuf.FileOptions {
+          optional int32 f = 50001;
+        }
+
+        service S {
+          rpc Z (.p.A) returns (stream .p.B);
+          rpc Y (.p.B) returns (.p.A);
+        }
+        """
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "normalized"),
+    [
+        *(("0x1F", "31"), ("010", "8"), ("1.0", "1"), ("1e3", "1000"), ("-7", "-7"), ("inf", "inf"), ("-inf", "-inf")),
+        *(("1e-7", "1e-7"), ("0.0000001", "1e-7"), ("1.50", "1.5"), ("1e300", "1e300"), ("-0.5", "-0.5")),
+    ],
+)
+def test_a_number_has_one_spelling_and_keeps_its_value(written: str, normalized: str) -> None:
+    assert f"[default = {normalized}]" in _normalized(f"message A {{ optional double a = 1 [default = {written}]; }}")
+
+
+def test_a_list_of_one_loses_its_brackets_and_entries_are_sorted() -> None:
+    text = PROTO3 + "option (a) = { z: [1], b { y: 2, x: [0x3, 4] } };"
+    assert _normalized(text) == PROTO3 + dedent(
+        """
+        option (a) = {
+          b: {
+            x: [
+              3,
+              4
+            ],
+            y: 2
+          },
+          z: 1
+        };
+        """
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("message A { A a = 1; int32 b = 2; }", "message A { int32 b = 2; .A a = 1; }"),
+        ("message A { reserved 1, 2; }", "message A { reserved 2; reserved 1; }"),
+        (
+            "message A { int32 a = 1 [deprecated = true, json_name = 'x']; }",
+            'message A { int32 a = 1 [json_name = "x", deprecated = true]; }',
+        ),
+        ("message A { oneof o { A a = 1; A b = 2; } }", "message A { oneof o { .A b = 2; A a = 0x1; } }"),
+        ("enum E { A = 0; B = 1; }", "enum E { A = 0; B = 01; }"),
+    ],
+)
+def test_other_spellings_have_one_normalised_text(one: str, other: str) -> None:
+    first, second = parse_protobuf(PROTO3 + one), parse_protobuf(PROTO3 + other)
+    assert first.normalized() == second.normalized()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("message A {} message B {}", "message B {} message A {}"),
+        ("enum A { X = 0; } enum B { Y = 0; }", "enum B { Y = 0; } enum A { X = 0; }"),
+    ],
+)
+def test_the_order_of_types_counts_since_message_indexes_depend_on_it(one: str, other: str) -> None:
+    assert _normalized(PROTO3 + one) != _normalized(PROTO3 + other)
+
+
+def test_types_of_references_get_their_full_names() -> None:
+    reference = ResolvedReference(Reference("b.proto", "b", 1), PROTO3 + "package a.b; message B { enum E { X = 0; } }")
+    schema = parse_protobuf(
+        PROTO3 + 'package a; import "b.proto"; message A { b.B b = 1; .a.b.B.E e = 2; }', [reference]
+    )
+    assert ".a.b.B b = 1;\n  .a.b.B.E e = 2;" in schema.normalized()
+    assert "  b.B b = 1;" in schema.canonical()
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(protobuf_schemas())
+def test_normalising_twice_changes_nothing(text: str) -> None:
+    normalized = _normalized(text)
+    assert _normalized(normalized) == normalized
