@@ -13,10 +13,10 @@ from counterfoil.schema.json_text import locate
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from counterfoil.schema.formats.jsonschema.resolve import Base
-    from counterfoil.schema.formats.protocol import ParsedSchema
+    from counterfoil.schema.formats.protocol import ParsedSchema, SchemaWarning
     from counterfoil.schema.position import Position
 
 
@@ -81,6 +81,12 @@ class JsonSchema:
     def is_equivalent(self, other: ParsedSchema) -> bool:
         """Whether both have the same canonical text: to the reference registry the order of keys counts."""
         return isinstance(other, JsonSchema) and self._canonical == other.canonical()
+
+    def warnings(self) -> Sequence[SchemaWarning]:
+        """What the draft's specification forbids here although the reference registry accepts it; mostly empty."""
+        from counterfoil.schema.formats.jsonschema.warnings import find_warnings
+
+        return find_warnings(self)
 
     def locate(self, pointer: str) -> Position | None:
         """The place in ``text`` of a JSON pointer, or of its nearest ancestor that stands in the text."""

@@ -95,7 +95,7 @@ class ValueSource:
         for site in looking:
             refused = site.one("not")
             pairs += [[refused]] if refused else []
-            pairs += [[*pair] for pair in combinations(site.children("oneOf"), 2)]
+            pairs += [[*pair] for pair in islice(combinations(site.children("oneOf"), 2), MAX_PAIRS)]
         sources = [islice(self.values(pair, sites, (), depth + 1), MAX_VARIATIONS) for pair in pairs[:MAX_PAIRS]]
         yield from _in_turn([*sources])
 
