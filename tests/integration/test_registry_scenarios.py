@@ -511,13 +511,8 @@ def test_what_is_not_built_says_so(tell: Any) -> None:
             refused = await registry.register("s", "{}", schemaType=schema_type)
             assert refused.code == 42201
             assert "AVRO" in refused.json["message"]
-        tags = [{"schemaEntity": {"entityPath": "R", "entityType": "sr_record"}, "tags": ["PII"]}]
-        for field in ({"schemaTagsToAdd": tags}, {"schemaTagsToRemove": tags}, {"propagateSchemaTags": True}):
-            refused = await registry.register("s", A, **field)
-            assert refused.code == 42201
-            assert next(iter(field)) in refused.json["message"]
         assert (await registry.get("/subjects")).json == []
-        for path in ("/exporters", "/dek-registry/v1/keks", "/associations/subjects/s", "/subjects/s/versions/1/tags"):
+        for path in ("/exporters", "/dek-registry/v1/keks", "/associations/subjects/s"):
             assert (await registry.get(path)).code == 404, path
 
     tell(story)
@@ -559,6 +554,61 @@ def test_a_schema_with_warnings_is_refused_under_sound(tell: Any) -> None:
             "/compatibility/subjects/s/versions?verbose=true", {"schema": json.dumps(unusable)}
         )
         assert tested.json["is_compatible"] is False
+
+    tell(story)
+
+
+def tags(path: str, *names: str) -> list[dict[str, Any]]:
+    kind = "sr_field" if path.endswith(".f1") else "sr_record"
+    return [{"schemaEntity": {"entityPath": path, "entityType": kind}, "tags": [*names]}]
+
+
+def test_tags_are_written_into_the_text_and_make_a_version(tell: Any) -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        schema = record("R", ("f1", "string"))
+        first = await registry.register("s", schema, schemaTagsToAdd=tags("R.f1", "PII", "A"))
+        assert first.json["metadata"] == {"properties": {"confluent:version": "1"}}
+        assert '"confluent:tags":["PII","A"]' in first.json["schema"]
+        second = await registry.post("/subjects/s/versions/1/tags", {"tagsToAdd": tags("R", "B"), "tagsToRemove": []})
+        assert (second.status, second.json["version"]) == (200, 2)
+        third = await registry.post("/subjects/s/versions/latest/tags", {"tagsToRemove": tags("R.f1", "A")})
+        found = (await registry.get(f"/schemas/ids/{third.json['id']}?findTags=*")).json["schemaTags"]
+        assert found == [*tags("R", "B"), *tags("R.f1", "PII")]
+        wider = record("R", ("f1", "string"), ("f2", "int", 1))
+        fourth = await registry.register("s", wider, propagateSchemaTags=True)
+        kept = (await registry.get(f"/subjects/s/versions/{fourth.json['version']}?findTags=*")).json["schemaTags"]
+        assert kept == found
+
+    tell(story)
+
+
+def test_tags_of_what_is_not_there_are_refused_and_leave_nothing(tell: Any) -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        schema = record("R", ("f1", "string"))
+        refused = await registry.register("s", schema, schemaTagsToAdd=tags("Q.f1", "PII"))
+        assert refused.code == 42201
+        assert "no sr_field 'Q.f1'" in refused.json["message"]
+        assert (await registry.register("s", "", schemaTagsToAdd=tags("R.f1", "PII"))).code == 42201
+        assert (await registry.get("/subjects")).json == []
+        await registry.register("s", schema)
+        assert (await registry.post("/subjects/s/versions/2/tags", {"tagsToAdd": tags("R", "A")})).code == 40402
+        wrong = {"tagsToAdd": tags("R", "A"), "newVersion": 7}
+        assert (await registry.post("/subjects/s/versions/1/tags", wrong)).code == 42201
+        both = {"ruleSet": {"domainRules": []}, "rulesToRemove": ["r"]}
+        assert (await registry.post("/subjects/s/versions/1/tags", both)).code == 42210
+        assert (await registry.post("/subjects/s/versions/1/tags", {"tagsToAdd": [{"tags": ["A"]}]})).code == 400
+        assert (await registry.get("/subjects/s/versions")).json == [1]
+
+    tell(story)
+
+
+def test_rules_are_merged_and_removed_with_tags(tell: Any) -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        rules = {"domainRules": [{"name": name, "type": "CEL", "kind": "CONDITION"} for name in ("a", "b")]}
+        await registry.register("s", record("R", ("f1", "string")), ruleSet=rules)
+        body = {"rulesToMerge": {"domainRules": [{"name": "c", "type": "CEL"}]}, "rulesToRemove": ["a"]}
+        reply = await registry.post("/subjects/s/versions/1/tags", body)
+        assert [rule["name"] for rule in reply.json["ruleSet"]["domainRules"]] == ["b", "c"]
 
     tell(story)
 

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 
 from counterfoil.registry.api.answers import error_answer
-from counterfoil.registry.api.endpoints import add_routes
+from counterfoil.registry.api.endpoints import add_body_shapes, add_routes
 from counterfoil.registry.api.middleware import Envelope, Paths
 from counterfoil.registry.api.operations import Lifecycle, add_operations
 from counterfoil.registry.api.replies import Replies
@@ -66,6 +66,8 @@ def assemble(storage: Storage, settings: ServerSettings) -> FastAPI:
     )
     app.state.storage, app.state.lifecycle = storage, lifecycle
     add_routes(app, cases, replies, max_body_bytes=settings.max_body_bytes)
+    describe = app.openapi
+    app.openapi = lambda: add_body_shapes(describe())  # type: ignore[method-assign]  # FastAPI's own way to extend it
     add_operations(app, storage, telemetry, lifecycle)
     app.add_exception_handler(HTTPException, _framework_error)
     # The last one added is the outermost.

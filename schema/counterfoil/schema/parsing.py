@@ -25,7 +25,7 @@ def parse_schema(
     """The schema that ``text`` declares.
 
     ``references`` are resolved, in dependency order. Raises ``SchemaParseError`` (an ``InvalidSchema``) with line,
-    column and JSON pointer, and ``InvalidSchema`` for a language that is not built in.
+    column and JSON pointer.
 
     >>> parse_schema('{"type": "int"}').canonical()
     '"int"'

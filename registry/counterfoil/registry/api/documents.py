@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from counterfoil.registry.api.tags import read_tag_edit
 from counterfoil.registry.domain.content import make_content
 from counterfoil.registry.domain.documents import (
     Document,
@@ -19,7 +20,6 @@ from counterfoil.registry.domain.documents import (
 from counterfoil.registry.domain.json_fields import boolean_of, integer_of, list_of, object_of, optional, text_of
 from counterfoil.registry.service.requests import SchemaRequest
 from counterfoil.schema.contexts import parse_subject
-from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
@@ -31,15 +31,9 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.registration import Registered
     from counterfoil.registry.service.storage import Use
 
-_TAG_FIELDS = ("schemaTagsToAdd", "schemaTagsToRemove")
-
 
 def read_schema_request(value: object) -> SchemaRequest:
-    """The schema request in a body.
-
-    An unknown field is ignored, but the fields that edit tags inside a schema are refused with ``InvalidSchema``: this
-    build cannot do what they ask.
-    """
+    """The schema request in a body; an unknown field is ignored."""
     fields = object_of(value, "The request body")
     schema_id = optional(fields, "id", integer_of)
     version = optional(fields, "version", integer_of)
@@ -55,15 +49,14 @@ def read_schema_request(value: object) -> SchemaRequest:
     )
 
 
-def refuse_tag_edits(value: dict[str, Any]) -> None:
-    """Raise ``InvalidSchema`` when a registration asks for edits of the tags inside the schema."""
-    for name in _TAG_FIELDS:
-        if value.get(name):
-            raise InvalidSchema(f"{name} is not supported by this registry; write the tags into the schema text")
-    if optional(value, "propagateSchemaTags", boolean_of):
-        raise InvalidSchema(
-            "propagateSchemaTags is not supported by this registry; write the tags into the schema text"
-        )
+def read_registration(value: object) -> SchemaRequest:
+    """The same with the fields about tags, which only a registration knows."""
+    fields = object_of(value, "The request body")
+    return replace(
+        read_schema_request(fields),
+        tag_edit=read_tag_edit(fields, add="schemaTagsToAdd", remove="schemaTagsToRemove"),
+        propagates_tags=optional(fields, "propagateSchemaTags", boolean_of) or False,
+    )
 
 
 def _content_fields(content: Content, *, text: str) -> Document:

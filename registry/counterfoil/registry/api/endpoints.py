@@ -52,6 +52,16 @@ def add_routes(app: FastAPI, cases: UseCases, replies: Replies, *, max_body_byte
         )
 
 
+def add_body_shapes(description: dict[str, Any]) -> dict[str, Any]:
+    """The OpenAPI ``description`` with the shapes that the bodies of requests are made of."""
+    shapes = description.setdefault("components", {}).setdefault("schemas", {})
+    for route in ROUTES:
+        if route.body is not None:
+            whole = route.body.model_json_schema(ref_template="#/components/schemas/{model}")
+            shapes.update(whole.get("$defs", {}))
+    return description
+
+
 def _slug(path: str) -> str:
     return "_".join(segment.strip("{}") for segment in path.split("/") if segment) or "root"
 

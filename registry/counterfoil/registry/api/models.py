@@ -79,6 +79,40 @@ class SchemaBody(_CamelShape):
     version: int | None = Field(None, description="The number that the version must get; -1 is the next one.")
 
 
+class TaggedEntityBody(_CamelShape):
+    """Something in a schema that can carry tags: a record or a field."""
+
+    entity_path: str = Field(description="Such as ns.Order, ns.Order.id, object.id.")
+    entity_type: str = Field(description="sr_record or sr_field.")
+
+
+class EntityTagsBody(_CamelShape):
+    """Tags of one thing in a schema."""
+
+    schema_entity: TaggedEntityBody
+    tags: list[str]
+
+
+class RegistrationBody(SchemaBody):
+    """A schema to register."""
+
+    schema_tags_to_add: list[EntityTagsBody] | None = Field(None, description="Tags to write into the text.")
+    schema_tags_to_remove: list[EntityTagsBody] | None = Field(None, description="Tags to take out of the text.")
+    propagate_schema_tags: bool | None = Field(None, description="Whether the latest version's tags are carried over.")
+
+
+class TagBody(_CamelShape):
+    """What to change in a version."""
+
+    new_version: int | None = Field(None, description="The number that the new version must get.")
+    tags_to_add: list[EntityTagsBody] | None = None
+    tags_to_remove: list[EntityTagsBody] | None = None
+    metadata: MetadataBody | None = None
+    rule_set: RuleSetBody | None = None
+    rules_to_merge: RuleSetBody | None = None
+    rules_to_remove: list[str] | None = None
+
+
 class RegisteredBody(SchemaBody):
     """The answer to a registration."""
 

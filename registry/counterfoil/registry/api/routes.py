@@ -106,7 +106,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         subjects.register,
         "subjects",
         ("normalize", "format", "force"),
-        _SCHEMA,
+        models.RegistrationBody,
         models.RegisteredBody,
     ),
     Route(
@@ -156,6 +156,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         None,
         models.VersionBody,
     ),
+    Route("POST", f"{_VERSION}/tags", subjects.tag_version, "subjects", (), models.TagBody, models.RegisteredBody),
     Route("GET", f"{_VERSION}/schema", subjects.get_version_text, "subjects", ("format", "deleted"), None, str),
     Route("GET", f"{_VERSION}/referencedby", subjects.list_referrers, "subjects", ("deleted", *_PAGE), None, list[int]),
     Route("DELETE", _VERSION, subjects.delete_version, "subjects", ("permanent",), None, int),

@@ -71,7 +71,7 @@ async def get_by_id(call: Call) -> Any:
         text=await formatted(call, found.context, found.content),
         qualified=call.text("referenceFormat").lower() == "qualified",
     )
-    tags = found_tags(found.content, call.texts("findTags"))
+    tags = await found_tags(call, found.context, found.content)
     if tags:
         document["schemaTags"] = tags
     if call.flag("fetchMaxId"):

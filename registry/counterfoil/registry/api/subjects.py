@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from counterfoil.registry.api.answers import RawText
 from counterfoil.registry.api.documents import (
+    read_registration,
     read_schema_request,
-    refuse_tag_edits,
     registered_document,
     version_document,
 )
-from counterfoil.registry.api.tags import found_tags
+from counterfoil.registry.api.tags import found_tags, read_tag_request
 from counterfoil.registry.domain.versions import parse_version
 from counterfoil.registry.service.storage import Visibility
 from counterfoil.schema.contexts import parse_prefix
@@ -83,13 +83,18 @@ async def list_versions(call: Call) -> Any:
 async def register(call: Call) -> Any:
     """The id and version of the schema in the body, which is stored if it was not."""
     subject = await call.subject()
-    body = await call.json()
-    request = read_schema_request(body)
-    refuse_tag_edits(body)
     registered = await call.cases.registration.register(
-        subject, request, normalize=call.flag("normalize"), force=call.flag("force")
+        subject, read_registration(await call.json()), normalize=call.flag("normalize"), force=call.flag("force")
     )
     return registered_document(registered, text=await formatted(call, subject.context, registered.content))
+
+
+async def tag_version(call: Call) -> Any:
+    """A version with other tags, as a new version."""
+    subject = await call.subject()
+    version = parse_version(call.segment("version"))
+    registered = await call.cases.tagging.tag(subject, version, read_tag_request(await call.json()))
+    return registered_document(registered, text=registered.content.text)
 
 
 async def get_version(call: Call) -> Any:
@@ -102,7 +107,7 @@ async def get_version(call: Call) -> Any:
         text=await formatted(call, stored.subject.context, stored.content),
         qualified=call.text("referenceFormat").lower() == "qualified",
     )
-    tags = found_tags(stored.content, call.texts("findTags"))
+    tags = await found_tags(call, stored.subject.context, stored.content)
     return {**document, "schemaTags": tags} if tags else document
 
 

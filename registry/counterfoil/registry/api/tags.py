@@ -1,51 +1,64 @@
-"""Tags inside an Avro schema: where ``confluent:tags`` stands, and what it says."""
+"""Tags inside schemas, as the documents of this API have them."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.model import SchemaType
+from counterfoil.registry.domain.documents import read_metadata, read_rule_set
+from counterfoil.registry.domain.json_fields import integer_of, list_of, object_of, optional, text_of
+from counterfoil.registry.service.tag_version import TagRequest
+from counterfoil.schema.tags import Entity, TagEdit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Mapping
 
+    from counterfoil.registry.api.call import Call
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.domain.documents import Document
 
-_TAGS: Final = "confluent:tags"
 _ALL: Final = "*"
 
 
-def found_tags(content: Content, wanted: Sequence[str]) -> list[Document]:
-    """The records and fields of a schema that carry one of the ``wanted`` tags (``*``: any), with all of their tags."""
-    if content.schema_type is not SchemaType.AVRO or not wanted:
+async def found_tags(call: Call, context: str, content: Content) -> list[Document]:
+    """What in a schema carries one of the tags that ``findTags`` names (``*``: any), with all of its tags."""
+    wanted = call.texts("findTags")
+    if not wanted:
         return []
-    found = []
-    for path, kind, tags in _walk(json.loads(content.text), ""):
-        if _ALL in wanted or any(tag in wanted for tag in tags):
-            found.append({"schemaEntity": {"entityPath": path, "entityType": kind}, "tags": tags})
+    return [
+        {"schemaEntity": {"entityPath": entity.path, "entityType": entity.kind.value}, "tags": list(tags)}
+        for entity, tags in await call.cases.catalog.tags(context, content)
+        if tags and (_ALL in wanted or any(tag in wanted for tag in tags))
+    ]
+
+
+def read_tag_edit(fields: Mapping[str, Any], *, add: str, remove: str) -> TagEdit | None:
+    """The tags that a body adds under the key ``add`` and removes under ``remove``; None for neither."""
+    added, removed = (_read_tags(fields, key) for key in (add, remove))
+    return TagEdit(added, removed) if added or removed else None
+
+
+def _read_tags(fields: Mapping[str, Any], key: str) -> dict[Entity, tuple[str, ...]]:
+    found: dict[Entity, tuple[str, ...]] = {}
+    for entity, tags in optional(fields, key, lambda items, at: list_of(items, at, _read_item)) or ():
+        found[entity] = (*found.get(entity, ()), *tags)
     return found
 
 
-def _walk(node: Any, namespace: str) -> Iterator[tuple[str, str, list[str]]]:
-    if isinstance(node, list):
-        for branch in node:
-            yield from _walk(branch, namespace)
-    elif isinstance(node, dict):
-        if node.get("type") in {"record", "error"}:
-            yield from _walk_record(node, namespace)
-        for part in ("type", "items", "values"):
-            yield from _walk(node.get(part), namespace)
+def _read_item(value: object, what: str) -> tuple[Entity, tuple[str, ...]]:
+    fields = object_of(value, what)
+    entity = object_of(fields.get("schemaEntity"), f"{what}.schemaEntity")
+    path, kind = (text_of(entity.get(key), f"{what}.schemaEntity.{key}") for key in ("entityPath", "entityType"))
+    return Entity.named(path, kind), list_of(fields.get("tags"), f"{what}.tags", text_of)
 
 
-def _walk_record(node: dict[str, Any], namespace: str) -> Iterator[tuple[str, str, list[str]]]:
-    name = node.get("name", "")
-    own = node.get("namespace", namespace) if "." not in name else name.rpartition(".")[0]
-    full = f"{own}.{name}" if own and "." not in name else name
-    if isinstance(node.get(_TAGS), list):
-        yield full, "sr_record", node[_TAGS]
-    for field in node.get("fields", ()):
-        if isinstance(field.get(_TAGS), list):
-            yield f"{full}.{field['name']}", "sr_field", field[_TAGS]
-        yield from _walk(field.get("type"), own)
+def read_tag_request(value: object) -> TagRequest:
+    """The change of a version's tags that a body asks for."""
+    fields = object_of(value, "The request body")
+    return TagRequest(
+        edit=read_tag_edit(fields, add="tagsToAdd", remove="tagsToRemove") or TagEdit(),
+        new_version=optional(fields, "newVersion", integer_of) or None,
+        metadata=optional(fields, "metadata", read_metadata),
+        rule_set=optional(fields, "ruleSet", read_rule_set),
+        rules_to_merge=optional(fields, "rulesToMerge", read_rule_set),
+        rules_to_remove=optional(fields, "rulesToRemove", lambda items, at: list_of(items, at, text_of)) or (),
+    )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from counterfoil.schema.model import Metadata, RuleSet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from counterfoil.registry.domain.config import Config
     from counterfoil.schema.model import Rule
@@ -56,6 +56,20 @@ def merge_rule_sets(under: RuleSet, over: RuleSet) -> RuleSet:
         domain_rules=_merge_rules(under.domain_rules, over.domain_rules),
         encoding_rules=_merge_rules(under.encoding_rules, over.encoding_rules),
         enable_at=over.enable_at or under.enable_at,
+    )
+
+
+def without_rules(rule_set: RuleSet, names: Collection[str]) -> RuleSet:
+    """``rule_set`` without the rules that have one of ``names``, in whichever list they are."""
+
+    def kept(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+        return tuple(rule for rule in rules if rule.name not in names)
+
+    return replace(
+        rule_set,
+        migration_rules=kept(rule_set.migration_rules),
+        domain_rules=kept(rule_set.domain_rules),
+        encoding_rules=kept(rule_set.encoding_rules),
     )
 
 

@@ -11,6 +11,7 @@ from counterfoil.registry.service.reading import in_context
 from counterfoil.registry.service.storage import Visibility
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, SubjectPrefix, parse_subject
 from counterfoil.schema.errors import RegistryError, SchemaNotFound
+from counterfoil.schema.tags import find_tags
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.storage import Storage, Use
+    from counterfoil.schema.tags import Entity
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,10 @@ class Catalog:
         parsed = await self._reader.parsed(context, content)
         resolve = getattr(parsed, "resolved", None)
         return content.text if resolve is None else str(resolve())
+
+    async def tags(self, context: str, content: Content) -> list[tuple[Entity, tuple[str, ...]]]:
+        """Everything in a schema that can carry tags, with those that it carries."""
+        return find_tags(await self._reader.parsed(context, content))
 
     # --- ids
 

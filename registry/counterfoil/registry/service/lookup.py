@@ -97,7 +97,7 @@ class Lookup:
         self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, deleted: bool
     ) -> Stored | None:
         reading = await self._reader.read(
-            subject.context, request, validation=Validation.LENIENT, normalize=normalize, deleted=True
+            subject.context, request, validation=Validation.LOOKUP, normalize=normalize, deleted=True
         )
         entries = (await self._storage.history(subject)).visible(deleted=deleted)
         match = await self._matcher.find(subject.context, reading.candidate, entries)

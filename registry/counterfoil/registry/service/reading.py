@@ -140,19 +140,17 @@ class SchemaReader:
     def _parse(
         self, text: str, schema_type: SchemaType, resolution: Resolution, validation: Validation
     ) -> ParsedSchema:
-        """``text`` parsed, or remembered. What passes the strict reading is the same schema under the lenient one."""
-        found = self._parsed.get((text, schema_type, Validation.STRICT, resolution.resolved))
-        if found is not None:
-            return found
-        if validation is Validation.STRICT:
-            return self._parse_anew(text, schema_type, resolution, Validation.STRICT)
-        found = self._parsed.get((text, schema_type, Validation.LENIENT, resolution.resolved))
-        if found is not None:
-            return found
+        """``text`` parsed, or remembered. What passes the strict reading is the same schema under the others."""
+        for known in dict.fromkeys((Validation.STRICT, validation)):
+            found = self._parsed.get((text, schema_type, known, resolution.resolved))
+            if found is not None:
+                return found
         try:
             return self._parse_anew(text, schema_type, resolution, Validation.STRICT)
         except InvalidSchema:
-            return self._parse_anew(text, schema_type, resolution, Validation.LENIENT)
+            if validation is Validation.STRICT:
+                raise
+            return self._parse_anew(text, schema_type, resolution, validation)
 
     def _parse_anew(
         self, text: str, schema_type: SchemaType, resolution: Resolution, validation: Validation

@@ -1,6 +1,7 @@
 """Registering a schema: the checks in the order that callers observe.
 
-Already there → mode → inherit and merge → read strictly → same content → equivalent → compatible → number → write.
+Tags edited → already there → mode → inherit and merge → read strictly → same content → equivalent → compatible →
+number → write.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from counterfoil.registry.service.matching import completed
 from counterfoil.registry.service.requests import NEXT_VERSION
 from counterfoil.registry.service.retrying import until_current
 from counterfoil.registry.service.storage import Append, Appended
+from counterfoil.registry.service.tagging import Tagging
 from counterfoil.schema.errors import IncompatibleSchema, InvalidSchema, OperationNotPermitted
 from counterfoil.schema.formats.protocol import Validation
 
@@ -66,6 +68,7 @@ class Registration:
         self._reader = reader
         self._matcher = matcher
         self._check = check
+        self._tagging = Tagging(reader)
 
     async def register(
         self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool = False, force: bool = False
@@ -86,6 +89,7 @@ class Registration:
         history = await self._storage.history(subject)
         normalize = (normalize or bool(terms.config.normalize)) and not terms.mode.takes_ids
         now = _Situation(subject, terms, history, normalize, force)
+        request = await self._tagging.edited(subject.context, request)
         there, sought = await self._already_there(now, request)
         if there is not None:
             return there
@@ -110,7 +114,7 @@ class Registration:
 
         Asked before modes and levels come into play.
         """
-        if request.is_blank or now.terms.config.merges:
+        if request.is_blank or now.terms.config.merges or request.tag_edit or request.propagates_tags:
             return None, None
         reading = await self._reader.read(
             now.subject.context, request, validation=Validation.LENIENT, normalize=now.normalize, deleted=True
@@ -135,8 +139,11 @@ class Registration:
             request = replace(
                 request, text=content.text, schema_type=content.schema_type.value, references=content.references
             )
+        if request.propagates_tags and latest is not None:
+            held = await self._reader.content(latest.guid)
+            request = await self._tagging.propagated(now.subject.context, request, held)
         request = await completed(request, now.terms.config, now.history, self._reader)
-        if request.version is not None or stamp_of(request.metadata) is not None:
+        if request.version is not None or request.tag_edit or stamp_of(request.metadata) is not None:
             number = _number(now, request)
             request = replace(request, metadata=stamped(request.metadata, number))
         return request

@@ -10,6 +10,7 @@ from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
     from counterfoil.schema.model import Metadata, Reference, RuleSet
+    from counterfoil.schema.tags import TagEdit
 
 SUPPORTED_TYPES = tuple(sorted(SchemaType))
 """What a schema may be written in, as the API lists it."""
@@ -23,7 +24,8 @@ class SchemaRequest:
     """The body of a registration, a look-up or a test.
 
     ``text`` is None or blank where the latest version's is meant. ``schema_id`` and ``version`` are None where the
-    registry chooses; ``version`` is -1 (:data:`NEXT_VERSION`) or a number from 1.
+    registry chooses; ``version`` is -1 (:data:`NEXT_VERSION`) or a number from 1. ``tag_edit`` are tags to add to and
+    remove from the text; ``propagates_tags`` copies those of the latest version onto what is still there.
     """
 
     text: str | None = None
@@ -33,6 +35,8 @@ class SchemaRequest:
     rule_set: RuleSet | None = None
     schema_id: int | None = None
     version: int | None = None
+    tag_edit: TagEdit | None = None
+    propagates_tags: bool = False
 
     @property
     def is_blank(self) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.config import Config, effective_config
 from counterfoil.registry.domain.modes import Mode, effective_mode
-from counterfoil.schema.contexts import GLOBAL_LEVEL, TOP_LEVEL, QualifiedSubject, parse_subject
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, GLOBAL_LEVEL, TOP_LEVEL, QualifiedSubject, parse_subject
 
 if TYPE_CHECKING:
     from counterfoil.registry.service.storage import ScopeSettings, Storage
@@ -80,14 +80,17 @@ class Scopes:
         return effective_mode([(await self._settings(level)).mode for level in levels])
 
     async def aliased(self, subject: QualifiedSubject) -> QualifiedSubject:
-        """The subject that ``subject`` is an alias of, or itself; one hop, no further."""
-        if subject.is_context:
+        """The subject that ``subject`` is an alias of, or itself; one hop, no further.
+
+        An alias without a context is in the context of its owner; the alias of a whole context is in the default one.
+        """
+        if subject in {TOP_LEVEL, GLOBAL_LEVEL}:
             return subject
         await self._refresh()
         config = (await self._settings(subject)).config
         if config is None or not config.alias:
             return subject
-        return parse_subject(config.alias, context=subject.context)
+        return parse_subject(config.alias, context=DEFAULT_CONTEXT if subject.is_context else subject.context)
 
 
 def _wider(scope: QualifiedSubject) -> tuple[QualifiedSubject, ...]:

@@ -14,6 +14,7 @@ from counterfoil.registry.service.reading import SchemaReader
 from counterfoil.registry.service.registration import Registration
 from counterfoil.registry.service.scopes import Scopes
 from counterfoil.registry.service.settings import Settings
+from counterfoil.registry.service.tag_version import TagVersion
 
 if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Storage
@@ -28,6 +29,7 @@ class UseCases:
     storage: Storage
     scopes: Scopes
     registration: Registration
+    tagging: TagVersion
     lookup: Lookup
     catalog: Catalog
     deletion: Deletion
@@ -41,12 +43,15 @@ def use_cases(storage: Storage, *, memory_chars: int = DEFAULT_MEMORY_CHARS) -> 
     reader = SchemaReader(storage, memory_chars=memory_chars)
     matcher = Matcher(reader)
     check = CompatibilityCheck(reader)
+    registration = Registration(storage, scopes=scopes, reader=reader, matcher=matcher, check=check)
+    catalog = Catalog(storage, reader=reader)
     return UseCases(
         storage=storage,
         scopes=scopes,
-        registration=Registration(storage, scopes=scopes, reader=reader, matcher=matcher, check=check),
+        registration=registration,
+        tagging=TagVersion(registration, catalog),
         lookup=Lookup(storage, scopes=scopes, reader=reader, matcher=matcher),
-        catalog=Catalog(storage, reader=reader),
+        catalog=catalog,
         deletion=Deletion(storage, scopes=scopes),
         settings=Settings(storage, scopes=scopes),
         compatibility=CompatibilityTest(storage, scopes=scopes, reader=reader, check=check),

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 class Validation(Enum):
     """How strictly a text is read.
 
-    ``STRICT`` is for new schemas: names, defaults and references must be valid. ``LENIENT`` is for stored schemas,
-    look-ups and imports: what an earlier writer was allowed to store must load.
+    ``STRICT`` is for new schemas: names, defaults and references must be valid. ``LOOKUP`` is for schemas that are only
+    looked for: as strict, but for defaults. ``LENIENT`` is for stored schemas and imports: what an earlier writer was
+    allowed to store must load.
     """
 
     STRICT = "strict"
+    LOOKUP = "lookup"
     LENIENT = "lenient"
 
 

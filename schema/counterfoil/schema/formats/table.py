@@ -1,4 +1,4 @@
-"""The schema languages that are built, by schema type; each is loaded when it is first asked for."""
+"""The schema languages, by schema type; each is loaded when it is first asked for."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
-from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
@@ -24,10 +23,6 @@ _CLASS_BY_TYPE: Final[Mapping[SchemaType, tuple[str, str]]] = {
 
 @cache
 def format_for(schema_type: SchemaType) -> Format:
-    """The implementation of a schema language; ``InvalidSchema`` names a type that this build does not read."""
-    found = _CLASS_BY_TYPE.get(schema_type)
-    if found is None:
-        known = ", ".join(_CLASS_BY_TYPE)
-        raise InvalidSchema(f"Invalid schema type {schema_type}: this registry reads {known}")
-    module, name = found
+    """The implementation of a schema language."""
+    module, name = _CLASS_BY_TYPE[schema_type]
     return cast("Format", getattr(import_module(module), name)())

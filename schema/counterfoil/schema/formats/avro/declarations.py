@@ -58,12 +58,15 @@ _A_NAME = "letters, digits and _, no digit first"
 class TypeReader:
     """Reads one text, or a text after those that it refers to; ``named`` collects the types by full name.
 
-    ``known`` are types that are there before. ``is_strict`` has names and defaults checked.
+    ``known`` are types that are there before. ``checks_names`` has names checked, ``checks_defaults`` defaults.
     """
 
-    def __init__(self, *, is_strict: bool, known: Mapping[str, NamedType] | None = None) -> None:
+    def __init__(
+        self, *, checks_names: bool, checks_defaults: bool, known: Mapping[str, NamedType] | None = None
+    ) -> None:
         self.named: dict[str, NamedType] = dict(known or {})
-        self._is_strict = is_strict
+        self._checks_names = checks_names
+        self._checks_defaults = checks_defaults
         self._unread: set[str] = set()
         self._read_by_word: dict[str, Callable[[dict[str, Json], str | None, str], AvroType]] = {
             "record": self._read_record,
@@ -206,7 +209,7 @@ class TypeReader:
             if number is None:
                 raise SchemaFault(f"{show(default)} is no number", place, expected="a number")
             return number
-        if self._is_strict and not fits_default(field_type, default, unread=self._unread):
+        if self._checks_defaults and not fits_default(field_type, default, unread=self._unread):
             raise SchemaFault(
                 f"{show(default)} is no default of {show(branch_name(field_type))}",
                 place,
@@ -266,12 +269,12 @@ class TypeReader:
             raise SchemaFault(
                 f"{show(full)} is the name of a primitive type", f"{pointer}/name", expected="another name"
             )
-        if self._is_strict and not is_full_name(full):
+        if self._checks_names and not is_full_name(full):
             raise SchemaFault(f"{show(full)} is not a valid name", f"{pointer}/name", expected=_A_NAME)
         return name, space
 
     def _check_name(self, name: str, pointer: str) -> None:
-        if self._is_strict and not is_name(name):
+        if self._checks_names and not is_name(name):
             raise SchemaFault(f"{show(name)} is not a valid name", pointer, expected=_A_NAME)
 
     def _read_type_aliases(self, value: dict[str, Json], namespace: str | None, pointer: str) -> tuple[str, ...]:
@@ -279,7 +282,7 @@ class TypeReader:
             return ()
         aliases = [full_name(alias, namespace) for alias in read_texts(value, "aliases", pointer)]
         for index, alias in enumerate(aliases):
-            if self._is_strict and not is_full_name(alias):
+            if self._checks_names and not is_full_name(alias):
                 raise SchemaFault(f"{show(alias)} is not a valid name", f"{pointer}/aliases/{index}", expected=_A_NAME)
         return tuple(dict.fromkeys(aliases))
 

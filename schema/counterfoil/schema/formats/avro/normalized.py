@@ -38,7 +38,7 @@ def print_normalized(root: AvroType, *, supplied: Mapping[str, NamedType]) -> st
     default with a key that is no field, or names that collide once the null namespace inside another is gone.
     """
     tree = _NormalWriter(set(supplied)).write(root)
-    again = TypeReader(is_strict=False, known=supplied).read_document(tree)
+    again = TypeReader(checks_names=False, checks_defaults=False, known=supplied).read_document(tree)
     return print_canonical(again, supplied=supplied)
 
 

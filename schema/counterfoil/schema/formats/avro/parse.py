@@ -37,7 +37,9 @@ def parse_avro(
     names and field defaults are checked. Raises ``SchemaParseError`` with line, column, JSON pointer and what was
     expected; a fault inside a reference names the reference's subject and version.
     """
-    reader = TypeReader(is_strict=validation is Validation.STRICT)
+    reader = TypeReader(
+        checks_names=validation is not Validation.LENIENT, checks_defaults=validation is Validation.STRICT
+    )
     for reference in references:
         _read_reference(reader, reference)
     supplied = frozenset(reader.named)

@@ -29,7 +29,7 @@ def parse_json_schema(
     document = _read(text)
     supplied = {reference.reference.name: _read_reference(reference) for reference in references}
     schema = JsonSchema(text, document, supplied)
-    if validation is Validation.STRICT:
+    if validation is not Validation.LENIENT:
         check_validity(schema)
     return schema
 

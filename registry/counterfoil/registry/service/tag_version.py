@@ -1,0 +1,77 @@
+"""A version with other tags, metadata or rules, as a new version."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from counterfoil.registry.domain.merging import merge_rule_sets, without_rules
+from counterfoil.registry.domain.rules import check_rule_set
+from counterfoil.registry.service.requests import SchemaRequest
+from counterfoil.schema.errors import InvalidRuleSet
+
+if TYPE_CHECKING:
+    from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.service.catalog import Catalog
+    from counterfoil.registry.service.registration import Registered, Registration
+    from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.model import Metadata, RuleSet
+    from counterfoil.schema.tags import TagEdit
+
+
+@dataclass(frozen=True, slots=True)
+class TagRequest:
+    """What to change in a version: tags, and beside them metadata and rules, which stay as they are where None.
+
+    ``new_version`` must be the number after the latest one, where it is given.
+    """
+
+    edit: TagEdit
+    new_version: int | None = None
+    metadata: Metadata | None = None
+    rule_set: RuleSet | None = None
+    rules_to_merge: RuleSet | None = None
+    rules_to_remove: tuple[str, ...] = ()
+
+
+class TagVersion:
+    """The use case of changing the tags of a version, which makes a new one."""
+
+    def __init__(self, registration: Registration, catalog: Catalog) -> None:
+        self._registration = registration
+        self._catalog = catalog
+
+    async def tag(self, subject: QualifiedSubject, version: int | None, request: TagRequest) -> Registered:
+        """The new version, which is ``version`` (None: the latest) with other tags.
+
+        Raises what a registration raises, and ``InvalidRuleSet`` where rules are given in two ways.
+        """
+        if request.rule_set is not None and (request.rules_to_merge is not None or request.rules_to_remove):
+            raise InvalidRuleSet("ruleSet goes with neither rulesToMerge nor rulesToRemove; expected one or the other")
+        check_rule_set(request.rules_to_merge)
+        stored = (await self._catalog.version(subject, version, deleted=False)).content
+        return await self._registration.register(
+            subject,
+            SchemaRequest(
+                text=stored.text,
+                schema_type=stored.schema_type.value,
+                references=stored.references,
+                metadata=stored.metadata if request.metadata is None else request.metadata,
+                rule_set=await self._rule_set(subject, request, stored),
+                version=request.new_version,
+                tag_edit=request.edit,
+            ),
+        )
+
+    async def _rule_set(self, subject: QualifiedSubject, request: TagRequest, stored: Content) -> RuleSet | None:
+        """Rules are merged into those of the version before the new one; a whole rule set replaces them."""
+        if request.rule_set is not None:
+            return request.rule_set
+        if request.rules_to_merge is None and not request.rules_to_remove:
+            return stored.rule_set
+        before = None if request.new_version is None else request.new_version - 1
+        under = (await self._catalog.version(subject, before, deleted=False)).content.rule_set
+        merged = under
+        if request.rules_to_merge is not None:
+            merged = request.rules_to_merge if under is None else merge_rule_sets(under, request.rules_to_merge)
+        return None if merged is None else without_rules(merged, request.rules_to_remove)
