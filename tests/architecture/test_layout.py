@@ -55,7 +55,7 @@ def test_a_base_install_imports_without_any_extra():
 def test_every_import_of_the_base_rooms_is_a_declared_dependency():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = {line.split(">")[0].split("[")[0].lower() for line in project["dependencies"]}
-    module_by_distribution = {"pyyaml": "yaml"}
+    module_by_distribution = {"protobuf": "google", "pyyaml": "yaml"}
     allowed = (
         {module_by_distribution.get(name, name) for name in declared} | set(sys.stdlib_module_names) | {"counterfoil"}
     )

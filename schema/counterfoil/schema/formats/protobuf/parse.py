@@ -22,8 +22,8 @@ def parse_protobuf(
     """The schema that ``text`` declares: a ``.proto`` file, or a descriptor in base64.
 
     ``references`` are resolved, each named by the path under which files import it. Raises ``SchemaParseError`` with
-    line and column; with strict validation also for types that are not found, names declared twice, and groups where
-    registries do not take them.
+    line and column; unless validation is lenient, also for types that are not found, names declared twice, and groups
+    where registries do not take them.
 
     >>> parse_protobuf('syntax="proto3"; message A { int32 n=1; }').name
     'A'
