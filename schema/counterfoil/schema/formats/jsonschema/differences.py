@@ -74,7 +74,8 @@ def find_differences(
     Raises ``InvalidSchema`` for schemas nested too deep to be walked.
     """
     findings = [finding for finding in _findings(reader, writer, policy) if policy in finding.rule.breaks]
-    if policy is not CompatibilityPolicy.SOUND:
+    is_unresolved = any(finding.rule is rules.UNRESOLVED_REFERENCE for finding in findings)
+    if policy is not CompatibilityPolicy.SOUND or is_unresolved:
         return [finding.difference() for finding in findings]
     from counterfoil.schema.formats.jsonschema.sound.policy import find_sound_differences
 

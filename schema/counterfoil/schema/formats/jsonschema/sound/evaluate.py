@@ -65,7 +65,7 @@ class Evaluator:
                 and is_integer(value, with_fraction=facts.counts_fractions)
             )
         if facts.values is not None:
-            yield any(are_equal(each, value) for each in facts.values)
+            yield self._is_listed(facts, kind, value)
         match kind:
             case "number":
                 yield from self._number(facts, value)
@@ -76,6 +76,12 @@ class Evaluator:
             case "object":
                 yield from self._object(facts, value)
         yield from self._combined(facts, value)
+
+    def _is_listed(self, facts: Facts, kind: str, value: Any) -> bool:
+        if kind not in {"array", "object"}:
+            return (kind, value) in facts.scalars
+        self.spend(len(facts.values or ()))
+        return any(are_equal(each, value) for each in facts.values or ())
 
     def _number(self, facts: Facts, value: Any) -> Iterator[bool | None]:
         if facts.minimum is not None:

@@ -14,6 +14,7 @@ from counterfoil.schema.formats.jsonschema.canonical import print_exact
 from counterfoil.schema.formats.jsonschema.drafts import Draft
 from counterfoil.schema.formats.jsonschema.keywords import subschemas
 from counterfoil.schema.formats.jsonschema.resolve import UnresolvedReference
+from counterfoil.schema.formats.jsonschema.sound.values import type_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,7 +85,8 @@ class Schema:
 class Facts:
     """What one schema asks. None, or nothing, where it does not ask.
 
-    ``types`` may name ``integer``; ``values`` are those of an enum or const. Limits of numbers come with whether the
+    ``types`` may name ``integer``; ``values`` are those of an enum or const, ``scalars`` those among them
+    that hold no others, each with its type. Limits of numbers come with whether the
     limit itself is left out. ``is_opaque`` is set where something is asked that is not understood here.
     """
 
@@ -120,6 +122,7 @@ class Facts:
     any_of: tuple[Schema, ...] | None = None
     one_of: tuple[Schema, ...] | None = None
     refused: Schema | None = None
+    scalars: frozenset[tuple[str, Any]] = frozenset()
     condition: Schema | None = None
     consequence: Schema | None = None
     alternative: Schema | None = None
@@ -189,6 +192,8 @@ class _Reading:
             facts.values = [value["const"]]
             if "enum" in value:
                 self._is_opaque = True
+        scalars = [(type_of(each), each) for each in facts.values or () if not isinstance(each, dict | list)]
+        facts.scalars = frozenset(scalars)
         facts.any_of, facts.one_of = self._list("anyOf"), self._list("oneOf")
         facts.refused = self._one("not")
         if self._draft not in (Draft.DRAFT_4, Draft.DRAFT_6) and "if" in value:
