@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 MAX_WIDTH: Final = 400
 """How many schemas may stand side by side in one place, references followed."""
 
+MAX_DIGITS: Final = 5_000
+MAX_COUNT_DIGITS: Final = 12
+
 NO_KEYWORDS: Final[Mapping[str, Any]] = {}
 
 
@@ -155,6 +158,18 @@ def _beside(site: Site) -> list[Site]:
 def is_number(value: Any) -> TypeGuard[int | Decimal]:
     """Whether a JSON value is a number."""
     return isinstance(value, int | Decimal) and not isinstance(value, bool)
+
+
+def is_reachable(value: Any) -> TypeGuard[int | Decimal]:
+    """Whether a JSON value is a number that can be computed with: of no more than some thousand digits."""
+    return is_number(value) and (isinstance(value, int) or abs(value.adjusted()) < MAX_DIGITS)
+
+
+def count_of(limit: int | Decimal) -> int:
+    """A limit as a number of things, cut where it is beyond any number of things that is worth having."""
+    if isinstance(limit, Decimal) and limit.adjusted() > MAX_COUNT_DIGITS:
+        return 10**MAX_COUNT_DIGITS
+    return int(limit)
 
 
 def type_name(value: Any) -> str:

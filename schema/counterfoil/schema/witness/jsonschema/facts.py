@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.drafts import Draft
-from counterfoil.schema.formats.jsonschema.sites import Site, alike, is_number
+from counterfoil.schema.formats.jsonschema.sites import Site, alike, is_reachable
 from counterfoil.schema.witness.jsonschema.holds import dependency_keywords
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Facts:
 
     def limits(self, keyword: str) -> list[Any]:
         """Every number that a keyword is given."""
-        return [value for part in self.parts if is_number(value := part.keywords.get(keyword))]
+        return [value for part in self.parts if is_reachable(value := part.keywords.get(keyword))]
 
     def properties(self, name: str) -> list[Site]:
         """The schemas that a property must fit."""

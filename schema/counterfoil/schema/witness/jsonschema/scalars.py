@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.patterns import holds_match
-from counterfoil.schema.formats.jsonschema.sites import is_number, plain
+from counterfoil.schema.formats.jsonschema.sites import count_of, is_reachable, plain
 from counterfoil.schema.witness.jsonschema.holds import is_multiple, is_whole
 from counterfoil.schema.witness.jsonschema.strings import MAX_LENGTH, matching_strings, stretched
 
@@ -41,7 +41,7 @@ def numbers(facts: Facts, other: Iterable[Site]) -> Iterator[Any]:
     for limit in (limit for keyword in _BOUNDS for limit in facts.limits(keyword)):
         raw += [limit + 1, limit - 1, limit + _HALF, limit - _HALF]
     factors = facts.limits("multipleOf")
-    for factor in (factor for site in other if is_number(factor := site.keywords.get("multipleOf"))):
+    for factor in (factor for site in other if is_reachable(factor := site.keywords.get("multipleOf"))):
         raw += [factor, factor + 1, _scaled(factor, _HALF), _scaled(factor, Decimal("1.5")), factor + _HALF]
     telling = dict.fromkeys(_fitted(value, facts, factors) for value in islice(raw, MAX_NUMBERS))
     yield from (plain(value) for values in telling for value in values)
@@ -72,11 +72,11 @@ def _near_limits(sites: Iterable[Site]) -> Iterator[Any]:
     for site in sites:
         for keyword in _BOUNDS:
             limit: Any = site.keywords.get(keyword)
-            if is_number(limit):
+            if is_reachable(limit):
                 away = -1 if "inimum" in keyword else 1
                 yield from (limit, limit + away, limit + away * _LITTLE, limit - away, limit - away * _LITTLE)
         for value in _listed(site):
-            if is_number(value):
+            if is_reachable(value):
                 yield from (value, value + 1)
 
 
@@ -130,13 +130,13 @@ def _strings(lengths: list[int], wanted: list[str], refused: list[str], other: l
 
 
 def _telling_lengths(facts: Facts, other: list[Site]) -> list[int]:
-    beyond = [limit - 1 for site in other if is_number(limit := site.keywords.get("minLength"))]
-    beyond += [limit + 1 for site in other if is_number(limit := site.keywords.get("maxLength"))]
+    beyond = [limit - 1 for site in other if is_reachable(limit := site.keywords.get("minLength"))]
+    beyond += [limit + 1 for site in other if is_reachable(limit := site.keywords.get("maxLength"))]
     own = [*facts.limits("minLength"), *facts.limits("maxLength")]
     around = [length + step for length in (*beyond, *own) for step in (-1, 1)]
-    least = max((int(limit) for limit in facts.limits("minLength")), default=0)
-    most = min((int(limit) for limit in facts.limits("maxLength")), default=MAX_LENGTH)
-    lengths = dict.fromkeys(int(length) for length in (*beyond, least, *own, 1, 0, 2, *around))
+    least = max((count_of(limit) for limit in facts.limits("minLength")), default=0)
+    most = min((count_of(limit) for limit in facts.limits("maxLength")), default=MAX_LENGTH)
+    lengths = dict.fromkeys(count_of(length) for length in (*beyond, least, *own, 1, 0, 2, *around))
     return [length for length in lengths if least <= length <= min(most, max(MAX_LENGTH, least))]
 
 

@@ -35,7 +35,7 @@ MAX_TRIED: Final = 240
 MAX_FURTHER: Final = 40
 """How many more are tried after one that only may come from the difference, to find one that surely does."""
 
-MAX_LOOKS: Final = 200_000
+MAX_LOOKS: Final = 80_000
 """How many schemas are looked at, for all values together; a schema that is used twice counts twice."""
 
 MAX_LOOKS_A_VALUE: Final = 4_000

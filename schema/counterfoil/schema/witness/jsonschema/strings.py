@@ -22,6 +22,9 @@ MAX_SAMPLES: Final = 8
 MAX_LENGTH: Final = 300
 """Characters of the longest string that is built."""
 
+MAX_PATTERN: Final = 2_000
+"""Characters of the longest expression that is read."""
+
 _MAX_TRIED: Final = 60
 _MAX_COPIES: Final = 3
 _MAX_PARTS: Final = 40
@@ -85,6 +88,8 @@ class _Reader:
     """Reads an expression from left to right; each part is a list of texts that it matches."""
 
     def __init__(self, pattern: str, *, copies: int = 1) -> None:
+        if len(pattern) > MAX_PATTERN:
+            raise _Unreadable
         self._pattern = pattern
         self._at = 0
         self._copies = copies

@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.formats.jsonschema.sites import Site, alike, is_number, plain, spread
+from counterfoil.schema.formats.jsonschema.sites import Site, alike, count_of, is_reachable, plain, spread
 from counterfoil.schema.witness.jsonschema.facts import ways_to_fit
 from counterfoil.schema.witness.jsonschema.holds import OutOfBudget, Sieve, dependency_keywords
 from counterfoil.schema.witness.jsonschema.scalars import numbers, strings
@@ -200,7 +200,7 @@ class ValueSource:
             if name not in grown and not self._add(grown, name, facts, depth):
                 return None
             waiting += [asked for asked in _asked_for(name, facts) if asked not in grown and asked not in waiting]
-        least = max((int(limit) for limit in facts.limits("minProperties")), default=0)
+        least = max((count_of(limit) for limit in facts.limits("minProperties")), default=0)
         if least > MAX_SIZE:
             return None
         self._fill(grown, least, _many_names(facts, []), facts, depth)
@@ -233,9 +233,9 @@ class ValueSource:
         """Objects of every declared property, and of the numbers of properties that the other side looks at."""
         full = dict(base)
         wanted = sorted(
-            int(limit) + 1
+            count_of(limit) + 1
             for site in other
-            if is_number(limit := site.keywords.get("maxProperties")) and limit < MAX_SIZE
+            if is_reachable(limit := site.keywords.get("maxProperties")) and limit < MAX_SIZE
         )
         for size in wanted:
             grown = dict(base)
@@ -247,7 +247,7 @@ class ValueSource:
         yield full
 
     def _arrays(self, facts: Facts, other: list[Site], steps: tuple[Step, ...], depth: int) -> Iterator[list[Any]]:
-        least = max((int(limit) for limit in facts.limits("minItems")), default=0)
+        least = max((count_of(limit) for limit in facts.limits("minItems")), default=0)
         base = self._items(facts, least, depth)
         if base is None:
             return
@@ -291,11 +291,11 @@ class ValueSource:
 
     def _of_lengths(self, base: list[Any], facts: Facts, other: list[Site], depth: int) -> Iterator[list[Any]]:
         """Arrays of the lengths that the other side looks at, and of equal items."""
-        lengths = [int(limit) - 1 for site in other if is_number(limit := site.keywords.get("minItems"))]
-        lengths += [int(limit) + 1 for site in other if is_number(limit := site.keywords.get("maxItems"))]
+        lengths = [count_of(limit) - 1 for site in other if is_reachable(limit := site.keywords.get("minItems"))]
+        lengths += [count_of(limit) + 1 for site in other if is_reachable(limit := site.keywords.get("maxItems"))]
         lengths += [len(site.prefix()) + 1 for site in (*other, *facts.parts)]
         lengths += [*facts.limits("maxItems"), len(base) + 1, 2, 3]
-        for length in dict.fromkeys(int(length) for length in lengths):
+        for length in dict.fromkeys(count_of(length) for length in lengths):
             if len(base) <= length <= MAX_SIZE and (items := self._items(facts, length, depth)) is not None:
                 yield items
         yield from self._with_equals(facts, max(len(base), 2), depth)
@@ -306,8 +306,8 @@ class ValueSource:
         """Arrays with one item more than may be contained for the other side, with one less, and with none."""
         contained, most = site.one("contains"), site.keywords.get("maxContains")
         least = site.keywords.get("minContains", 1)
-        counts = [int(most) + 1] if is_number(most) else []
-        counts += [int(least) - 1] if is_number(least) else []
+        counts = [count_of(most) + 1] if is_reachable(most) else []
+        counts += [count_of(least) - 1] if is_reachable(least) else []
         for count in counts if contained else []:
             items: list[Any] = []
             while contained and len(items) < min(count, MAX_SIZE):
@@ -333,7 +333,7 @@ class ValueSource:
         for part in wanted:
             contained = part.one("contains")
             copies = part.keywords.get("minContains", 1) if part.base.draft.is_modern else 1
-            for _ in range(min(int(copies), MAX_SIZE) if contained and is_number(copies) else 0):
+            for _ in range(min(count_of(copies), MAX_SIZE) if contained and is_reachable(copies) else 0):
                 if contained and not self._append(
                     items, [contained, *facts.items(len(items))], depth, is_unique=is_unique
                 ):
@@ -388,8 +388,8 @@ def _unnamed(facts: Facts, other: list[Site]) -> Iterator[str]:
             choices = site.keywords.get("enum")
             yield from (name for name in (choices if isinstance(choices, list) else []) if isinstance(name, str))
             limit = site.keywords.get("maxLength")
-            if is_number(limit) and limit < MAX_SIZE:
-                yield "n" * (int(limit) + 1)
+            if is_reachable(limit) and limit < MAX_SIZE:
+                yield "n" * (count_of(limit) + 1)
     yield from (FRESH_NAME, "n", "")
 
 
