@@ -33,6 +33,13 @@ def test_the_text_block(counterfoil, broken):
     assert lines[-1] == f"1 error, 0 warnings; 1 schema checked against main@{commit} (exit 1)"
 
 
+def test_a_warning_is_told_in_words_of_their_own(counterfoil, workshop):
+    workshop.commit()
+    workshop.write("bom.avsc", b'\xef\xbb\xbf"int"')
+    result = counterfoil("check", folder=workshop.folder)
+    assert "  warning byte-order-mark\n" in result.out
+
+
 def test_json_keeps_its_members(counterfoil, broken):
     report = counterfoil("check", "--format", "json", folder=broken.folder).report
     assert list(report) == ["schemaVersion", "kind", "against", "note", "exitCode", "summary", "files", "findings"]

@@ -16,14 +16,15 @@ from counterfoil.contracts.model import (
     Status,
     fingerprint,
 )
-from counterfoil.schema.compatibility.check import SCHEMA_TYPE_CHANGED, check_compatibility
+from counterfoil.schema.compatibility.check import check_compatibility
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.formats.rules import RULE_BY_ID
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.position import Position
-from counterfoil.schema.witness import search_for_witness
+from counterfoil.schema.witness import Witness, search_for_witness
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.tree import Problem, ReadSchema, SchemaTree
     from counterfoil.schema.compatibility.report import Difference, Failure
     from counterfoil.schema.formats.protocol import ParsedSchema, SchemaWarning
+    from counterfoil.schema.witness import NoWitness
 
 DEFAULT_LEVEL = CompatibilityLevel.BACKWARD
 DEFAULT_POLICY = CompatibilityPolicy.STRICT
@@ -108,6 +110,15 @@ def _position(failure: Failure, difference: Difference) -> Position | None:
     if candidate.schema_type is SchemaType.AVRO:  # there an empty pointer is always the root
         return candidate.locate(pointers[0])
     return candidate.locate(pointers[0] or pointers[1])
+
+
+def _no_witness(outcome: Witness | NoWitness, difference: Difference) -> str:
+    """What to say of a search that found nothing; of rules that promise no witness only what was tried."""
+    if isinstance(outcome, Witness):
+        return ""
+    rule = RULE_BY_ID.get(difference.rule)
+    is_due = outcome.tried > 0 or (rule is not None and rule.promises_witness)
+    return str(outcome) if is_due else ""
 
 
 def _warnings(schema: ParsedSchema | None) -> Sequence[SchemaWarning]:
@@ -243,7 +254,7 @@ class _FileCheck:
         witness = search_for_witness(failure.reader, failure.writer, difference)
         names = ("this schema", "the earlier one") if is_backward else ("the earlier schema", "this one")
         evidence = None
-        if witness:
+        if isinstance(witness, Witness):
             evidence = Evidence(
                 datum_json=witness.datum_json,
                 writer=writer,
@@ -261,7 +272,7 @@ class _FileCheck:
             detail=difference.detail,
             against=(earlier.label,),
             evidence=evidence,
-            no_witness="" if witness or difference.rule == SCHEMA_TYPE_CHANGED else str(witness),
+            no_witness=_no_witness(witness, difference),
         )
 
     def _add(

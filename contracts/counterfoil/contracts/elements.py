@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.errors import SchemaParseError
+from counterfoil.schema.formats.rules import RULE_BY_ID
 from counterfoil.schema.json_text import read_json
 from counterfoil.schema.model import SchemaType
 
@@ -29,6 +30,9 @@ _TRANSPARENT: Final = frozenset({"not", "if", "then", "else", "propertyNames"})
 
 def element_of(reader: ParsedSchema, difference: Difference) -> str:
     """The element that a difference is about, in the names of the schema that fails to read."""
+    rule = RULE_BY_ID.get(difference.rule)
+    if rule is not None and rule.schema_type is None:  # the path leads through the columns of a table
+        return ".".join(difference.path.split("/")[1:])
     match reader.schema_type:
         case SchemaType.AVRO:
             return avro_element(reader.text, difference.reader_pointer)

@@ -10,6 +10,7 @@ from counterfoil.contracts.advice import FILE_RULE_BY_ID, advice_for
 from counterfoil.contracts.baseline import Removed, TreeBaseline
 from counterfoil.contracts.check import check_files
 from counterfoil.contracts.model import CheckReport, FailOn, FileOutcome, Finding, Severity, Status, fingerprint
+from counterfoil.contracts.reports.text import TextStyle, text_report
 from counterfoil.contracts.tree import ReadSchema, SchemaFile, SchemaTree
 from counterfoil.contracts.verdict import exit_code_of
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
@@ -17,6 +18,7 @@ from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.formats.rules import RULE_BY_ID
+from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
 
 
@@ -184,3 +186,88 @@ def test_a_fingerprint_depends_on_every_fact_and_on_their_borders():
     assert fingerprint("a", "b", "c") == fingerprint("a", "b", "c")
     assert len({fingerprint("a", "b", "c"), fingerprint("a", "bc"), fingerprint("ab", "c"), fingerprint("x", "b")}) == 4
     assert len(fingerprint("a", "\udce9")) == 12
+
+
+def proto_tree(label="head", **texts):
+    files = [SchemaFile(f"{name}.proto", f'syntax = "proto3";\n{text}'.encode()) for name, text in texts.items()]
+    return SchemaTree(files, label=label, validation=Validation.STRICT)
+
+
+TWICE = "message M {\n  int32 a = 1;\n  int32 b = 1;\n}\n"
+
+
+@pytest.mark.parametrize("policy", CompatibilityPolicy)
+def test_what_a_language_forbids_is_a_warning_and_an_error_under_sound(policy):
+    head, before = proto_tree(m=TWICE), proto_tree("base", m="message M {\n  int32 a = 1;\n}\n")
+    baseline = TreeBaseline(head, [before], label="base", is_wanted=lambda _: True)
+    report = check_files(head, head.paths, baseline=baseline, policy=policy)
+    (warning,) = [one for one in report.findings if one.rule == "duplicate-field-number"]
+    assert warning.severity is (Severity.ERROR if policy is CompatibilityPolicy.SOUND else Severity.WARNING)
+    assert (str(warning.position), warning.element) == ("4:3", "M.b")
+
+
+def test_what_was_forbidden_before_blocks_nobody():
+    before = proto_tree("base", m=TWICE.replace("M {", "M { int64 c = 3;"))
+    head = proto_tree(m=TWICE.replace("M {", "M { int64 c = 3; int64 d = 4;"))
+    baseline = TreeBaseline(head, [before], label="base", is_wanted=lambda _: True)
+    report = check_files(head, head.paths, baseline=baseline, policy=CompatibilityPolicy.SOUND)
+    (warning,) = [one for one in report.findings if one.rule == "duplicate-field-number"]
+    assert warning.severity is Severity.WARNING
+    assert warning.text.endswith("(it was so before this change)")
+
+
+def test_what_did_not_change_is_not_judged_again():
+    head = proto_tree(m=TWICE, n='import "nowhere.proto";\nmessage N {}\n')
+    baseline = TreeBaseline(head, [head], label="base", is_wanted=lambda _: True)
+    report = check_files(head, head.paths, baseline=baseline, policy=CompatibilityPolicy.SOUND)
+    assert [one.status for one in report.files] == [Status.UNCHANGED] * 2
+    assert report.findings == ()
+
+
+def test_a_file_that_cannot_be_read_and_did_not_change_blocks_nobody():
+    head = proto_tree(m="message M { Nowhere n = 1; }\n")
+    lenient = [SchemaFile("m.proto", head.data("m.proto"))]
+    before = SchemaTree(lenient, label="base", validation=Validation.LENIENT)
+    baseline = TreeBaseline(head, [before], label="base", is_wanted=lambda _: True)
+    (finding,) = check_files(head, head.paths, baseline=baseline).findings
+    assert (finding.rule, finding.severity) == ("schema-invalid", Severity.WARNING)
+
+
+def test_the_baselines_policy_counts_unless_another_is_given():
+    earlier = ReadSchema("v1", "m", schema=parse_schema("message M { optional int32 a = 1; }", SchemaType.PROTOBUF))
+    head = proto_tree(m="message M { int32 b = 1; }")
+    fake = FakeBaseline([earlier], policy=CompatibilityPolicy.WIRE_JSON)
+    report = check_files(head, head.paths, baseline=fake)
+    assert report.files[0].policy is CompatibilityPolicy.WIRE_JSON
+    assert {one.rule for one in report.findings} >= {"field-same-name"}
+    report = check_files(head, head.paths, baseline=fake, policy=CompatibilityPolicy.STRICT)
+    assert not report.is_broken(FailOn.ERROR)
+
+
+def json_tree(label="head", **schemas):
+    files = [SchemaFile(f"{name}.schema.json", json.dumps(schema).encode()) for name, schema in schemas.items()]
+    return SchemaTree(files, label=label, validation=Validation.STRICT)
+
+
+def test_a_search_without_a_witness_says_how_many_were_tried():
+    head, before = (json_tree(s={"type": "string", "pattern": one}) for one in ("^a+$", "^aa*$"))
+    (finding,) = check(head, before).findings
+    assert (finding.rule, finding.evidence) == ("pattern-changed", None)
+    assert "tried" in finding.no_witness
+    shown = text_report(CheckReport("base", (), (finding,)), exit_code=ExitCode.BROKEN, style=TextStyle())
+    assert f"         {finding.no_witness}\n" in shown
+
+
+def test_a_rule_that_promises_no_witness_says_nothing_of_one():
+    (finding,) = check(tree(o=record("Purchase", a="int")), tree("base", o=record(a="int"))).findings
+    assert (finding.rule, finding.evidence, finding.no_witness) == ("name-mismatch", None, "")
+
+
+def test_what_the_candidate_lacks_is_placed_at_what_is_around_it():
+    head = proto_tree(m="message A {}\nmessage M {\n  oneof x {\n    int32 a = 1;\n  }\n}\n")
+    before = proto_tree(
+        "base", m="message A {}\nmessage M {\n  oneof x {\n    int32 a = 1;\n    int32 b = 2;\n  }\n}\n"
+    )
+    baseline = TreeBaseline(head, [before], label="base", is_wanted=lambda _: True)
+    (finding,) = check_files(head, head.paths, baseline=baseline).findings
+    assert (finding.rule, finding.element, finding.position.line) == ("oneof-field-removed", "M.b", 3)

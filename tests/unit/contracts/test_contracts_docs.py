@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from counterfoil.contracts.advice import FILE_RULE_BY_ID
 from counterfoil.contracts.baselines.history import HISTORY_LIMIT
 from counterfoil.contracts.cli.check import check
+from counterfoil.contracts.languages import TYPE_BY_SUFFIX
 from counterfoil.contracts.model import Status
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.exit_codes import ExitCode
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
@@ -23,11 +27,12 @@ def test_the_page_of_exit_codes_is_the_table():
 def test_the_page_of_the_check_names_every_rule_status_level_and_option():
     page = (DOCS / "check.md").read_text()
     options = [name for parameter in check.params for name in parameter.opts if name.startswith("--")]
-    for word in (*FILE_RULE_BY_ID, *Status, *CompatibilityLevel, *options):
+    for word in (*FILE_RULE_BY_ID, *Status, *CompatibilityLevel, *CompatibilityPolicy, *TYPE_BY_SUFFIX, *options):
         assert f"`{word}" in page, word
     assert f"{HISTORY_LIMIT} commits" in " ".join(page.split())
 
 
-def test_the_level_option_offers_every_level():
-    offered = next(parameter.type.choices for parameter in check.params if parameter.name == "level")
-    assert list(offered) == [level.value for level in CompatibilityLevel]
+@pytest.mark.parametrize(("option", "values"), [("level", CompatibilityLevel), ("policy", CompatibilityPolicy)])
+def test_the_options_offer_every_level_and_policy(option, values):
+    offered = next(parameter.type.choices for parameter in check.params if parameter.name == option)
+    assert list(offered) == [value.value for value in values]

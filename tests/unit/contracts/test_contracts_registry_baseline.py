@@ -9,7 +9,8 @@ import pytest
 
 from counterfoil.contracts.baselines.registry import RegistryBaseline, read_version, subject_by_path
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.errors import ConfigNotFound, SubjectNotFound, VersionNotFound
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.errors import BadRequest, ConfigNotFound, SubjectNotFound, VersionNotFound
 from counterfoil.schema.model import Reference, Schema, SchemaType
 from counterfoil.sdk.entities import Config, RegisteredSchema
 
@@ -20,6 +21,7 @@ class DictRegistry:
 
     schemas: dict[str, dict[int, Schema]]
     level: CompatibilityLevel | None = CompatibilityLevel.FULL
+    policy: str | None = None
     asked: list[str] = field(default_factory=list)
 
     def versions(self, subject):
@@ -40,7 +42,7 @@ class DictRegistry:
         self.asked.append(f"config {subject} {default_to_global}")
         if self.level is None:
             raise ConfigNotFound("none")
-        return Config(compatibility_level=self.level)
+        return Config(compatibility_level=self.level, compatibility_policy=self.policy)
 
 
 def record(name, *types):
@@ -84,6 +86,33 @@ def test_the_level_in_force_is_asked_for_once():
     assert baseline(DictRegistry({}, level=None)).level("o.avsc") is None
 
 
+def test_the_policy_in_force():
+    registry = DictRegistry({}, policy="sound")
+    asking = baseline(registry)
+    assert asking.policy("o.avsc") is CompatibilityPolicy.SOUND
+    assert asking.level("o.avsc") is CompatibilityLevel.FULL
+    assert registry.asked == ["config o-value True"]
+    assert asking.policy("x.avsc") is None
+    assert baseline(DictRegistry({})).policy("o.avsc") is None
+    with pytest.raises(BadRequest, match="SOMETHING"):
+        baseline(DictRegistry({}, policy="SOMETHING")).policy("o.avsc")
+
+
+def test_versions_in_every_language():
+    line = Schema('syntax = "proto3"; message Line {}', SchemaType.PROTOBUF)
+    order = Schema(
+        'syntax = "proto3"; import "line.proto"; message Order { Line line = 1; }',
+        SchemaType.PROTOBUF,
+        references=(Reference("line.proto", "line", 1),),
+    )
+    item = Schema('{"$ref": "a.json"}', SchemaType.JSON, references=(Reference("a.json", "a", 1),))
+    registry = DictRegistry(
+        {"line": {1: line}, "o": {1: order}, "i": {1: item}, "a": {1: Schema("{}", SchemaType.JSON)}}
+    )
+    assert read_version(registry, "o", 1).schema.name == "Order"
+    assert read_version(registry, "i", 1).content == ('{"$ref": "a.json"}', "{}")
+
+
 def test_references_are_resolved_once_and_in_order_of_need():
     registry = DictRegistry(
         {
@@ -107,10 +136,11 @@ def test_what_cannot_be_read_is_a_problem(schema):
 
 
 def test_subjects_of_files():
-    paths = ["a/orders-value.avsc", "orders-key.avsc", "order.avsc", "x-value.avsc"]
+    paths = ["a/orders-value.avsc", "orders-key.proto", "order.avsc", "x-value.avsc", "y-key.schema.json"]
     assert subject_by_path(paths, {"order.avsc": "mine", "x-value.avsc": "other"}) == {
         "a/orders-value.avsc": "orders-value",
-        "orders-key.avsc": "orders-key",
+        "orders-key.proto": "orders-key",
         "order.avsc": "mine",
         "x-value.avsc": "other",
+        "y-key.schema.json": "y-key",
     }

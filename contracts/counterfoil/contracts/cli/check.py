@@ -33,7 +33,7 @@ _LEVELS = (
     "FULL",
     "FULL_TRANSITIVE",
 )
-_POLICIES = ("STRICT", "LENIENT", "SOUND", "WIRE", "WIRE_JSON")
+_POLICIES = ("STRICT", "LENIENT", "LOGICAL", "SOUND", "WIRE", "WIRE_JSON")
 
 
 @click.command(short_help="Judge changed schemas against a git ref, a file or a registry.")

@@ -89,7 +89,7 @@ def _group(subject: str, path: str, findings: Iterable[Finding], style: TextStyl
 
 
 def _block(finding: Finding, style: TextStyle) -> Iterator[str]:
-    word = f"{finding.severity:7}"
+    word = f"{f'{finding.severity} ':7}"
     if style.is_coloured:
         word = click.style(word, fg=_COLOUR_BY_SEVERITY[finding.severity], bold=True)
     element = f"{finding.element}: " if finding.element else ""
