@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 
 _PRIMITIVE_KIND_BY_WORD = {WORD_BY_KIND[kind]: kind for kind in PRIMITIVE_KINDS}
 _NAME_AND_TYPE = 2
-_NAME_TYPE_AND_DEFAULT = 3
 _A_NAME = "letters, digits and _, no digit first"
 
 
@@ -68,6 +67,7 @@ class TypeReader:
         self._checks_names = checks_names
         self._checks_defaults = checks_defaults
         self._unread: set[str] = set()
+        self._namespaces: set[str] = set()  # valid ones, seen before
         self._read_by_word: dict[str, Callable[[dict[str, Json], str | None, str], AvroType]] = {
             "record": self._read_record,
             "error": self._read_record,
@@ -83,7 +83,8 @@ class TypeReader:
 
     def _read(self, value: Json, namespace: str | None, pointer: str) -> AvroType:
         if isinstance(value, str):
-            return self._read_name(value, namespace, pointer)
+            kind = _PRIMITIVE_KIND_BY_WORD.get(value)
+            return self._read_name(value, namespace, pointer) if kind is None else Primitive(kind, pointer=pointer)
         if isinstance(value, dict):
             return self._read_object(value, namespace, pointer)
         if isinstance(value, list):
@@ -131,13 +132,16 @@ class TypeReader:
         branches: list[AvroType] = []
         seen: set[str] = set()
         for index, item in enumerate(value):
-            place = f"{pointer}/{index}"
-            branch = self._read(item, namespace, place)
+            branch = self._read(item, namespace, f"{pointer}/{index}")
+            name = item if type(branch) is Primitive and type(item) is str else branch_name(branch)
             if type(branch) is Union:
-                raise SchemaFault("a union directly inside a union", place, expected="the branches in one union")
-            name = branch_name(branch)
+                raise SchemaFault(
+                    "a union directly inside a union", f"{pointer}/{index}", expected="the branches in one union"
+                )
             if name in seen:
-                raise SchemaFault(f"the union holds {show(name)} twice", place, expected="each branch once")
+                raise SchemaFault(
+                    f"the union holds {show(name)} twice", f"{pointer}/{index}", expected="each branch once"
+                )
             seen.add(name)
             branches.append(branch)
         return Union(branches=tuple(branches), pointer=pointer)
@@ -184,16 +188,23 @@ class TypeReader:
     def _read_field(self, value: Json, namespace: str | None, pointer: str) -> Field:
         if not isinstance(value, dict):
             raise SchemaFault(f"{show(value)} is no field", pointer, expected="an object with name and type")
-        name = read_required_text(value, "name", pointer)
-        self._check_name(name, f"{pointer}/name")
-        field_type = self._read(read_required(value, "type", pointer), namespace, f"{pointer}/type")
-        default = self._read_default(value, field_type, pointer) if "default" in value else NO_DEFAULT
-        if len(value) == (_NAME_AND_TYPE if default is NO_DEFAULT else _NAME_TYPE_AND_DEFAULT):
-            return Field(name=name, type=field_type, default=default, pointer=pointer)  # only for speed
+        name = value.get("name")
+        if type(name) is not str:
+            name = read_required_text(value, "name", pointer)  # says what is wrong
+        if self._checks_names and not is_name(name):
+            raise _no_name(name, f"{pointer}/name")
+        written = value.get("type")
+        kind = _PRIMITIVE_KIND_BY_WORD.get(written) if type(written) is str else None
+        if kind is not None:
+            field_type: AvroType = Primitive(kind, pointer=f"{pointer}/type")
+        else:
+            field_type = self._read(read_required(value, "type", pointer), namespace, f"{pointer}/type")
+        if len(value) == _NAME_AND_TYPE:
+            return Field(name, field_type, pointer=pointer)  # only for speed
         return Field(
             name=name,
             type=field_type,
-            default=default,
+            default=self._read_default(value, field_type, pointer) if "default" in value else NO_DEFAULT,
             doc=read_text(value, "doc"),
             order=read_order(value, pointer),
             aliases=tuple(read_texts(value, "aliases", pointer)),
@@ -235,9 +246,12 @@ class TypeReader:
         return enum
 
     def _checked_symbols(self, symbols: list[str], pointer: str) -> tuple[str, ...]:
+        if len(set(symbols)) == len(symbols) and (not self._checks_names or all(map(is_name, symbols))):
+            return tuple(symbols)
         seen: set[str] = set()
         for index, symbol in enumerate(symbols):
-            self._check_name(symbol, f"{pointer}/{index}")
+            if self._checks_names and not is_name(symbol):
+                raise _no_name(symbol, f"{pointer}/{index}")
             if symbol in seen:
                 raise SchemaFault(f"the symbol {show(symbol)} comes twice", f"{pointer}/{index}", expected="each once")
             seen.add(symbol)
@@ -269,13 +283,17 @@ class TypeReader:
             raise SchemaFault(
                 f"{show(full)} is the name of a primitive type", f"{pointer}/name", expected="another name"
             )
-        if self._checks_names and not is_full_name(full):
-            raise SchemaFault(f"{show(full)} is not a valid name", f"{pointer}/name", expected=_A_NAME)
+        if self._checks_names and not (is_name(name) and self._is_namespace(space)):
+            raise _no_name(full, f"{pointer}/name")
         return name, space
 
-    def _check_name(self, name: str, pointer: str) -> None:
-        if self._checks_names and not is_name(name):
-            raise SchemaFault(f"{show(name)} is not a valid name", pointer, expected=_A_NAME)
+    def _is_namespace(self, space: str | None) -> bool:
+        if space is None or space in self._namespaces:
+            return True
+        if is_full_name(space):
+            self._namespaces.add(space)
+            return True
+        return False
 
     def _read_type_aliases(self, value: dict[str, Json], namespace: str | None, pointer: str) -> tuple[str, ...]:
         if "aliases" not in value:
@@ -283,15 +301,18 @@ class TypeReader:
         aliases = [full_name(alias, namespace) for alias in read_texts(value, "aliases", pointer)]
         for index, alias in enumerate(aliases):
             if self._checks_names and not is_full_name(alias):
-                raise SchemaFault(f"{show(alias)} is not a valid name", f"{pointer}/aliases/{index}", expected=_A_NAME)
+                raise _no_name(alias, f"{pointer}/aliases/{index}")
         return tuple(dict.fromkeys(aliases))
 
     def _declare(self, node: NamedType, pointer: str) -> None:
-        if node.full_name in self.named:
-            raise SchemaFault(
-                f"{show(node.full_name)} is declared twice", f"{pointer}/name", expected="one declaration"
-            )
-        self.named[node.full_name] = node
+        full = node.full_name
+        if full in self.named:
+            raise SchemaFault(f"{show(full)} is declared twice", f"{pointer}/name", expected="one declaration")
+        self.named[full] = node
+
+
+def _no_name(written: str, pointer: str) -> SchemaFault:
+    return SchemaFault(f"{show(written)} is not a valid name", pointer, expected=_A_NAME)
 
 
 def branch_name(node: AvroType) -> str:

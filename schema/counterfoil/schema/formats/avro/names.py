@@ -16,12 +16,12 @@ PRIMITIVE_NAMES: Final = frozenset(kind.value for kind in PRIMITIVE_KINDS)
 
 def is_name(text: str) -> bool:
     """Whether ``text`` is one simple name, without dots."""
-    return NAME_PATTERN.fullmatch(text) is not None
+    return text.isascii() and text.isidentifier()
 
 
 def is_full_name(text: str) -> bool:
     """Whether ``text`` is simple names joined by dots."""
-    return all(is_name(part) for part in text.split("."))
+    return all(map(is_name, text.split(".")))
 
 
 def split_name(written: str, namespace: str | None) -> tuple[str, str | None]:
