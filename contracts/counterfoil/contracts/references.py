@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _DEEPEST: Final = 100
 """How many files may refer to one another in a row."""
+_LONGEST_NAME: Final = 255
+"""Bytes of a file's name, as file systems have it."""
 _DRAFTS: Final = ("http://json-schema.org/", "https://json-schema.org/")
 """Where the drafts' own schemas are, which the kernel knows."""
 
@@ -91,6 +93,7 @@ class ReferenceFinder:
     def __init__(self, side: Side) -> None:
         self.side = side
         self._paths_by_name: dict[SchemaType, dict[str, list[str]]] = {}
+        self._paths_by_end: dict[str, list[str]] | None = None
 
     def find(self, path: str) -> References:
         """What the file at ``path`` refers to, directly or not.
@@ -137,7 +140,8 @@ class ReferenceFinder:
         if _is_known_to_the_kernel(name):
             return None
         wanted = posixpath.normpath(name)
-        ends = (path for path in self.side.paths if path == wanted or path.endswith(f"/{wanted}"))
+        named = self._ending().get(posixpath.basename(wanted), ())
+        ends = (path for path in named if path == wanted or path.endswith(f"/{wanted}"))
         folder = posixpath.dirname(root)
         return self._nearest(name, {path: _distance(folder, path.removesuffix(wanted).rstrip("/")) for path in ends})
 
@@ -161,6 +165,14 @@ class ReferenceFinder:
         nearest = sorted(path for path, distance in distance_by_path.items() if distance == least)
         path_by_content = {self.side.data(path): path for path in reversed(nearest)}
         return _Target(name, tuple(sorted(path_by_content.values())))
+
+    def _ending(self) -> Mapping[str, list[str]]:
+        """The paths of all files by their last name."""
+        if self._paths_by_end is None:
+            self._paths_by_end = {}
+            for path in self.side.paths:
+                self._paths_by_end.setdefault(posixpath.basename(path), []).append(path)
+        return self._paths_by_end
 
     def _declared(self, schema_type: SchemaType) -> Mapping[str, list[str]]:
         if schema_type not in self._paths_by_name:
@@ -262,8 +274,11 @@ def _relative_place(reference: str, folder: str) -> str | None:
         parts = urlsplit(reference)
     except ValueError:
         return None
-    if parts.scheme or parts.netloc or parts.query or not parts.path:
+    path = unquote(parts.path)
+    if parts.scheme or parts.netloc or parts.query or not path or "\0" in path:
         return None
-    place = posixpath.normpath(posixpath.join("/", folder, unquote(parts.path)))
-    climbed = posixpath.normpath(posixpath.join(folder, unquote(parts.path).lstrip("/")))
-    return None if climbed.split("/")[0] == ".." else place.lstrip("/")
+    if any(len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME for name in path.split("/")):
+        return None
+    start = "" if path.startswith("/") else folder
+    place = posixpath.normpath(posixpath.join(start, path.lstrip("/")))
+    return None if place.split("/")[0] == ".." else place
