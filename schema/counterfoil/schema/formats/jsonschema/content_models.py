@@ -13,6 +13,7 @@ from counterfoil.schema.formats.jsonschema.findings import Finding, at, below
 from counterfoil.schema.formats.jsonschema.model import Empty, Nothing, Object
 from counterfoil.schema.formats.jsonschema.rest_rules import RESTS
 from counterfoil.schema.formats.jsonschema.scalars import compare_bound
+from counterfoil.schema.java_order import java_hash_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -61,21 +62,23 @@ def _compare_required(reader: Object, writer: Object) -> list[Finding]:
 
 def _compare_properties(walk: Walk, reader: Object, writer: Object) -> list[Finding]:
     found: list[Finding] = []
-    for name, node in writer.properties.items():
-        if name not in reader.properties:
-            found += below(_removed_property(walk, reader, name, node), "properties", name)
-    for name, node in reader.properties.items():
-        earlier = writer.properties.get(name)
-        inner = _added_property(walk, reader, writer, name) if earlier is None else walk.compare(node, earlier)
+    for name in java_hash_order([*writer.properties, *reader.properties]):
+        mine, theirs = reader.properties.get(name), writer.properties.get(name)
+        if mine is not None and theirs is not None:
+            inner = walk.compare(mine, theirs)
+        elif theirs is not None:
+            inner = _removed_property(walk, reader, name, theirs)
+        else:
+            inner = _added_property(walk, reader, writer, name)
         found += below(inner, "properties", name)
     return found
 
 
-def _is_open(node: Object) -> bool:
+def _is_open(node: Object | Array) -> bool:
     unevaluated = node.unevaluated
     return (
         node.additional.is_open
-        and not node.patterns
+        and not (isinstance(node, Object) and node.patterns)
         and unevaluated.is_allowed
         and (unevaluated.schema is None or isinstance(unevaluated.schema, Empty))
     )
@@ -206,12 +209,8 @@ def _schema_behind(node: Array) -> Node | None:
     return node.unevaluated.schema if node.additional.is_allowed else None
 
 
-def _is_open_array(node: Array) -> bool:
-    return node.additional.is_open and node.unevaluated.is_open
-
-
 def _removed_item(walk: Walk, reader: Array, writer: Node, index: int) -> list[Finding]:
-    if _is_open_array(reader):
+    if _is_open(reader):
         return [at(rules.ITEM_REMOVED_FROM_OPEN, reader, writer, name=index)]
     behind = _schema_behind(reader)
     if behind is not None:
@@ -224,7 +223,7 @@ def _removed_item(walk: Walk, reader: Array, writer: Node, index: int) -> list[F
 
 
 def _added_item(walk: Walk, reader: Node, writer: Array, index: int) -> list[Finding]:
-    if _is_open_array(writer):
+    if _is_open(writer):
         rule = rules.EMPTY_ITEM_ADDED_TO_OPEN if isinstance(reader, Empty) else rules.ITEM_ADDED_TO_OPEN
         return [at(rule, reader, writer, name=index)]
     behind = _schema_behind(writer)

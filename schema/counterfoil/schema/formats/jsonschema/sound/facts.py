@@ -230,7 +230,7 @@ class _Reading:
             listed = self._value.get(keyword)
             for name, value in listed.items() if isinstance(listed, dict) else ():
                 if isinstance(value, list):
-                    names[name] = frozenset(value)
+                    names[name] = frozenset(each for each in value if isinstance(each, str))
                 else:
                     schemas[name] = self._schema.below(keyword, name)
         facts.needed_names, facts.needed_schemas = names, schemas
