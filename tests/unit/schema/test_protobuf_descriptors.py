@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -24,6 +24,8 @@ from protobuf_schemas import protobuf_schemas
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
 
 WELL_KNOWN = Path(grpc_tools.__file__).parent / "_proto"
 MAIN = "main.proto"
@@ -163,6 +165,10 @@ def _compile(text: str, others: Mapping[str, str] | None = None) -> FileDescript
         return FileDescriptorSet.FromString(out.read_bytes())
 
 
+def _serialized(schema: ProtobufSchema) -> str:
+    return b64encode(file_descriptor(schema)).decode()
+
+
 def _load(files: FileDescriptorSet) -> descriptor_pool.DescriptorPool:
     pool = descriptor_pool.DescriptorPool()
     for file in files.file:
@@ -195,8 +201,8 @@ def test_a_descriptor_is_the_one_of_protoc(case: str) -> None:
 @pytest.mark.parametrize("case", FILES)
 def test_a_descriptor_comes_back_as_the_same_content(case: str) -> None:
     schema = parse_protobuf(FILES[case], validation=Validation.LENIENT)
-    once = parse_protobuf(serialized(schema), validation=Validation.LENIENT)
-    twice = parse_protobuf(serialized(once), validation=Validation.LENIENT)
+    once = parse_protobuf(_serialized(schema), validation=Validation.LENIENT)
+    twice = parse_protobuf(_serialized(once), validation=Validation.LENIENT)
     assert twice.canonical() == once.canonical()
     assert once.name == schema.name
 
@@ -214,9 +220,45 @@ def test_a_generated_file_has_the_descriptor_of_protoc_and_no_warnings(text: str
 @given(protobuf_schemas().filter(lambda text: "e-7" not in text))
 def test_text_to_descriptor_to_text_keeps_the_normalised_text(text: str) -> None:
     schema = parse_protobuf(text)
-    back = parse_protobuf(serialized(schema))
+    back = parse_protobuf(_serialized(schema))
     assert back.normalized() == schema.normalized()
-    assert parse_protobuf(serialized(back)).canonical() == back.canonical()
+    again = parse_protobuf(_serialized(back))
+    assert again.canonical() == back.canonical()
+
+
+RECORDED_SERIALIZED = {
+    'syntax = "proto3";\npackage s1n075;\nmessage Order {\n  int64 id = 1;\n}\n': (
+        "CgdkZWZhdWx0EgZzMW4wNzUiEQoFT3JkZXISCAoCaWQYASgDYgZwcm90bzM="
+    ),
+    'syntax = "proto3"; package s1n085; message Item { string sku = 1; }': (
+        "CgdkZWZhdWx0EgZzMW4wODUiEQoESXRlbRIJCgNza3UYASgJYgZwcm90bzM="
+    ),
+    'syntax = "proto3";\npackage s1n012;\nimport "google/protobuf/timestamp.proto";\noption java_package = "x.y";\n'
+    "message Order { int64 id = 1; google.protobuf.Timestamp at = 2; map<string, int32> m = 3; } "
+    "message Second { Order o = 1; }": (
+        "CgdkZWZhdWx0EgZzMW4wMTIaH2dvb2dsZS9wcm90b2J1Zi90aW1lc3RhbXAucHJvdG8ibQoFT3JkZXISCAoCaWQYASgDEiMKAmF0GAIo"
+        "CzIZZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgFtGAMgAzIGbUVudHJ5GiQKBm1FbnRyeRIJCgNrZXkYASgJEgsKBXZhbHVlGAIo"
+        "BToCOAEiGAoGU2Vjb25kEg4KAW8YASgLMgVPcmRlckIFCgN4LnliBnByb3RvMw=="
+    ),
+}
+
+
+@pytest.mark.parametrize("text", RECORDED_SERIALIZED)
+def test_the_serialised_form_is_the_references_byte_for_byte(text: str) -> None:
+    assert serialized(parse_protobuf(text)) == RECORDED_SERIALIZED[text]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(protobuf_schemas().filter(lambda text: "e-7" not in text))
+def test_the_serialised_form_is_read_as_the_same_text_and_the_runtime_takes_it(text: str) -> None:
+    schema = parse_protobuf(text)
+    once = serialized(schema)
+    back = parse_protobuf(once)
+    assert back.normalized() == schema.normalized()
+    assert serialized(back) == once
+    pool = _load(FileDescriptorSet(file=_ours(text).file[:-1]))
+    pool.AddSerializedFile(b64decode(once))
+    assert pool.FindMessageTypeByName(schema.name or "")
 
 
 def test_references_stand_before_the_schema_and_are_found_by_the_runtime() -> None:

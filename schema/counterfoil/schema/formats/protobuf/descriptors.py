@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Final
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.formats.protobuf.as_written import AsWrittenBuilder
 from counterfoil.schema.formats.protobuf.known_files import KNOWN_PATHS, known_file, runtime_descriptor
+from counterfoil.schema.formats.protobuf.parser import parse_file
 from counterfoil.schema.formats.protobuf.symbols import SymbolTable
 from counterfoil.schema.formats.protobuf.to_descriptor import DescriptorBuilder
 
@@ -46,9 +48,22 @@ def file_descriptor(schema: ProtobufSchema, *, name: str = DEFAULT_NAME) -> byte
     return _ordered(schema, name)[-1].SerializeToString()
 
 
-def serialized(schema: ProtobufSchema, *, name: str = DEFAULT_NAME) -> str:
-    """The schema's ``FileDescriptorProto`` in base64, as ``format=serialized`` answers it."""
-    return b64encode(file_descriptor(schema, name=name)).decode("ascii")
+def serialized(schema: ProtobufSchema) -> str:
+    """The schema's ``FileDescriptorProto`` in base64, as ``format=serialized`` answers it.
+
+    It is that of the canonical text, with its type names as they are written there; read as a schema, it has that
+    same text.
+    """
+    builder = _SetBuilder(schema.imports)
+    file = parse_file(schema.canonical())
+    for item in file.imports:
+        if item.path in schema.imports:
+            builder.add(schema.imports[item.path], item.path)
+    described = AsWrittenBuilder(
+        file, SymbolTable(file, schema.imports), name=DEFAULT_NAME, dependencies=schema.imports.keys()
+    )
+    proto = builder.finish(described)
+    return b64encode(proto.SerializeToString()).decode("ascii")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +148,11 @@ class _SetBuilder:
     def _describe(self, file: ProtoFile, name: str) -> FileDescriptorProto:
         if known_file(name) is file:
             return descriptor_pb2.FileDescriptorProto.FromString(known_descriptor(name))
-        builder = DescriptorBuilder(
-            file, SymbolTable(file, self._imports), name=name, dependencies=self._imports.keys()
-        )
+        symbols = SymbolTable(file, self._imports)
+        return self.finish(DescriptorBuilder(file, symbols, name=name, dependencies=self._imports.keys()))
+
+    def finish(self, builder: DescriptorBuilder) -> FileDescriptorProto:
+        """The descriptor with the options that need an extension put in."""
         if builder.options.has_custom:
             builder.options.write_custom(self._class_finder(builder.proto))
         self.unknown_options = builder.options.unknown

@@ -72,6 +72,19 @@ class ProtobufSchema:
         """The canonical text with full type names, and everything that has no meaning in one order."""
         return self._normalized
 
+    def formatted(self, form: str) -> str | None:
+        """The text in the form ``serialized``, a file descriptor in base64; None for another one."""
+        if form != "serialized":
+            return None
+        from counterfoil.schema.formats.protobuf.serialized import print_serialized
+
+        return print_serialized(self)
+
+    def field_names(self) -> Sequence[str]:
+        """The names of the first message's fields."""
+        first = next(iter(self.file.messages), None)
+        return () if first is None else tuple(field.name for field in first.all_fields)
+
     def is_equivalent(self, other: ParsedSchema) -> bool:
         """Whether both have the same canonical text."""
         return isinstance(other, ProtobufSchema) and self.canonical() == other.canonical()
