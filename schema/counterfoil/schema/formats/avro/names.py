@@ -5,12 +5,10 @@ Source: Apache Avro 1.12 specification, "Names".
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from counterfoil.schema.formats.avro.types import PRIMITIVE_KINDS
 
-NAME_PATTERN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 PRIMITIVE_NAMES: Final = frozenset(kind.value for kind in PRIMITIVE_KINDS)
 
 
