@@ -115,3 +115,15 @@ def test_diff(counterfoil, shop):
     assert "total" in result.out
     assert "note" in result.out
     assert "protos/shop/order.proto:9:3" in result.out
+
+
+def test_a_transitive_level_looks_at_every_earlier_file(counterfoil, shop):
+    shop.write("protos/shop/order.proto", order("  string total = 7;", *shop.fields[1:], imports=shop.paths))
+    shop.commit()
+    shop.write("protos/shop/order.proto", order("  bytes total = 1;", *shop.fields[1:], imports=shop.paths))
+    assert (
+        counterfoil("check", "--level", "BACKWARD", folder=shop.folder).code == 0
+    )  # 1 is a new number to the last one
+    result = counterfoil("check", "--level", "BACKWARD_TRANSITIVE", "--format", "json", folder=shop.folder)
+    assert (result.code, result.rules) == (1, ["field-scalar-kind-changed"]), result
+    assert result.report["findings"][0]["against"] == [shop.git("rev-parse", "--short=7", "HEAD^").strip()]

@@ -16,6 +16,7 @@ from counterfoil.contracts.model import (
     Status,
     fingerprint,
 )
+from counterfoil.contracts.tree import Problem
 from counterfoil.schema.compatibility.check import check_compatibility
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from counterfoil.contracts.baseline import Baseline
-    from counterfoil.contracts.tree import Problem, ReadSchema, SchemaTree
+    from counterfoil.contracts.tree import ReadSchema, SchemaTree
     from counterfoil.schema.compatibility.report import Difference, Failure
     from counterfoil.schema.formats.protocol import ParsedSchema, SchemaWarning
     from counterfoil.schema.witness import NoWitness
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 DEFAULT_LEVEL = CompatibilityLevel.BACKWARD
 DEFAULT_POLICY = CompatibilityPolicy.STRICT
 _MISSING_IMPORT: Final = "missing-import"
+_UNRESOLVED: Final = "unresolved-reference"
+"""The only difference of a pair in which a reference leads nowhere."""
 _WAS_SO: Final = " (it was so before this change)"
 
 
@@ -122,8 +125,7 @@ def _no_witness(outcome: Witness | NoWitness, difference: Difference) -> str:
 
 
 def _warnings(schema: ParsedSchema | None) -> Sequence[SchemaWarning]:
-    find = getattr(schema, "warnings", None)
-    return find() if find else ()
+    return schema.warnings() if schema else ()
 
 
 def _is_same(earlier: ReadSchema, candidate: ReadSchema) -> bool:
@@ -231,11 +233,7 @@ class _FileCheck:
         """Whether the candidate could be judged against ``earlier``."""
         candidate = self._candidate.schema
         if earlier.schema is None or candidate is None:
-            problem = earlier.problem
-            where = f" at {problem.position}" if problem and problem.position else ""
-            text = f"nothing can be compared with the earlier text{where}: {problem.text if problem else 'unreadable'}"
-            self._add("baseline-invalid", Severity.WARNING, text, against=(earlier.label,))
-            return False
+            return self._cannot_compare(earlier, earlier.problem or Problem("unreadable"))
         try:
             report = check_compatibility(
                 candidate, [Earlier(earlier.schema)], self._asked.level, policy=self._asked.policy
@@ -243,10 +241,18 @@ class _FileCheck:
         except InvalidSchema as error:  # nested too deep to be compared
             self._add("schema-invalid", Severity.ERROR, error.message, against=(earlier.label,))
             return True
-        for failure in report.failures:
-            for difference in failure.differences:
-                self._add_difference(failure, difference, earlier)
+        found = [(failure, difference) for failure in report.failures for difference in failure.differences]
+        for failure, difference in found:
+            if difference.rule == _UNRESOLVED:  # the candidate's references were found when it was read
+                return self._cannot_compare(earlier, Problem(difference.detail))
+            self._add_difference(failure, difference, earlier)
         return True
+
+    def _cannot_compare(self, earlier: ReadSchema, problem: Problem) -> bool:
+        where = f" at {problem.position}" if problem.position else ""
+        text = f"nothing can be compared with the earlier text{where}: {problem.text}"
+        self._add("baseline-invalid", Severity.WARNING, text, against=(earlier.label,))
+        return False
 
     def _add_difference(self, failure: Failure, difference: Difference, earlier: ReadSchema) -> None:
         is_backward = failure.direction is Direction.BACKWARD

@@ -258,6 +258,15 @@ def test_a_search_without_a_witness_says_how_many_were_tried():
     assert f"         {finding.no_witness}\n" in shown
 
 
+def test_a_base_that_refers_to_nowhere_is_no_base_and_blocks_nobody():
+    files = [SchemaFile("s.schema.json", b'{"type": "array", "items": {"$ref": "nowhere.json"}}')]
+    before = SchemaTree(files, label="base", validation=Validation.LENIENT)
+    report = check(json_tree(s={"type": "array", "items": {"type": "string"}}), before)
+    assert [(one.rule, one.severity) for one in report.findings] == [("baseline-invalid", Severity.WARNING)]
+    assert "nowhere.json" in report.findings[0].text
+    assert [one.status for one in report.files] == [Status.SKIPPED]
+
+
 def test_a_rule_that_promises_no_witness_says_nothing_of_one():
     (finding,) = check(tree(o=record("Purchase", a="int")), tree("base", o=record(a="int"))).findings
     assert (finding.rule, finding.evidence, finding.no_witness) == ("name-mismatch", None, "")
