@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _DIFF_BY_TYPE: Final[Mapping[SchemaType, str]] = {
     SchemaType.AVRO: "counterfoil.schema.diff.avro",
+    SchemaType.PROTOBUF: "counterfoil.schema.diff.protobuf",
     SchemaType.JSON: "counterfoil.schema.diff.jsonschema",
 }
 """The module whose ``find_changes(earlier, later)`` compares two schemas of a language."""
