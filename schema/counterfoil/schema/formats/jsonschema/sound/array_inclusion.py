@@ -91,7 +91,8 @@ def _arrays(inclusion: Inclusion, writer: Writer, sizes: range) -> Iterator[list
 
 def _count_reasons(inclusion: Inclusion, writer: Writer, reader: Schema) -> Iterator[Reason]:
     facts = reader.facts
-    least, most = writer.least("min_items") or 0, longest(writer)
+    contained = [each.min_contains for each in writer.facts() if each.contains is not None]
+    least, most = max(writer.least("min_items") or 0, *contained, 0), longest(writer)
     if facts.min_items is not None and facts.min_items > least:
         arrays = chain(_arrays(inclusion, writer, range(int(least), int(least) + 1)), inclusion.examples.of(writer))
         yield inclusion.reason(rules.VALUE_REFUSED, writer, reader, arrays, steps=("minItems",))

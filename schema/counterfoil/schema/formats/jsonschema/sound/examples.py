@@ -118,10 +118,20 @@ class Examples:
             for value in self.first(writer.property(name), depth + 1):
                 made[name] = value
         yield made
-        fuller = dict(made)
         least = min(int(writer.least("min_properties") or 0), MAX_MADE)
-        for name in (*sorted(writer.names()), *(f"p{index}" for index in range(least)), *_WORDS):
-            if name not in fuller and len(fuller) < max(least, len(made) + 2):
+        fresh = [*_WORDS[1:], *(f"p{index}" for index in range(least))]
+        yield from self._filled(writer, made, [*sorted(writer.names()), *fresh], max(least, len(made) + 2), depth)
+        yield from self._filled(writer, made, fresh, least, depth)
+
+    def _filled(
+        self, writer: Writer, made: Mapping[str, Any], names: Iterable[str], size: int, depth: int
+    ) -> Iterator[dict[str, Any]]:
+        """Objects that grow, property by property, up to a size."""
+        fuller = dict(made)
+        for name in names:
+            if len(fuller) >= size:
+                return
+            if name not in fuller:
                 for value in self.first(writer.property(name), depth + 1):
                     fuller[name] = value
                     yield dict(fuller)

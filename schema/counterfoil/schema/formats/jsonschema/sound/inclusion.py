@@ -209,26 +209,33 @@ class Inclusion:
         return any(facts.refused is not None and self.includes(mine, facts.refused) for facts in writer.facts())
 
     def _meets_condition(self, writer: Writer, facts: Facts, condition: Schema) -> bool:
-        asked = (facts.condition, facts.consequence, facts.alternative)
-        for theirs in writer.facts():
-            if all(map(_are_same, asked, (theirs.condition, theirs.consequence, theirs.alternative))):
-                return True
+        """Whether it is proved that what follows from a reader's condition is so in all that the writer writes."""
+        meeting, failing = _sides_of_condition(writer, condition)
         return (
             facts.consequence is None
             or self.disjointness.are_apart(writer, condition)
-            or self.includes(writer.also(condition), facts.consequence)
+            or self.includes(meeting, facts.consequence)
         ) and (
-            facts.alternative is None or self.includes(writer, condition) or self.includes(writer, facts.alternative)
+            facts.alternative is None or self.includes(writer, condition) or self.includes(failing, facts.alternative)
         )
 
     def _condition_candidates(self, writer: Writer, facts: Facts, condition: Schema) -> Iterator[Any]:
-        meeting = writer.also(condition)
+        meeting, failing = _sides_of_condition(writer, condition)
         if facts.consequence is not None:
             yield from (value for reason in self.reasons(meeting, facts.consequence) for value in reason.values)
         if facts.alternative is not None:
-            yield from (value for reason in self.reasons(writer, facts.alternative) for value in reason.values)
-        yield from self.examples.of(meeting)
-        yield from self.examples.of(writer)
+            yield from (value for reason in self.reasons(failing, facts.alternative) for value in reason.values)
+        yield from islice(self.examples.of(meeting), _MAX_CANDIDATES // 2)
+        yield from self.examples.of(failing)
+
+
+def _sides_of_condition(writer: Writer, condition: Schema) -> tuple[Writer, Writer]:
+    """What a writer writes where a condition holds, and where it does not, as far as it has the same condition."""
+    alike = [facts for facts in writer.facts() if _are_same(condition, facts.condition)]
+    return (
+        writer.also(condition, *(facts.consequence for facts in alike if facts.consequence is not None)),
+        writer.also(*(facts.alternative for facts in alike if facts.alternative is not None)),
+    )
 
 
 def _says_the_same(writer: Writer, reader: Schema) -> bool:
