@@ -105,7 +105,6 @@ def test_the_order_and_layout_of_a_file() -> None:
         ("message A {}", "\nmessage A {}\n"),
         ("package a;", "package a;\n"),
         (PROTO3, PROTO3),
-        ("", ""),
     ],
 )
 def test_a_text_without_a_syntax_line_starts_with_an_empty_line(text: str, canonical: str) -> None:

@@ -120,6 +120,12 @@ def test_a_new_schema_is_refused_and_a_stored_one_is_read(text: str, problem: st
     assert parse_protobuf(PROTO3 + text, validation=Validation.LENIENT).canonical()
 
 
+@pytest.mark.parametrize("text", ["", " \n\t"])
+def test_an_empty_text_is_no_schema(text: str) -> None:
+    with pytest.raises(SchemaParseError, match="the text is empty"):
+        parse_protobuf(text, validation=Validation.LENIENT)
+
+
 @pytest.mark.parametrize("label", ["optional", "required"])
 def test_editions_have_no_such_labels(label: str) -> None:
     with pytest.raises(SchemaParseError, match=f"the label {label} in edition 2023"):

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
 _FIELD: Final = re.compile(
     r"[ \t\r\n]*+(?:(optional|required|repeated)[ \t\r\n]++)?+"
-    r"([A-Za-z_.][A-Za-z0-9_.]*+)[ \t\r\n]++([A-Za-z_][A-Za-z0-9_]*+)"
+    r"([A-Za-z_.][A-Za-z0-9_.]*+|map[ \t]*+<[ \t]*+([A-Za-z0-9_.]++)[ \t]*+,[ \t]*+([A-Za-z0-9_.]++)[ \t]*+>)"
+    r"[ \t\r\n]++([A-Za-z_][A-Za-z0-9_]*+)"
     r"[ \t\r\n]*+=[ \t\r\n]*+(0|[1-9][0-9]{0,8})[ \t\r\n]*+;(?![ \t]*/)"
 )
 _CONSTANT: Final = re.compile(
@@ -103,7 +104,7 @@ class DeclarationReader:
         doc, start = cursor.doc(), cursor.start
         cursor.advance()
         name = read_name(cursor, "the message's name")
-        return self._body(name, f"{parent}/{name}", doc, start, visibility)
+        return self._body(name, f"{parent}/{name}", doc, start, visibility=visibility)
 
     def enum(self, parent: str, *, visibility: str = "") -> Enum:
         """The enum at the cursor, behind the word ``enum``."""
@@ -140,20 +141,24 @@ class DeclarationReader:
                 fields.append(self._field(parent))
         return Extend(extendee, tuple(fields), position, parent, doc)
 
-    def _body(self, name: str, pointer: str, doc: str, start: int, visibility: str = "") -> Message:
+    def _body(
+        self, name: str, pointer: str, doc: str, start: int, *, visibility: str = "", is_group: bool = False
+    ) -> Message:
         cursor = self._cursor
         position = cursor.position(start)
         cursor.descend()
         cursor.expect("{")
         body = Body()
         while True:
-            self._quick_fields(body, pointer)
+            fields = self._quick_fields(pointer, needs_labels=self._needs_labels)
+            body.fields += fields
+            body.all_fields += fields
             if cursor.accept("}"):
                 break
             reader = self._readers.get(cursor.word)
             if reader is not None:
                 reader(body, pointer)
-            elif not cursor.accept(";"):
+            elif is_group or not cursor.accept(";"):  # the reference takes no empty statements in groups
                 field = self._field(pointer)
                 body.fields.append(field)
                 body.all_fields.append(field)
@@ -208,7 +213,10 @@ class DeclarationReader:
         fields: list[Field] = []
         options: list[Option] = []
         cursor.expect("{")
-        while not cursor.accept("}"):
+        while True:
+            fields += self._quick_fields(parent, needs_labels=False, takes_labels=False)
+            if cursor.accept("}"):
+                break
             if cursor.word == "option":
                 options.append(read_option_statement(cursor, pointer))
             elif cursor.word in _LABELS:
@@ -218,31 +226,30 @@ class DeclarationReader:
         body.oneofs.append(OneOf(name, tuple(fields), tuple(options), position, pointer, doc))
         body.all_fields.extend(fields)
 
-    def _quick_fields(self, body: Body, pointer: str) -> None:
-        """Read the fields from here on that one pattern can tell: without options and comments, no group and no map."""
+    def _quick_fields(self, pointer: str, *, needs_labels: bool, takes_labels: bool = True) -> list[Field]:
+        """The fields from here on that one pattern can tell: without options and comments, and no groups."""
         cursor = self._cursor
         text, start = cursor.text, cursor.before
         offset = start
+        fields: list[Field] = []
         while True:
             found = _FIELD.match(text, offset)
-            if found is None or found[2] in _NOT_FIELDS or (found[1] is None and self._needs_labels):
+            if found is None:
                 break
-            label, type_name, name, number = found.groups()
+            label, type_name, key, value, name, number = found.groups()
+            if type_name in _NOT_FIELDS or (label is not None and (key is not None or not takes_labels)):
+                break
+            if label is None and key is None and needs_labels:
+                break
             position = cursor.position(found.start(2 if label is None else 1))
-            field = Field(
-                None if label is None else _LABELS[label],
-                type_name,
-                name,
-                int(number),
-                (),
-                position,
-                f"{pointer}/{name}",
-            )
-            body.fields.append(field)
-            body.all_fields.append(field)
+            map_type = None if key is None else MapType(key, value)
+            kind = None if label is None else _LABELS[label]
+            type_name = type_name if key is None else f"map<{key}, {value}>"
+            fields.append(Field(kind, type_name, name, int(number), (), position, f"{pointer}/{name}", map=map_type))
             offset = found.end()
         if offset != start:
             cursor.jump(offset)
+        return fields
 
     def _field(self, parent: str, *, needs_label: bool = True) -> Field:
         """The field at the cursor, a group and a map too."""
@@ -267,7 +274,7 @@ class DeclarationReader:
         number = read_int(cursor, f"the field's number, {_NUMBER}")
         pointer = f"{parent}/{name}"
         options = _special_last(read_options(cursor, pointer))
-        group = self._body(name, pointer, doc, start) if is_group else None
+        group = self._body(name, pointer, doc, start, is_group=True) if is_group else None
         if group is None:
             cursor.expect(";")
         position = cursor.position(start)

@@ -39,6 +39,8 @@ def read_text(text: str, *, path: str = "") -> ReadText:
     Raises ``SchemaParseError`` with line and column.
     """
     _check_characters(text)
+    if not text or text.isspace():
+        raise SchemaParseError("the text is empty", expected="a file of Protobuf")
     if _BASE64.fullmatch(text) is not None and len(text) >= _SHORTEST:
         found = _read_base64(text, path)
         if found is not None:
