@@ -57,7 +57,13 @@ def metaschema(uri: str) -> Any | None:
     """
     if "json-schema.org/" not in uri:
         return None
-    from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]  # ships no type information
-
-    resource = REGISTRY.get(uri) or REGISTRY.get(uri + "#")
+    known = specifications()
+    resource = known.get(uri) or known.get(uri + "#")
     return resource.contents if resource else None
+
+
+def specifications() -> Any:
+    """The registry of the package ``referencing`` that holds the metaschemas of every draft."""
+    from jsonschema import validators
+
+    return validators.SPECIFICATIONS  # type: ignore[attr-defined]  # the stubs leave it out

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urljoin
 
 from counterfoil.schema.errors import CounterfoilError
-from counterfoil.schema.formats.jsonschema.drafts import Draft, draft_of
+from counterfoil.schema.formats.jsonschema.drafts import Draft, draft_of, specifications
 from counterfoil.schema.formats.jsonschema.patterns import holds_match
 from counterfoil.schema.formats.jsonschema.sites import plain
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from jsonschema import ValidationError
     from jsonschema.protocols import Validator
-    from referencing.jsonschema import SchemaRegistry
 
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 
@@ -110,19 +109,15 @@ def _class_for(draft: Draft) -> type[Validator]:
     return cast("type[Validator]", validators.extend(base, bounded))  # type: ignore[no-untyped-call]  # stubs lack it
 
 
-def _registry(schema: JsonSchema) -> SchemaRegistry:
+def _registry(schema: JsonSchema) -> Any:
     """Every document that the schema refers to, under its name and under that name as its base makes it."""
-    from jsonschema_specifications import REGISTRY as SPECIFICATIONS  # type: ignore[import-untyped]  # ships no types
-    from referencing import Registry
-    from referencing.jsonschema import specification_with
-
-    registry: SchemaRegistry = Registry()
+    documents = []
     for name, document in schema.references.items():
         draft = draft_of(document, default=schema.draft)
-        resource = specification_with(draft.value).create_resource(plain(document))
-        names = dict.fromkeys((name, urljoin(schema.base.uri, name)))
-        registry = registry.with_resources([(one, resource) for one in names])
-    return cast("SchemaRegistry", SPECIFICATIONS.combine(registry))
+        contents = plain(document) if isinstance(document, dict) else {"allOf": [document]}
+        contents.setdefault("$schema", draft.value)
+        documents += [(one, contents) for one in dict.fromkeys((name, urljoin(schema.base.uri, name)))]
+    return specifications().with_contents(documents)
 
 
 def _searches(pattern: str, text: str) -> bool:
