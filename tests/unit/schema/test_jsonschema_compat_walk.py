@@ -137,6 +137,17 @@ def test_a_reference_to_nowhere_is_one_finding(policy: CompatibilityPolicy):
         assert "gone.json" in found.text
 
 
+def test_references_that_lead_to_references_are_followed_where_both_sides_have_them():
+    def twice(leaf: str) -> dict[str, Any]:
+        definitions = {"x": {"$ref": "#/definitions/y"}, "y": {"type": leaf}}
+        return {"properties": {"a": {"$ref": "#/definitions/x"}}, "definitions": definitions}
+
+    assert told(twice("string"), twice("string")) == []
+    assert told(twice("string"), twice("integer")) == ["TYPE_CHANGED #/properties/a"]
+    assert told(twice("string"), {"properties": {"a": {"type": "string"}}}) == ["TYPE_CHANGED #/properties/a"]
+    assert told(twice("string"), {"properties": {"a": {"type": "string"}}}, CompatibilityPolicy.SOUND) == []
+
+
 def test_references_in_a_circle_end():
     circle = {
         "definitions": {"a": {"$ref": "#/definitions/b"}, "b": {"$ref": "#/definitions/a"}},

@@ -210,6 +210,8 @@ class _Rounds:
                 return compare_combinations(self, reader, writer)
             case (Negation(), Negation()):
                 return self._compare_negations(reader, writer)
+            case (Reference(), Reference()):
+                return [*self.compare(reader, writer)]
         return []
 
     def _compare_negations(self, reader: Negation, writer: Negation) -> list[Finding]:
@@ -220,5 +222,9 @@ class _Rounds:
 
 
 def _dereferenced(node: Node) -> Node:
-    """What a reference means; one that it leads to in turn is not followed, as the reference has it."""
+    """What a reference means.
+
+    One that it leads to in turn is followed only where both sides have such, as the reference has it: a reference that
+    leads to a reference is another kind of schema than the one that is meant in the end.
+    """
     return node.target() if isinstance(node, Reference) else node
