@@ -199,6 +199,11 @@ def test_a_descriptor_is_the_one_of_protoc(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", FILES)
+def test_what_protoc_takes_has_no_warnings(case: str) -> None:
+    assert parse_protobuf(FILES[case], validation=Validation.LENIENT).warnings() == []
+
+
+@pytest.mark.parametrize("case", FILES)
 def test_a_descriptor_comes_back_as_the_same_content(case: str) -> None:
     schema = parse_protobuf(FILES[case], validation=Validation.LENIENT)
     once = parse_protobuf(_serialized(schema), validation=Validation.LENIENT)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.formats.protobuf.ast import MAX_TAG, Enum, Label, Range, Scalar
 from counterfoil.schema.formats.protobuf.defaults import default_problem
+from counterfoil.schema.formats.protobuf.features import features_of, with_options
 from counterfoil.schema.formats.protobuf.naming import json_name_of
 from counterfoil.schema.formats.protobuf.resolution import missing_imports
 from counterfoil.schema.formats.protobuf.symbols import SCALARS
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         Rpc,
         Service,
     )
+    from counterfoil.schema.formats.protobuf.features import Features
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
 
     Named = Message | Field | OneOf | Enum | EnumConstant | Service | Rpc
@@ -71,12 +73,13 @@ class _Finder:
         for item, asker in missing_imports(file, self._schema.imports):
             text = f"No file is known for the import {item.path!r} of {asker or 'the schema'}"
             yield SchemaWarning("missing-import", text, "")
+        features = features_of(file)
         for message in file.messages:
-            yield from self._message(message, file.package_prefix + message.name)
+            yield from self._message(message, file.package_prefix + message.name, features)
         for enum in file.enums:
-            yield from self._enum(enum)
+            yield from self._enum(enum, features)
         yield from self._constants_in_scope(file.enums)
-        yield from self._extends(file.extends, scope)
+        yield from self._extends(file.extends, scope, features)
         for service in file.services:
             yield from self._service(service, scope)
 
@@ -91,24 +94,25 @@ class _Finder:
                     text = f"The method {rpc.name} takes or gives the enum {found.full_name}"
                     yield SchemaWarning("method-of-enum", text, rpc.pointer)
 
-    def _message(self, message: Message, scope: str) -> Iterator[SchemaWarning]:
+    def _message(self, message: Message, scope: str, around: Features) -> Iterator[SchemaWarning]:
+        features = with_options(around, message.options)
         yield from _invalid_name(message, "message")
         yield from _twice((*message.all_fields, *message.oneofs), "duplicate-field-name", "fields or oneofs")
         yield from _numbers(message)
-        if self._file.syntax == "proto3" or self._file.edition:
+        if features.allows_json:
             yield from _json_names(message)
         for field in message.all_fields:
-            yield from self._field(field, scope)
+            yield from self._field(field, scope, features)
         for oneof in message.oneofs:
             yield from self._oneof(oneof)
         yield from self._extension_ranges(message)
         yield from _overlaps(message)
         for nested in message.messages:
-            yield from self._message(nested, f"{scope}.{nested.name}")
+            yield from self._message(nested, f"{scope}.{nested.name}", features)
         for enum in message.enums:
-            yield from self._enum(enum)
+            yield from self._enum(enum, features)
         yield from self._constants_in_scope(message.enums)
-        yield from self._extends(message.extends, scope)
+        yield from self._extends(message.extends, scope, features)
 
     @staticmethod
     def _oneof(oneof: OneOf) -> Iterator[SchemaWarning]:
@@ -125,7 +129,7 @@ class _Finder:
             text = f"The message {message.name} is open for extensions, which proto3 does not have"
             yield SchemaWarning("proto3-extension-range", text, message.pointer)
 
-    def _field(self, field: Field, scope: str) -> Iterator[SchemaWarning]:
+    def _field(self, field: Field, scope: str, features: Features) -> Iterator[SchemaWarning]:
         yield from _invalid_name(field, "field")
         yield from _number(field)
         yield from self._default(field, scope)
@@ -138,7 +142,7 @@ class _Finder:
             if self._file.is_proto3:
                 text = f"The group {field.name} is in a file of proto3"
                 yield SchemaWarning("proto3-group", text, field.pointer)
-            yield from self._message(field.group, f"{scope}.{field.name}".lstrip("."))
+            yield from self._message(field.group, f"{scope}.{field.name}".lstrip("."), features)
         else:
             yield from self._closed_enum(field.type, field, scope)
 
@@ -172,7 +176,7 @@ class _Finder:
         if problem:
             yield SchemaWarning("invalid-default", f"The default of the field {field.name} {problem}", field.pointer)
 
-    def _enum(self, enum: Enum) -> Iterator[SchemaWarning]:
+    def _enum(self, enum: Enum, features: Features) -> Iterator[SchemaWarning]:
         yield from _invalid_name(enum, "enum")
         for constant in enum.constants:
             yield from _invalid_name(constant, "constant")
@@ -181,7 +185,7 @@ class _Finder:
                 yield SchemaWarning("reserved-constant", text, constant.pointer)
         if not enum.constants:
             yield SchemaWarning("empty-enum", f"The enum {enum.name} has no constants", enum.pointer)
-        elif enum.constants[0].number != 0 and (self._file.is_proto3 or self._file.edition):
+        elif enum.constants[0].number != 0 and not with_options(features, enum.options).has_closed_enums:
             text = f"The first constant of the enum {enum.name} is {enum.constants[0].number}, not 0"
             yield SchemaWarning("first-constant-not-zero", text, enum.constants[0].pointer)
         if not _allows_alias(enum):
@@ -196,7 +200,7 @@ class _Finder:
         """Constants stand beside their enum, not in it, so that enums of one scope share their names."""
         return _twice(chain.from_iterable(enum.constants for enum in enums), "duplicate-constant-name", "constants")
 
-    def _extends(self, extends: Iterable[Extend], scope: str) -> Iterator[SchemaWarning]:
+    def _extends(self, extends: Iterable[Extend], scope: str, features: Features) -> Iterator[SchemaWarning]:
         for extend in extends:
             extended = self._symbols.resolve(extend.extendee, scope)
             full_name = "" if extended is None else extended.full_name
@@ -205,7 +209,7 @@ class _Finder:
                 text = f"A file for the lite runtime extends {extended.full_name}, which is not for it"
                 yield SchemaWarning("lite-extension", text, extend.pointer)
             for field in extend.fields:
-                yield from self._field(field, scope)
+                yield from self._field(field, scope, features)
                 if field.label is Label.REQUIRED:
                     text = f"The extension {field.name} is required"
                     yield SchemaWarning("required-extension", text, field.pointer)
