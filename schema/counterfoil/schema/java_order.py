@@ -8,6 +8,7 @@ Source: the documented ``String.hashCode``, and the order that ``java.util.HashS
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def java_hash_order(texts: Iterable[str]) -> list[str]:
     return sorted(distinct, key=lambda text: _spread(java_hash(text)) & (buckets - 1))
 
 
+@lru_cache(maxsize=65536)
 def java_hash(text: str) -> int:
     """``String.hashCode``: a 32-bit polynomial over the UTF-16 code units, without its sign.
 

@@ -32,9 +32,8 @@ def visibility_of(call: Call) -> Visibility:
 
 async def formatted(call: Call, context: str, content: Content) -> str:
     """The schema's text in the ``format`` that the query asks for; an unknown format is the stored text."""
-    if call.text("format").lower() == "resolved":
-        return await call.cases.catalog.resolved_text(context, content)
-    return content.text
+    form = call.text("format").lower()
+    return await call.cases.catalog.formatted(context, content, form) if form else content.text
 
 
 async def list_subjects(call: Call) -> Any:

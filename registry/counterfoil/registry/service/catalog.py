@@ -90,11 +90,10 @@ class Catalog:
         entry = (await self._storage.history(subject)).pick(subject, version, deleted=deleted)
         return Stored(subject, entry, await self._reader.content(entry.guid))
 
-    async def resolved_text(self, context: str, content: Content) -> str:
-        """The schema's text with all that its references supply declared in it, where the language can do that."""
-        parsed = await self._reader.parsed(context, content)
-        resolve = getattr(parsed, "resolved", None)
-        return content.text if resolve is None else str(resolve())
+    async def formatted(self, context: str, content: Content, form: str) -> str:
+        """The schema's text in a form that its language knows; the stored text where it knows no such form."""
+        text = (await self._reader.parsed(context, content)).formatted(form)
+        return content.text if text is None else text
 
     async def tags(self, context: str, content: Content) -> list[tuple[Entity, tuple[str, ...]]]:
         """Everything in a schema that can carry tags, with those that it carries."""

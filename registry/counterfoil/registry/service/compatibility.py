@@ -12,6 +12,7 @@ from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import InvalidSchema, VersionNotFound
 from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.model import SchemaType
 from counterfoil.schema.witness import find_witness
 
 if TYPE_CHECKING:
@@ -99,8 +100,7 @@ class CompatibilityCheck:
         if not config.validate_fields:
             return ()
         latest = (await self._reader.content(versions[-1].guid)).metadata if versions else None
-        names = [field.name for field in getattr(getattr(candidate.parsed, "root", None), "fields", ())]
-        return reservation_messages(candidate.content.metadata, names, latest=latest)
+        return reservation_messages(candidate.content.metadata, candidate.parsed.field_names(), latest=latest)
 
     async def _earlier(
         self, subject: QualifiedSubject, candidate: Candidate, versions: Sequence[VersionEntry], config: Config
@@ -112,7 +112,10 @@ class CompatibilityCheck:
             content = await self._reader.content(entry.guid)
             if _group(config, content.metadata) != group:
                 continue
-            earlier.append(Earlier(await self._reader.parsed(subject.context, content), entry.version))
+            # A JSON schema that was imported with a broken reference is stored, and cannot be compared.
+            validation = Validation.LOOKUP if content.schema_type is SchemaType.JSON else Validation.LENIENT
+            parsed = await self._reader.parsed(subject.context, content, validation=validation)
+            earlier.append(Earlier(parsed, entry.version))
             if not config.level.is_transitive:
                 break
         return earlier

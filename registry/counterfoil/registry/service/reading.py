@@ -104,10 +104,12 @@ class SchemaReader:
             self._contents.put(guid, found, weight=len(found.text) + 200)
         return found
 
-    async def parsed(self, context: str, content: Content) -> ParsedSchema:
+    async def parsed(
+        self, context: str, content: Content, *, validation: Validation = Validation.LENIENT
+    ) -> ParsedSchema:
         """The parsed form of a content stored in ``context``."""
         resolution = await self.resolve(context, content.references, deleted=True)
-        return self._parse(content.text, content.schema_type, resolution, Validation.LENIENT)
+        return self._parse(content.text, content.schema_type, resolution, validation)
 
     async def read(
         self, context: str, request: SchemaRequest, *, validation: Validation, normalize: bool, deleted: bool

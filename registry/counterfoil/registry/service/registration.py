@@ -125,7 +125,8 @@ class Registration:
         match = await self._matcher.find(now.subject.context, reading.candidate, entries)
         if match is None or not _answers(match.entry, request):
             return None, reading.candidate
-        return _registered(match), reading.candidate
+        is_same = match.exact and request.version != NEXT_VERSION  # as the next version it would have been stamped
+        return _registered(replace(match, exact=is_same)), reading.candidate
 
     async def _inherit(self, now: _Situation, request: SchemaRequest) -> SchemaRequest:
         """``request`` with what it leaves out filled in, and its version number stamped where that is asked for."""

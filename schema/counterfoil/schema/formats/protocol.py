@@ -67,6 +67,15 @@ class ParsedSchema(Protocol):
     def normalized(self) -> str:
         """The canonical text with everything that has no meaning put in one order (``normalize=true``)."""
 
+    def formatted(self, form: str) -> str | None:
+        """The text in another form, by the name that the REST API has for it; None for a form that is not known here.
+
+        ``resolved`` (Avro) declares what references supply, ``serialized`` (Protobuf) is a descriptor in base64.
+        """
+
+    def field_names(self) -> Sequence[str]:
+        """The names of the top-level fields: of a record, a file's first message, an object; in their order."""
+
     def is_equivalent(self, other: ParsedSchema) -> bool:
         """Whether the two say the same, attribute order aside; docs, aliases and enum defaults count."""
 

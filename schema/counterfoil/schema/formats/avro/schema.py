@@ -63,6 +63,14 @@ class AvroSchema:
         """The canonical text with every type that a reference supplies declared in it (``format=resolved``)."""
         return print_canonical(self.root)
 
+    def formatted(self, form: str) -> str | None:
+        """The text in the form ``resolved``; None for another one."""
+        return self.resolved() if form == "resolved" else None
+
+    def field_names(self) -> Sequence[str]:
+        """The names of the record's fields; none for a type that is no record."""
+        return tuple(field.name for field in self.root.fields) if isinstance(self.root, Record) else ()
+
     def is_equivalent(self, other: ParsedSchema) -> bool:
         """Whether both say the same, attribute order aside; docs, aliases and enum defaults count."""
         return isinstance(other, AvroSchema) and self.equivalence_key == other.equivalence_key

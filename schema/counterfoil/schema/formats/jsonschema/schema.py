@@ -78,6 +78,15 @@ class JsonSchema:
         """The canonical text with the keys of every object sorted (``normalize=true``)."""
         return self._normalized
 
+    def formatted(self, form: str) -> str | None:  # noqa: ARG002 - other languages know other forms
+        """None: there is no other form of a JSON schema."""
+        return None
+
+    def field_names(self) -> Sequence[str]:
+        """The names of the properties that the schema itself declares."""
+        properties = self.document.get("properties") if isinstance(self.document, dict) else None
+        return tuple(properties) if isinstance(properties, dict) else ()
+
     def is_equivalent(self, other: ParsedSchema) -> bool:
         """Whether both have the same canonical text: to the reference registry the order of keys counts."""
         return isinstance(other, JsonSchema) and self._canonical == other.canonical()

@@ -23,6 +23,7 @@ from counterfoil.schema.formats.protobuf import rules
 from counterfoil.schema.formats.protobuf.ast import Label
 from counterfoil.schema.formats.protobuf.findings import ROOT, Place, found_at
 from counterfoil.schema.formats.protobuf.oneofs import is_oneof_gone, oneof_differences
+from counterfoil.schema.java_order import java_hash_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -126,18 +127,16 @@ class _Walk:
     def _messages(
         self, reader: Mapping[str, MessageType], writer: Mapping[str, MessageType], place: Place
     ) -> Iterator[Found]:
-        for name, gone in writer.items():
-            if name not in reader and not gone.is_map_entry:
-                at = Place(place.at(name).path, place.reader, gone, parent=place.parent)
-                yield found_at(at, rules.MESSAGE_REMOVED, detail=gone.local_name, facts={"name": gone.local_name})
-        for name, new in reader.items():
-            if name not in writer:
-                at = Place(place.at(name).path, new, place.writer, parent=place.parent)
-                yield found_at(at, rules.MESSAGE_ADDED, detail=new.local_name, facts={"name": new.local_name})
-        for name, mine in reader.items():
-            if name in writer:
-                theirs = writer[name]
-                yield from self._message(mine, theirs, Place(place.at(name).path, mine, theirs, parent=place.parent))
+        for name in java_hash_order([*writer, *reader]):
+            mine, theirs, path = reader.get(name), writer.get(name), place.at(name).path
+            if mine is not None and theirs is not None:
+                yield from self._message(mine, theirs, Place(path, mine, theirs, parent=place.parent))
+            elif mine is not None:
+                at = Place(path, mine, place.writer, parent=place.parent)
+                yield found_at(at, rules.MESSAGE_ADDED, detail=mine.local_name, facts={"name": mine.local_name})
+            elif theirs is not None and not theirs.is_map_entry:
+                at = Place(path, place.reader, theirs, parent=place.parent)
+                yield found_at(at, rules.MESSAGE_REMOVED, detail=theirs.local_name, facts={"name": theirs.local_name})
 
     def _message(self, reader: MessageType, writer: MessageType, place: Place) -> Iterator[Found]:
         """What differs between two messages, and inside them."""
