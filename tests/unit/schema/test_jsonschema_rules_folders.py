@@ -17,6 +17,7 @@ from counterfoil.schema.formats.jsonschema.differences import find_differences, 
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
 from counterfoil.schema.formats.jsonschema.rules import RULES
 from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.witness import search_for_witness
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,6 +68,15 @@ def test_the_folder_shows_its_rule(folder: Path):
     assert folder.name in {each["rule"] for findings in told.values() for each in findings}
     breaking = {each["rule"] for findings in (told["STRICT"], told.get("SOUND", [])) for each in findings}
     assert (folder.name in breaking) == bool(rule.breaks)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_rule_that_promises_a_witness_has_one_here(folder: Path):
+    reader, writer = schema(folder, "current"), schema(folder, "previous")
+    for policy in (CompatibilityPolicy.STRICT, CompatibilityPolicy.SOUND):
+        for difference in find_differences(reader, writer, policy=policy):
+            witness = search_for_witness(reader, writer, difference)
+            assert witness or not RULE_BY_ID[difference.rule].promises_witness
 
 
 def test_a_rule_is_written_for_people():

@@ -305,6 +305,14 @@ def test_decisions_on_generated_pairs_hold(seed: int):
     assert decided > 0.9 * pairs
 
 
+@pytest.mark.parametrize("policy", CompatibilityPolicy)
+def test_a_generated_schema_is_compatible_with_itself(policy: CompatibilityPolicy):
+    for first, second in schema_pairs(random.Random(9), 150):
+        for text in (json.dumps(first), json.dumps(second)):
+            sides = [parse_json_schema(text, validation=Validation.LENIENT) for _ in range(2)]
+            assert find_differences(*sides, policy=policy) == [], text
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_our_judgement_of_values_is_the_validators(seed: int):
     rng = random.Random(100 + seed)

@@ -48,8 +48,9 @@ def ours(
     why: str,
     mend: str,
     breaks: frozenset[CompatibilityPolicy] = SOUND_ONLY,
+    promises_witness: bool = True,
 ) -> CompatibilityRule:
-    """A rule that the reference does not have."""
+    """A rule that the reference does not have; what SOUND adds it adds because of a value."""
     return CompatibilityRule(
         id=rule_id,
         schema_type=SchemaType.JSON,
@@ -58,5 +59,5 @@ def ours(
         why=why,
         mend=mend,
         breaks=breaks,
-        promises_witness=False,
+        promises_witness=promises_witness,
     )

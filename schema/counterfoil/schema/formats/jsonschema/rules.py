@@ -175,6 +175,7 @@ UNRESOLVED_REFERENCE: Final = ours(
     why="A schema whose parts are unknown cannot be compared, and nothing is fetched from the network.",
     mend="Register the missing document, and name it in the references.",
     breaks=ALWAYS,
+    promises_witness=False,
 )
 
 RULES: Final = (
