@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import click
+from rule_pages import rule_pages
 
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.schema import errors
-from counterfoil.schema.formats.rules import RULE_BY_ID
 
 REFERENCE = Path(__file__).parent / "reference"
 HEADER = "<!-- Written by `make docs` from the code: change it there. -->\n\n"
@@ -52,23 +52,9 @@ def cli_page() -> str:
     return "\n".join(lines)
 
 
-def rules_page() -> str:
-    """Every compatibility rule: what it means, why it breaks, how to mend it."""
-    lines = [
-        "# Compatibility rules for Avro",
-        "",
-        "Each finding of `counterfoil check`, and each reason in a registry's 409, comes from one of these rules. The",
-        "error type is the word that Confluent's clients know.",
-    ]
-    for rule in RULE_BY_ID.values():
-        known = f"Error type `{rule.error_type}`. " if rule.error_type else ""
-        says = rule.sentence.replace("{", "*").replace("}", "*")
-        lines += ["", f"## {rule.id}", "", f"{known}It says: “{says}.”", ""]
-        lines += [f"**Why it breaks.** {rule.why}", "", f"**How to mend it.** {rule.mend}"]
-    return "\n".join(lines)
-
-
-PAGES = {"errors.md": errors_page, "cli.md": cli_page, "rules.md": rules_page}
+def all_pages() -> dict[str, str]:
+    """The text of every page, by its name under ``docs/reference/``."""
+    return {"errors.md": errors_page(), "cli.md": cli_page(), **rule_pages()}
 
 
 def first_line(thing: object) -> str:
@@ -91,15 +77,22 @@ def commands_of(command: click.Command, name: str) -> list[tuple[str, click.Comm
 def main() -> int:
     """Write, or compare."""
     drifted = []
-    for name, page in PAGES.items():
-        text = f"{HEADER}{page()}\n"
+    pages = all_pages()
+    known = {str(path.relative_to(REFERENCE)) for path in REFERENCE.rglob("*.md")}
+    for name in known.difference(pages):  # of a rule that is no more
+        drifted.append(name)
+        if "--check" not in sys.argv:
+            (REFERENCE / name).unlink()
+    for name, page in pages.items():
+        text = f"{HEADER}{page}\n"
         path = REFERENCE / name
         if not path.exists() or path.read_text() != text:
             drifted.append(name)
             if "--check" not in sys.argv:
+                path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text)
     if "--check" in sys.argv:
-        print(f"drifted, run `make docs`: {', '.join(drifted)}" if drifted else f"{len(PAGES)} pages are up to date")
+        print(f"drifted, run `make docs`: {', '.join(drifted)}" if drifted else f"{len(pages)} pages are up to date")
         return 1 if drifted else 0
     print(f"written: {', '.join(drifted)}" if drifted else "nothing to write")
     return 0
