@@ -242,6 +242,7 @@ def test_pointers_have_places() -> None:
         ("message A { extensions 100 to 200; } extend A { int32 x = 100; }", "proto3-extension"),
         ("message A { extensions 100 to 200; } extend A { int32 x = 50; }", "extension-number-not-declared"),
         ("message 1A {}", "invalid-name"),
+        ("message A { option map_entry = true; string key = 1; string value = 2; }", "explicit-map-entry"),
         ("enum E {}", "empty-enum"),
         ("enum E { A = 0; A = 1; }", "duplicate-constant-name"),
         ("enum E { A = 0; } enum F { A = 0; }", "duplicate-constant-name"),

@@ -97,6 +97,9 @@ class _Finder:
     def _message(self, message: Message, scope: str, around: Features) -> Iterator[SchemaWarning]:
         features = with_options(around, message.options)
         yield from _invalid_name(message, "message")
+        if any(option.name == "map_entry" for option in message.options):
+            text = f"The message {message.name} says that it holds the entries of a map, which only a map may"
+            yield SchemaWarning("explicit-map-entry", text, message.pointer)
         yield from _twice((*message.all_fields, *message.oneofs), "duplicate-field-name", "fields or oneofs")
         yield from _numbers(message)
         if features.allows_json:
