@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -225,3 +227,20 @@ def test_against_a_folder(counterfoil, tmp_path, order):
     (tmp_path / "old/gone.avsc").write_text('"int"')
     result = counterfoil("check", "new", "--against", "old", "--format", "json")
     assert (result.code, sorted(result.rules)) == (1, ["schema-removed", "type-mismatch"])
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["check", "--help"], ["check", "order.avsc"]])
+def test_no_language_loads_the_decoders_of_another(workshop, order, arguments):
+    workshop.write("order.avsc", order(id="string"))
+    workshop.commit()
+    workshop.write("order.avsc", order(id="long"))
+    program = (
+        "import sys; from counterfoil.contracts.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    asked = [sys.executable, "-c", program, *arguments]
+    done = subprocess.run(asked, cwd=workshop.folder, capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stderr.split()}
+    assert not {"google", "jsonschema", "regex"} & loaded
+    assert "click" in loaded
