@@ -112,9 +112,12 @@ def test_diff(counterfoil, shop):
     shop.write("protos/shop/order.proto", text)
     result = counterfoil("diff", "HEAD:protos/shop/order.proto", "protos/shop/order.proto", folder=shop.folder)
     assert result.code == 0, result
-    assert "total" in result.out
-    assert "note" in result.out
-    assert "protos/shop/order.proto:9:3" in result.out
+    *changes, count = result.out.splitlines()
+    assert sorted(changes) == [
+        "+ Order.note: field added: string = 4  (protos/shop/order.proto:9:3)",
+        "~ Order.total: type changed: int64 → string  (protos/shop/order.proto:6:3)",
+    ]
+    assert count == "2 changes from HEAD:protos/shop/order.proto to protos/shop/order.proto"
 
 
 def test_a_transitive_level_looks_at_every_earlier_file(counterfoil, shop):

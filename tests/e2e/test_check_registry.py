@@ -122,6 +122,11 @@ def test_protobuf_with_an_import(counterfoil, live_registry, unique_name, tmp_pa
     assert (finding["subject"], finding["line"], finding["against"]) == (name, 5, [f"{name} version 1"])
     place.write_text(ORDER.replace("}\n", "  string note = 3;\n}\n"))
     assert counterfoil(*arguments).code == 0
+    changes = counterfoil("diff", f"{name}@1", place.name, "--registry", live_registry.url)
+    assert (changes.code, changes.out.splitlines()[0]) == (
+        0,
+        f"+ Order.note: field added: string = 3  ({place.name}:7:3)",
+    )
 
 
 def test_json_schema_under_the_policy_of_its_subject(counterfoil, live_registry, unique_name, tmp_path):
