@@ -177,6 +177,15 @@ def test_an_empty_line_in_a_nested_message_is_as_far_indented_as_the_message() -
     assert "    int32 a = 1;\n  \n    message C {\n      int32 b = 1;\n    \n      oneof o {\n" in text
 
 
+def test_a_weak_import_is_stored_only_where_a_type_comes_through_it() -> None:
+    weak = PROTO3 + '\nimport weak "google/protobuf/empty.proto";\n'
+    used = weak + "\nmessage A {\n  google.protobuf.Empty e = 1;\n}\n"
+    assert _canonical(used) == used
+    assert _canonical(_canonical(used)) == used
+    assert ".google.protobuf.Empty e = 1;" in parse_protobuf(used).normalized()
+    assert _canonical(weak + "message A {}") == PROTO3 + "\nmessage A {}\n"
+
+
 def test_comments_and_spaces_do_not_count() -> None:
     plain = "package a;message A{optional int32 b=1;}"
     spaced = "/* x */ package\na ; // y\n message  A {\r\n\t; optional /* z */ int32 b = 0x1 ; ; };\n"

@@ -1,7 +1,7 @@
 """The text of a tree: one layout, no comments, as registries store it.
 
-Only what the layout can carry is written: comments and weak imports are not, statements without content neither. An
-empty line inside a message is as far indented as the message.
+Only what the layout can carry is written: comments are not, statements without content neither. An empty line inside a
+message is as far indented as the message.
 
 Source: texts recorded from Confluent Schema Registry 8.5.
 """
@@ -136,7 +136,7 @@ def _head(file: ProtoFile) -> list[str]:
 
 
 def _imports(file: ProtoFile) -> Iterator[str]:
-    for kind in (ImportKind.PLAIN, ImportKind.PUBLIC, ImportKind.OPTION):
+    for kind in (ImportKind.PLAIN, ImportKind.PUBLIC, ImportKind.WEAK, ImportKind.OPTION):
         word = f"{kind.value} " if kind.value else ""
         for item in file.imports:
             if item.kind is kind:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from counterfoil.schema.formats.protobuf.places import position_by_pointer
 from counterfoil.schema.formats.protobuf.symbols import SymbolTable
+from counterfoil.schema.formats.protobuf.weak_imports import has_weak_imports, without_unused_weak_imports
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
@@ -74,11 +75,7 @@ class ProtobufSchema:
 
     def formatted(self, form: str) -> str | None:
         """The text in the form ``serialized``, a file descriptor in base64; None for another one."""
-        if form != "serialized":
-            return None
-        from counterfoil.schema.formats.protobuf.serialized import print_serialized
-
-        return print_serialized(self)
+        return self.serialized() if form == "serialized" else None
 
     def field_names(self) -> Sequence[str]:
         """The names of the first message's fields."""
@@ -88,6 +85,12 @@ class ProtobufSchema:
     def is_equivalent(self, other: ParsedSchema) -> bool:
         """Whether both have the same canonical text."""
         return isinstance(other, ProtobufSchema) and self.canonical() == other.canonical()
+
+    def serialized(self) -> str:
+        """The schema's descriptor in base64, as ``format=serialized`` answers it."""
+        from counterfoil.schema.formats.protobuf.descriptors import serialized
+
+        return serialized(self)
 
     def warnings(self) -> Sequence[SchemaWarning]:
         """What the language forbids here although the reference registry accepts it, such as a number used twice."""
@@ -109,14 +112,20 @@ class ProtobufSchema:
         return position_by_pointer(self.file)
 
     @cached_property
+    def _stored_file(self) -> ProtoFile:
+        if not has_weak_imports(self.file):
+            return self.file
+        return without_unused_weak_imports(self.file, self.imports, self.symbols)
+
+    @cached_property
     def _canonical(self) -> str:
         from counterfoil.schema.formats.protobuf.printing import print_file
 
-        return print_file(self.file)
+        return print_file(self._stored_file)
 
     @cached_property
     def _normalized(self) -> str:
         from counterfoil.schema.formats.protobuf.normalized import normalize_file
         from counterfoil.schema.formats.protobuf.printing import print_file
 
-        return print_file(normalize_file(self.file, self.symbols))
+        return print_file(normalize_file(self._stored_file, self.symbols))
