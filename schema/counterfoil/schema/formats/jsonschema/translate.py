@@ -29,7 +29,8 @@ def node_of(schema: JsonSchema) -> Node:
     node = _TREES.get(schema)
     if node is None:
         translation = _Translation(schema.resolver)
-        node = _TREES[schema] = translation.translate(schema.document, schema.base, "", frozenset({("", "")}))
+        node = translation.translate(schema.document, schema.base, "", frozenset({("", "")}))
+        node = _TREES.setdefault(schema, node)
     return node
 
 
@@ -80,5 +81,6 @@ class _Translation:
         key = (place, base.draft.is_modern and place in around.trail)
         node = self._node_by_place.get(key)
         if node is None:
-            node = self._node_by_place[key] = self.translate(value, base, around.pointer, around.trail | {place})
+            node = self.translate(value, base, around.pointer, around.trail | {place})
+            node = self._node_by_place.setdefault(key, node)  # the same for every thread that asks
         return node

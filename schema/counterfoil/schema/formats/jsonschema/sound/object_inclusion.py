@@ -74,7 +74,7 @@ def _additional_reasons(inclusion: Inclusion, writer: Writer, reader: Schema) ->
         if not any(holds_match(pattern, name) for pattern in facts.patterns):
             inner = inclusion.reasons(writer.property(name), facts.additional)
             yield from _told(inclusion, writer, reader, inner, _Telling((name,), ("properties", name)))
-    for pattern in {pattern for each in writer.facts() for pattern in each.patterns} - facts.patterns.keys():
+    for pattern in sorted({pattern for each in writer.facts() for pattern in each.patterns} - facts.patterns.keys()):
         inner = inclusion.reasons(writer.matching(pattern), facts.additional)
         names = [name for name in texts_for(pattern) if holds_match(pattern, name)]
         yield from _told(inclusion, writer, reader, inner, _Telling(names, steps))
@@ -93,7 +93,7 @@ def _name_reasons(inclusion: Inclusion, writer: Writer, reader: Schema) -> Itera
     if _is_closed(writer) and all(accepts(names, name) for name in writer.names()):
         return
     words = chain(
-        (value for reason in inclusion.reasons(asked, names) for value in reason.values), writer.names(), _FRESH
+        (value for reason in inclusion.reasons(asked, names) for value in reason.values), sorted(writer.names()), _FRESH
     )
     candidates = (
         made
