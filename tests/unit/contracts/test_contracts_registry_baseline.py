@@ -128,6 +128,14 @@ def test_references_are_resolved_once_and_in_order_of_need():
     assert registry.asked == ["a@latest", "b@1", "c@1"]
 
 
+def test_one_version_under_two_names_and_one_that_needs_itself():
+    references = (Reference("a.json", "a", 1), Reference("b.json", "a", 1), Reference("o.json", "o", 1))
+    order = Schema('{"allOf": [{"$ref": "a.json"}, {"$ref": "b.json"}]}', SchemaType.JSON, references=references)
+    found = read_version(DictRegistry({"o": {1: order}, "a": {1: Schema("true", SchemaType.JSON)}}), "o", 1)
+    assert found.schema
+    assert found.content == (order.text, "true", "true", order.text)
+
+
 @pytest.mark.parametrize("schema", [Schema("{"), Schema("message M {", SchemaType.PROTOBUF), Schema('"Missing"')])
 def test_what_cannot_be_read_is_a_problem(schema):
     found = read_version(DictRegistry({"o": {1: schema}}), "o", 1)

@@ -9,7 +9,7 @@ from counterfoil.contracts.tree import Problem, ReadSchema
 from counterfoil.schema.compatibility.policies import parse_policy
 from counterfoil.schema.errors import ConfigNotFound, InvalidSchema, SchemaParseError, SubjectNotFound
 from counterfoil.schema.formats.protocol import Validation
-from counterfoil.schema.model import ResolvedReference
+from counterfoil.schema.model import ResolvedReference, SchemaType
 from counterfoil.schema.parsing import parse_schema
 
 if TYPE_CHECKING:
@@ -132,19 +132,22 @@ def read_version(registry: RegistryReader, subject: str, version: VersionNumber)
 
 
 def _resolve(registry: RegistryReader, schema: Schema) -> tuple[ResolvedReference, ...]:
-    """What ``schema`` refers to, each after what it needs itself."""
-    found: dict[tuple[str, int], ResolvedReference] = {}
+    """What ``schema`` refers to, each after what it needs itself; Avro's names are in the text, so once is enough."""
+    found: list[ResolvedReference] = []
+    seen: set[tuple[str, str, int]] = set()
 
     def collect(references: Iterable[Reference]) -> None:
         for reference in references:
-            key = (reference.subject, reference.version)
-            if key not in found:
-                target = registry.version(*key).schema
+            name = "" if schema.schema_type is SchemaType.AVRO else reference.name
+            key = (name, reference.subject, reference.version)
+            if key not in seen:
+                seen.add(key)
+                target = registry.version(reference.subject, reference.version).schema
                 collect(target.references)
-                found[key] = ResolvedReference(reference, target.text)
+                found.append(ResolvedReference(reference, target.text))
 
     collect(schema.references)
-    return tuple(found.values())
+    return tuple(found)
 
 
 def subject_by_path(paths: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:
