@@ -349,8 +349,8 @@ def test_recorded_incompatible_pairs_have_witnesses_within_milliseconds():
         found.append(any(search_for_witness(reader, writer, difference) for difference in differences))
         times_ms.append((time.perf_counter() - start) * 1000)
     assert len(pairs) == 660
-    # The other 130 have none: the reference is stricter than any value asks, or the writer accepts no value at all.
-    assert sum(found) == 530
+    # The others have none: the reference is stricter than any value asks, or the writer accepts no value at all.
+    assert sum(found) >= 531
     assert statistics.median(times_ms) < 20
 
 
@@ -359,4 +359,4 @@ def test_recorded_compatible_pairs_are_refuted_where_the_reference_is_unsound():
     confirmations = [confirm_compatible(reader, writer, 60) for reader, writer, _ in pairs]
     refuted = [one.counter_witness for one in confirmations if one.counter_witness]
     assert len(pairs) == 676
-    assert len(refuted) >= 80  # with 200 values a pair, 81
+    assert len(refuted) >= 83  # with 200 values a pair, 84

@@ -16,7 +16,7 @@ from counterfoil.schema.formats.jsonschema.patterns import holds_match
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAX_SAMPLES: Final = 8
+MAX_SAMPLES: Final = 16
 """How many matching strings are kept for one pattern."""
 
 MAX_LENGTH: Final = 300
@@ -30,6 +30,7 @@ _MAX_COPIES: Final = 3
 _MAX_PARTS: Final = 40
 _CLASS_SAMPLES: Final = {"d": "05", "w": "aZ0_", "s": " \t", "D": "a-", "W": "-!", "S": "a0", "h": " ", "R": "\n"}
 _CONTROLS: Final = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v", "e": "\x1b", "a": "\x07", "0": "\0"}
+_FURTHER: Final = ("a", "0", "!", "A ")
 _ANY: Final = "a0-"
 _WANTED: Final = "a0A-b1B_ .!~é中"
 _REPEAT: Final = re.compile(r"(?:([*+?])|\{([0-9]{1,4})(?:(,)([0-9]{0,4}))?\})[?+]?")
@@ -53,7 +54,8 @@ def matching_strings(pattern: str) -> tuple[str, ...]:
         built = _Reader(pattern).read()
     except (_Unreadable, RecursionError):
         built = list(_WANTED)
-    tried = [*dict.fromkeys(["", *built])][:_MAX_TRIED]
+    longer = [part for text in built[:_MAX_COPIES] for more in _FURTHER for part in (text + more, more + text)]
+    tried = [*dict.fromkeys(["", *built[: _MAX_TRIED - len(longer)], *longer])]
     return tuple(islice((text for text in sorted(tried, key=len) if holds_match(pattern, text)), MAX_SAMPLES))
 
 

@@ -45,6 +45,9 @@ MAX_MIXED: Final = 20
 MAX_PAIRS: Final = 10
 """How many pairs of branches of oneOf are looked at in one place."""
 
+MAX_NAMES: Final = 4
+"""How many names that match a pattern are properties worth having."""
+
 FRESH_NAME: Final = "other"
 
 Step = str | int | None
@@ -379,12 +382,12 @@ def _unnamed(facts: Facts, other: list[Site]) -> Iterator[str]:
     """Names that nobody declares: of the patterns, of lengths that are looked at, and any."""
     for part in (*other, *facts.parts):
         for pattern, _ in part.named("patternProperties"):
-            yield from matching_strings(pattern)[:2]
+            yield from matching_strings(pattern)[:MAX_NAMES]
     for part in (*facts.parts, *other):
         names = part.one("propertyNames")
         for site in spread([names]) if names else ():
             wanted = site.keywords.get("pattern")
-            yield from matching_strings(wanted)[:2] if isinstance(wanted, str) else ()
+            yield from matching_strings(wanted)[:MAX_NAMES] if isinstance(wanted, str) else ()
             choices = site.keywords.get("enum")
             yield from (name for name in (choices if isinstance(choices, list) else []) if isinstance(name, str))
             limit = site.keywords.get("maxLength")
@@ -406,8 +409,9 @@ def _names_for(step: Step, facts: Facts, other: list[Site]) -> Iterator[str]:
     if isinstance(step, str):
         yield step
     elif step is None:
-        declared = {name for part in facts.parts for name, _ in part.named("properties")}
-        yield from (name for name in dict.fromkeys(_unnamed(facts, other)) if name not in declared)
+        declared = {name for part in (*facts.parts, *other) for name, _ in part.named("properties")}
+        names = dict.fromkeys((*_unnamed(facts, other), *declared))
+        yield from sorted(names, key=lambda name: name in declared)
 
 
 def _indexes_for(step: Step, facts: Facts, other: list[Site]) -> range:
