@@ -12,6 +12,7 @@ from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.json_text import locate
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
     from counterfoil.schema.formats.avro.types import Json
@@ -100,7 +101,7 @@ def read_size(value: dict[str, Json], pointer: str) -> int:
     return size
 
 
-def read_enum_default(value: dict[str, Json], symbols: list[str], pointer: str) -> str | None:
+def read_enum_default(value: dict[str, Json], symbols: Sequence[str], pointer: str) -> str | None:
     """The symbol that stands for unknown ones, None where none is named."""
     default = read_text(value, "default")
     if default is not None and default not in symbols:

@@ -26,6 +26,7 @@ from counterfoil.schema.formats.avro.attributes import (
     show,
 )
 from counterfoil.schema.formats.avro.defaults import describe_default, fits_default
+from counterfoil.schema.formats.avro.leaves import Leaves
 from counterfoil.schema.formats.avro.logical import read_logical_type
 from counterfoil.schema.formats.avro.names import PRIMITIVE_NAMES, full_name, is_full_name, is_name, split_name
 from counterfoil.schema.formats.avro.types import (
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 
 _PRIMITIVE_KIND_BY_WORD = {WORD_BY_KIND[kind]: kind for kind in PRIMITIVE_KINDS}
 _NAME_AND_TYPE = 2
+_TYPE_NAME_AND_SYMBOLS = 3
 _A_NAME = "letters, digits and _, no digit first"
 
 
@@ -67,6 +69,7 @@ class TypeReader:
         self._checks_names = checks_names
         self._checks_defaults = checks_defaults
         self._unread: set[str] = set()
+        self._leaves = Leaves(most=0)
         self._namespaces: set[str] = set()  # valid ones, seen before
         self._read_by_word: dict[str, Callable[[dict[str, Json], str | None, str], AvroType]] = {
             "record": self._read_record,
@@ -77,14 +80,15 @@ class TypeReader:
             "map": self._read_map,
         }
 
-    def read_document(self, document: Json) -> AvroType:
-        """The type that a whole text declares."""
+    def read_document(self, document: Json, *, leaves: Leaves | None = None) -> AvroType:
+        """The type that a whole text declares; ``leaves`` are nodes that other schemas may share."""
+        self._leaves = leaves or Leaves(most=0)
         return self._read(document, None, "")
 
     def _read(self, value: Json, namespace: str | None, pointer: str) -> AvroType:
         if isinstance(value, str):
             kind = _PRIMITIVE_KIND_BY_WORD.get(value)
-            return self._read_name(value, namespace, pointer) if kind is None else Primitive(kind, pointer=pointer)
+            return self._read_name(value, namespace, pointer) if kind is None else self._leaves.primitive(kind, pointer)
         if isinstance(value, dict):
             return self._read_object(value, namespace, pointer)
         if isinstance(value, list):
@@ -94,7 +98,7 @@ class TypeReader:
     def _read_name(self, written: str, namespace: str | None, pointer: str) -> AvroType:
         kind = _PRIMITIVE_KIND_BY_WORD.get(written)
         if kind is not None:
-            return Primitive(kind=kind, pointer=pointer)
+            return self._leaves.primitive(kind, pointer)
         found = self._find(written, namespace)
         if found is None:
             raise SchemaFault(
@@ -129,6 +133,10 @@ class TypeReader:
         )
 
     def _read_union(self, value: list[Json], namespace: str | None, pointer: str) -> Union:
+        words = tuple(value) if set(map(type, value)) == {str} else ()
+        shared = self._leaves.union(words, pointer)
+        if shared is not None:
+            return shared
         branches: list[AvroType] = []
         seen: set[str] = set()
         for index, item in enumerate(value):
@@ -144,7 +152,10 @@ class TypeReader:
                 )
             seen.add(name)
             branches.append(branch)
-        return Union(branches=tuple(branches), pointer=pointer)
+        union = Union(branches=tuple(branches), pointer=pointer)
+        if words and _PRIMITIVE_KIND_BY_WORD.keys() >= seen:
+            self._leaves.keep_union(words, union)
+        return union
 
     def _read_array(self, value: dict[str, Json], namespace: str | None, pointer: str) -> Array:
         items = self._read(read_required(value, "items", pointer), namespace, f"{pointer}/items")
@@ -195,10 +206,9 @@ class TypeReader:
             raise _no_name(name, f"{pointer}/name")
         written = value.get("type")
         kind = _PRIMITIVE_KIND_BY_WORD.get(written) if type(written) is str else None
-        if kind is not None:
-            field_type: AvroType = Primitive(kind, pointer=f"{pointer}/type")
-        else:
-            field_type = self._read(read_required(value, "type", pointer), namespace, f"{pointer}/type")
+        if kind is not None and len(value) == _NAME_AND_TYPE:
+            return self._leaves.field(name, kind, pointer)
+        field_type = self._read(read_required(value, "type", pointer), namespace, f"{pointer}/type")
         if len(value) == _NAME_AND_TYPE:
             return Field(name, field_type, pointer=pointer)  # only for speed
         return Field(
@@ -231,17 +241,20 @@ class TypeReader:
     def _read_enum(self, value: dict[str, Json], namespace: str | None, pointer: str) -> Enum:
         name, space = self._read_own_name(value, namespace, pointer)
         read_required(value, "symbols", pointer)
-        symbols = read_texts(value, "symbols", pointer)
-        enum = Enum(
-            name=name,
-            namespace=space,
-            doc=read_text(value, "doc"),
-            aliases=self._read_type_aliases(value, space, pointer),
-            symbols=self._checked_symbols(symbols, f"{pointer}/symbols"),
-            default=read_enum_default(value, symbols, pointer),
-            properties=read_properties(value, ENUM_ATTRIBUTES),
-            pointer=pointer,
-        )
+        symbols = self._checked_symbols(read_texts(value, "symbols", pointer), f"{pointer}/symbols")
+        if len(value) == _TYPE_NAME_AND_SYMBOLS:
+            enum = Enum(name, space, symbols=symbols, pointer=pointer)  # only for speed
+        else:
+            enum = Enum(
+                name=name,
+                namespace=space,
+                doc=read_text(value, "doc"),
+                aliases=self._read_type_aliases(value, space, pointer),
+                symbols=symbols,
+                default=read_enum_default(value, symbols, pointer),
+                properties=read_properties(value, ENUM_ATTRIBUTES),
+                pointer=pointer,
+            )
         self._declare(enum, pointer)
         return enum
 

@@ -14,6 +14,7 @@ from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.formats.avro.attributes import SchemaFault
 from counterfoil.schema.formats.avro.declarations import TypeReader
 from counterfoil.schema.formats.avro.depth import MAX_TYPE_DEPTH, clear_pointers, is_too_deep
+from counterfoil.schema.formats.avro.leaves import SHARED
 from counterfoil.schema.formats.avro.schema import AvroSchema
 from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.json_text import read_json
@@ -21,6 +22,7 @@ from counterfoil.schema.json_text import read_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from counterfoil.schema.formats.avro.leaves import Leaves
     from counterfoil.schema.formats.avro.types import AvroType
     from counterfoil.schema.model import ResolvedReference
 
@@ -44,16 +46,16 @@ def parse_avro(
         _read_reference(reader, reference)
     supplied = frozenset(reader.named)
     clear_pointers(reader.named.values())
-    root = _read(reader, text)
+    root = _read(reader, text, leaves=SHARED)
     if _may_be_deep([text, *(reference.text for reference in references)]) and is_too_deep(root):
         raise SchemaParseError("types lie too deep in each other", expected=f"at most {MAX_TYPE_DEPTH} levels")
     return AvroSchema(text, root, reader.named, supplied=supplied)
 
 
-def _read(reader: TypeReader, text: str) -> AvroType:
+def _read(reader: TypeReader, text: str, *, leaves: Leaves | None = None) -> AvroType:
     document = read_json(text)
     try:
-        return reader.read_document(document)
+        return reader.read_document(document, leaves=leaves)
     except SchemaFault as fault:
         raise fault.located(text) from None
 
