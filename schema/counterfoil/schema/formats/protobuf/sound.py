@@ -10,6 +10,7 @@ A field that the reader does not have is no loss: it is skipped, and reserved nu
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
@@ -58,6 +59,12 @@ def _faults(schema: ProtobufSchema, side: str) -> Iterator[Found]:
         yield found_at(ROOT, sound.INVALID_FILE, detail=warning.text, facts=facts, pointers=pointers)
 
 
+MAX_PAIRS: Final = 5000
+"""How many pairs of messages are looked at because fields hold them; any further one counts as another message.
+
+Where many fields changed their messages every message may have to be read as every other.
+"""
+
 _CONFLUENT_BY_RULE: Final = {
     sound.FIELD_MADE_REQUIRED: rules.FIELD_NUMERIC_LABEL_CHANGED,
     sound.PACKED_REPEATED_TO_SINGULAR: rules.FIELD_NUMERIC_LABEL_CHANGED,
@@ -76,7 +83,7 @@ class _Walk:
         for found in walk(reader, writer):
             self._confluent.setdefault((_key(found.place), found.rule.id), {}).setdefault(found.difference, found)
         self._place_by_pair: dict[_Pair, Place] = {}
-        self._waiting: list[_Pair] = []
+        self._waiting: deque[_Pair] = deque()
         self._enums: set[tuple[EnumType, EnumType]] = set()
         self._renamed: list[tuple[Place, Held, Held]] = []
         self._broken: set[_Pair] = set()
@@ -98,7 +105,7 @@ class _Walk:
             if theirs is not None:
                 self._meet(mine, theirs, None)
         while self._waiting:
-            pair = self._waiting.pop(0)
+            pair = self._waiting.popleft()
             found = list(self._message(*pair, self._place_by_pair[pair]))
             if found:
                 self._broken.add(pair)
@@ -123,7 +130,9 @@ class _Walk:
 
     def _meet(self, reader: MessageType, writer: MessageType, parent: Place | None) -> None:
         pair = (reader, writer)
-        if pair not in self._place_by_pair and reader.node is not writer.node:
+        if pair in self._place_by_pair or (parent is not None and len(self._place_by_pair) >= MAX_PAIRS):
+            return
+        if reader.node is not writer.node:
             path = "#/" + reader.local_name.replace(".", "/")
             self._place_by_pair[pair] = Place(path, reader, writer, parent=parent)
             self._waiting.append(pair)
@@ -177,9 +186,10 @@ class _Walk:
         """Whether the reader's message reads everything that the writer's holds."""
         if reader.message is None or writer.message is None:
             return False
-        if (reader.message, writer.message) in self._broken:
-            return False
-        return reader.message.fields.keys() >= writer.message.fields.keys()
+        pair = (reader.message, writer.message)
+        if pair not in self._place_by_pair and reader.message.node is not writer.message.node:
+            return False  # one of the pairs that were too many to be looked at
+        return pair not in self._broken and reader.message.fields.keys() >= writer.message.fields.keys()
 
 
 def _field_found(rule: CompatibilityRule, place: Place, facts: dict[str, object]) -> Found:

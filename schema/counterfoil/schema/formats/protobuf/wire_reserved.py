@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.formats.protobuf.ast import Range
@@ -27,19 +28,28 @@ def reserved_names(statements: Iterable[Reserved]) -> list[str]:
 
 def no_longer_reserved(reader: Sequence[Reserved], writer: Sequence[Reserved]) -> list[str]:
     """What the writer reserves and the reader does not, in words: ``5``, ``5 to 9``, ``"name"``."""
-    known = sorted(reserved_ranges(reader), key=lambda each: each.start)
-    ranges = [_words(each) for each in reserved_ranges(writer) if not _is_covered(each, known)]
+    known = _joined(reserved_ranges(reader))
+    starts = [each.start for each in known]
+    ranges = [_words(each) for each in reserved_ranges(writer) if not _is_covered(each, known, starts)]
     names = set(reserved_names(reader))
     return ranges + [f'"{name}"' for name in reserved_names(writer) if name not in names]
 
 
-def _is_covered(wanted: range, known: Iterable[range]) -> bool:
-    """Whether ranges, in the order of their starts, hold every number of ``wanted`` between them."""
-    next_needed = wanted.start
-    for each in known:
-        if each.start <= next_needed < each.stop:
-            next_needed = each.stop
-    return next_needed >= wanted.stop
+def _joined(ranges: Iterable[range]) -> list[range]:
+    """The same numbers in as few ranges as hold them, in order."""
+    joined: list[range] = []
+    for each in sorted(ranges, key=lambda each: each.start):
+        if joined and each.start <= joined[-1].stop:
+            joined[-1] = range(joined[-1].start, max(joined[-1].stop, each.stop))
+        else:
+            joined.append(each)
+    return joined
+
+
+def _is_covered(wanted: range, known: Sequence[range], starts: Sequence[int]) -> bool:
+    """Whether one of ``known``, which stand apart and in order, holds every number of ``wanted``."""
+    index = bisect_right(starts, wanted.start) - 1
+    return index >= 0 and wanted.stop <= known[index].stop
 
 
 def _words(numbers: range) -> str:

@@ -40,11 +40,11 @@ class Runtime:
 
     def __init__(self, schema: ProtobufSchema) -> None:
         self._pool = descriptor_pool.DescriptorPool()
-        files = descriptor_pb2.FileDescriptorSet.FromString(descriptor_set(schema))
         try:
+            files = descriptor_pb2.FileDescriptorSet.FromString(descriptor_set(schema))
             for file in files.file:
                 self._pool.AddSerializedFile(file.SerializeToString())
-        except TypeError as refused:
+        except (TypeError, DecodeError) as refused:
             raise RuntimeRefuses(f"protobuf does not take the schema: {quote(refused)}") from refused
 
     def new(self, full_name: str) -> AnyMessage:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from counterfoil.schema.formats.protobuf.sound import renamed_first
 
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 Pair: TypeAlias = "tuple[MessageType, MessageType]"
 """A message of the reader and the one of the writer that it is read for."""
+
+
+MAX_PAIRS: Final = 10_000
+"""How many pairs of messages are looked at on the way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,7 @@ def find_way(reader: ProtobufSchema, writer: ProtobufSchema, wanted: Pair) -> li
     while waiting:
         pair = waiting.popleft()
         for number, inner in _inner_pairs(*pair):
-            if inner not in step_by_pair:
+            if inner not in step_by_pair and len(step_by_pair) < MAX_PAIRS:
                 step_by_pair[inner] = Step(*pair, number)
                 if inner == wanted:
                     return _steps_to(inner, step_by_pair)
