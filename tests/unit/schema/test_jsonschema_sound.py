@@ -176,7 +176,7 @@ OVER_STRICT: dict[str, tuple[str, Any, Any]] = {
         {"type": "number", "exclusiveMinimum": 5},
         {"type": "number", "minimum": 4},
     ),
-    "draft-04's exclusive limit spelt as a number": (
+    "an exclusive limit of integers as an inclusive one": (
         D7,
         {"type": "integer", "exclusiveMaximum": 5},
         {"type": "integer", "maximum": 4},
@@ -206,6 +206,14 @@ def test_what_strict_refuses_without_need_is_dropped(kind: str):
     for _ in range(200):
         value = random_value(rng, old)
         assert accepts(reader, value) or not accepts(writer, value), value
+
+
+def test_the_docs_tell_each_of_these():
+    page = (Path(__file__).parents[3] / "docs" / "sound-json-schema.md").read_text(encoding="utf-8")
+    for kind in (*LET_PASS, *OVER_STRICT):
+        assert f"| {kind} |" in page
+    for _, rule, *_ in LET_PASS.values():
+        assert f"`{rule}`" in page
 
 
 def test_strict_stands_where_a_decision_takes_too_long():
