@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def compare_combinations(walk: Walk, reader: Combination, writer: Combination) -> list[Finding]:
     """Two combinations."""
-    mine, theirs = distinct(reader.branches), distinct(writer.branches)
+    mine, theirs = _distinct(reader.branches), _distinct(writer.branches)
     found: list[Finding] = []
     if reader.criterion is not writer.criterion:
         facts = {"reader": reader.criterion.value, "writer": writer.criterion.value}
@@ -57,13 +57,13 @@ def _compare_branches(
     return found
 
 
-def distinct(branches: Sequence[Node]) -> list[Node]:
+def _distinct(branches: Sequence[Node]) -> list[Node]:
     """The branches without those that say the same as an earlier one."""
     return list({key_of(branch): branch for branch in reversed(branches)}.values())[::-1]
 
 
 def _is_extended(reader: Combination, writer: Combination) -> bool:
-    mine, theirs = len(distinct(reader.branches)), len(distinct(writer.branches))
+    mine, theirs = len(reader.branches), len(writer.branches)
     return (
         reader.criterion is Criterion.ANY_OF
         or (mine == 1 and theirs == 1)

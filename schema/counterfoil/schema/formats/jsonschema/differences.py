@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.jsonschema import rules
-from counterfoil.schema.formats.jsonschema.combined import compare_combinations, distinct
+from counterfoil.schema.formats.jsonschema.combined import compare_combinations
 from counterfoil.schema.formats.jsonschema.content_models import compare_arrays, compare_objects
 from counterfoil.schema.formats.jsonschema.findings import Finding, Found, at
 from counterfoil.schema.formats.jsonschema.model import (
@@ -172,10 +172,9 @@ class _Rounds:
 
     def _some_branch_reads(self, reader: Combination, writer: Node) -> list[Finding] | None:
         """What differs when one branch of the reader's is enough; None when none is."""
-        branches = distinct(reader.branches)
-        if len(branches) == 1:
-            return [*self.compare(branches[0], writer)]
-        for branch in branches if reader.criterion is not Criterion.ALL_OF else ():
+        if len(reader.branches) == 1:
+            return [*self.compare(reader.branches[0], writer)]
+        for branch in reader.branches if reader.criterion is not Criterion.ALL_OF else ():
             inner = self.compare(branch, writer)
             if self.is_compatible(inner):
                 return [*inner, at(rules.SUM_TYPE_EXTENDED, reader, writer)]
@@ -183,10 +182,9 @@ class _Rounds:
 
     def _some_branch_is_read(self, reader: Node, writer: Combination) -> list[Finding] | None:
         """What differs when the reader reads one branch of those that the writer fits all; None when it reads none."""
-        branches = distinct(writer.branches)
-        if len(branches) == 1:
-            return [*self.compare(reader, branches[0])]
-        for branch in branches if writer.criterion is Criterion.ALL_OF else ():
+        if len(writer.branches) == 1:
+            return [*self.compare(reader, writer.branches[0])]
+        for branch in writer.branches if writer.criterion is Criterion.ALL_OF else ():
             inner = self.compare(reader, branch)
             if self.is_compatible(inner):
                 return [*inner, at(rules.PRODUCT_TYPE_NARROWED, reader, writer)]
