@@ -55,6 +55,8 @@ class Finding:
         for fact in ("name", "values", "reason"):
             if fact in self.facts:
                 return str(self.facts[fact])
+        if "count" in self.facts:
+            return f"{self.facts['count']} of {self.facts['size']}"
         return f"{self.facts['writer']} to {self.facts['reader']}" if "writer" in self.facts else ""
 
 

@@ -69,7 +69,7 @@ def _compare_patterns(reader: Text, writer: Text) -> list[Finding]:
     rule = rules.PATTERN_CHANGED
     if reader.pattern is None or writer.pattern is None:
         rule = rules.PATTERN_REMOVED if reader.pattern is None else rules.PATTERN_ADDED
-    return [at(rule, reader, writer, "pattern", reader=reader.pattern, writer=writer.pattern)]
+    return [at(rule, reader, writer, "pattern", reader=reader.pattern or "none", writer=writer.pattern or "none")]
 
 
 def compare_numbers(reader: Numeric, writer: Numeric) -> list[Finding]:
@@ -82,7 +82,8 @@ def compare_numbers(reader: Numeric, writer: Numeric) -> list[Finding]:
         *_compare_multiples(reader, writer),
     ]
     if reader.is_integer != writer.is_integer:
-        found.append(at(rules.TYPE_NARROWED if reader.is_integer else rules.TYPE_EXTENDED, reader, writer))
+        rule = rules.TYPE_NARROWED if reader.is_integer else rules.TYPE_EXTENDED
+        found.append(at(rule, reader, writer, reader=_type_name(reader), writer=_type_name(writer)))
     return found
 
 
@@ -144,6 +145,10 @@ def compare_constants(reader: Constant, writer: Constant) -> list[Finding]:
     if reader.value == writer.value:
         return []
     return [at(rules.ENUM_ARRAY_CHANGED, reader, writer, "const", reader=reader.value, writer=writer.value)]
+
+
+def _type_name(node: Numeric) -> str:
+    return "integer" if node.is_integer else "number"
 
 
 def _shown(limit: Number | None) -> str:

@@ -57,7 +57,7 @@ ONE_OF_OVERLAP: Final = ours(
 )
 NUMBER_LIMIT_NARROWED: Final = ours(
     "number-limit-narrowed",
-    "The reader refuses {value}, which lies within the writer's limits",
+    "The reader's limits of a number refuse {value}, which the writer's allow",
     why="Inclusive and exclusive limits, and the true and false of draft-04, together say which numbers are valid.",
     mend="Keep the limits, or widen them.",
 )
