@@ -359,4 +359,4 @@ def test_recorded_compatible_pairs_are_refuted_where_the_reference_is_unsound():
     confirmations = [confirm_compatible(reader, writer, 60) for reader, writer, _ in pairs]
     refuted = [one.counter_witness for one in confirmations if one.counter_witness]
     assert len(pairs) == 676
-    assert len(refuted) >= 83  # with 200 values a pair, 84
+    assert len(refuted) >= 80  # with 200 values a pair, 84

@@ -6,6 +6,7 @@ Source: the core specifications of draft-04, draft-06, draft-07, 2019-09 and 202
 from __future__ import annotations
 
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -21,12 +22,12 @@ class Draft(Enum):
     DRAFT_2019_09 = "https://json-schema.org/draft/2019-09/schema"
     DRAFT_2020_12 = "https://json-schema.org/draft/2020-12/schema"
 
-    @property
+    @cached_property
     def is_modern(self) -> bool:
         """Whether it is 2019-09 or later: ``$anchor``, ``$defs``, keywords beside ``$ref`` count."""
         return self in (Draft.DRAFT_2019_09, Draft.DRAFT_2020_12)
 
-    @property
+    @cached_property
     def id_keyword(self) -> str:
         """The keyword by which a schema gives itself a URI: ``id`` in draft-04, ``$id`` since."""
         return "id" if self is Draft.DRAFT_4 else "$id"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from enum import Enum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.canonical import print_number
@@ -126,12 +127,24 @@ _NOT_MODERN: Final = frozenset({"additionalItems", "dependencies"})
 _NOT_IN_DRAFT_4: Final = frozenset({"contains", "propertyNames"})
 
 
+_ALL_TYPES: Final = ""
+"""Stands for a schema without a type: the keywords of every type are looked at."""
+
+
 def shapes_of(schema: Mapping[str, Any], draft: Draft) -> Mapping[str, Shape]:
     """The keywords that are looked at in ``schema``, with the shapes they must have."""
+    named = schema.get("type", _ALL_TYPES)
+    if isinstance(named, list):
+        return _shapes_of_types(draft, tuple(name for name in named if isinstance(name, str)))
+    return _shapes_of_types(draft, named if isinstance(named, str) else "")
+
+
+@lru_cache(maxsize=1024)
+def _shapes_of_types(draft: Draft, types: str | tuple[str, ...]) -> Mapping[str, Shape]:
     if draft.is_modern:
         return {keyword: shape for keyword, shape in _MODERN.items() if keyword not in _NOT_MODERN}
     shapes: dict[str, Shape] = {**_OF_ANY_TYPE, draft.id_keyword: Shape.STRING}
-    for name in _types_of(schema):
+    for name in types if isinstance(types, tuple) else [types] if types else _SHAPES_BY_TYPE:
         shapes.update(_SHAPES_BY_TYPE.get(name, {}))
     if draft is Draft.DRAFT_7:
         shapes.update(_SINCE_DRAFT_7)
@@ -139,13 +152,6 @@ def shapes_of(schema: Mapping[str, Any], draft: Draft) -> Mapping[str, Shape]:
         shapes = {keyword: _in_draft_4(keyword, shape) for keyword, shape in shapes.items()}
         shapes = {keyword: shape for keyword, shape in shapes.items() if keyword not in _NOT_IN_DRAFT_4}
     return shapes
-
-
-def _types_of(schema: Mapping[str, Any]) -> list[str]:
-    if "type" not in schema:
-        return list(_SHAPES_BY_TYPE)
-    named = schema["type"]
-    return [name for name in (named if isinstance(named, list) else [named]) if isinstance(name, str)]
 
 
 def _in_draft_4(keyword: str, shape: Shape) -> Shape:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 
 _SHOWN_CHARACTERS = 60
-_SCHEMA = frozenset({Shape.SCHEMA, Shape.OBJECT_SCHEMA, Shape.FLAG_OR_SCHEMA, Shape.SCHEMA_OR_SCHEMAS})
-_MAPS = frozenset({Shape.SCHEMA_MAP, Shape.PATTERN_MAP, Shape.DEPENDENCIES})
-_LISTS = frozenset({Shape.SCHEMAS, Shape.SCHEMA_OR_SCHEMAS})
+_SCHEMA = (Shape.SCHEMA, Shape.OBJECT_SCHEMA, Shape.FLAG_OR_SCHEMA, Shape.SCHEMA_OR_SCHEMAS)
+_MAPS = (Shape.SCHEMA_MAP, Shape.PATTERN_MAP, Shape.DEPENDENCIES)
+_LISTS = (Shape.SCHEMAS, Shape.SCHEMA_OR_SCHEMAS)
 
 
 def check_validity(schema: JsonSchema) -> None:
@@ -63,7 +63,7 @@ class _Check:
                 continue
             if not has_shape(held, shape, base.draft):
                 raise self._wrong_shape(held, shape, base.below(keyword))
-            for steps, child in _children(held, shape):
+            for steps, child in _children(held, shape) if isinstance(held, dict | list) else ():
                 yield child, self._schema.enter(child, base.below(keyword, *steps))
 
     def _referred(self, reference: Any, keyword: str, base: Base) -> Iterator[tuple[Any, Base]]:
