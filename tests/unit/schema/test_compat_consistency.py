@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,6 +26,10 @@ from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.witness.confirm import confirm_compatible
+from json_pairs import URI_BY_DRAFT, changed, random_object, schema_pairs
+from json_schemas import json_schema_texts, json_schemas
+from protobuf_edits import protobuf_histories, protobuf_pairs, protobuf_records, with_an_optional_field
+from protobuf_schemas import protobuf_schemas
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,7 +37,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protocol import ParsedSchema
 
 VALUES = 200
-EXAMPLES = settings(max_examples=60)
+EXAMPLES = settings(max_examples=40)
 TRANSITIVE = [level for level in CompatibilityLevel if level.is_transitive]
 
 
@@ -82,9 +87,59 @@ def avro_with_a_defaulted_field(text: str) -> str:
     return json.dumps(document)
 
 
+def json_pairs() -> st.SearchStrategy[tuple[str, str]]:
+    """One pair for each number, dumped."""
+    pairs = st.integers(0, 2**32).map(lambda number: next(schema_pairs(Random(number), 20)))
+    return pairs.map(lambda pair: (json.dumps(pair[0]), json.dumps(pair[1])))
+
+
+@st.composite
+def json_histories(draw: st.DrawFn) -> list[str]:
+    random = Random(draw(st.integers(0, 2**32)))
+    document = {"$schema": URI_BY_DRAFT[7], **random_object(random, 7)}
+    versions = [document, *(changed(random, document, 7) for _ in range(draw(st.integers(1, 3))))]
+    return [json.dumps(version) for version in versions]
+
+
+def json_records() -> st.SearchStrategy[str]:
+    """Closed objects: an open one may hold anything under a name that was not declared before."""
+    properties = st.dictionaries(st.sampled_from("abcd"), json_schemas(), max_size=3)
+    return properties.map(
+        lambda inner: json.dumps(
+            {"$schema": URI_BY_DRAFT[7], "type": "object", "properties": _plain(inner), "additionalProperties": False}
+        )
+    )
+
+
+def _plain(properties: dict[str, Any]) -> dict[str, Any]:
+    return {name: {"type": schema.get("type", "string")} for name, schema in properties.items()}
+
+
+def json_with_an_optional_property(text: str) -> str:
+    document = json.loads(text)
+    document["properties"]["added"] = {"type": "string"}
+    return json.dumps(document)
+
+
 LANGUAGES = [
     Language(
         SchemaType.AVRO, avro_schemas(), avro_pairs(), avro_histories(), avro_records(), avro_with_a_defaulted_field
+    ),
+    Language(
+        SchemaType.PROTOBUF,
+        protobuf_schemas(),
+        protobuf_pairs(),
+        protobuf_histories(),
+        protobuf_records(),
+        with_an_optional_field,
+    ),
+    Language(
+        SchemaType.JSON,
+        json_schema_texts(),
+        json_pairs(),
+        json_histories(),
+        json_records(),
+        json_with_an_optional_property,
     ),
 ]
 each_language = pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.schema_type.lower())
