@@ -1,0 +1,392 @@
+"""Where SOUND and Confluent's answer part: bytes of the writer, as the protobuf runtime reads them for the reader."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
+from google.protobuf.message import DecodeError
+
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.formats.protobuf.descriptors import descriptor_set
+from counterfoil.schema.formats.protobuf.differences import find_differences
+from counterfoil.schema.formats.protobuf.parse import parse_protobuf
+from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.witness import Witness, search_for_witness
+from counterfoil.schema.witness.confirm import confirm_compatible
+
+SOUND = CompatibilityPolicy.SOUND
+REFUSED = "the reader refuses it"
+P2, P3, E23 = 'syntax = "proto2";', 'syntax = "proto3";', 'edition = "2023";'
+
+
+def m(body: str, head: str = P3) -> str:
+    return f"{head} message M {{ {body} }}"
+
+
+E_AB, E_BA = "enum E { A = 0; B = 1; C = 2; }", "enum E { A = 0; C = 1; B = 2; }"
+N_S, N_I = "message N { string s = 1; }", "message N { int32 s = 1; }"
+
+ADDED = {
+    # what Confluent lets pass: writer, reader, rule, the record, what the reader has of it
+    "optional made required": (
+        m("optional string a = 1;", P2),
+        m("required string a = 1;", P2),
+        "field-made-required",
+        {},
+        REFUSED,
+    ),
+    "message made required": (
+        m("optional M a = 1; optional int32 b = 2;", P2),
+        m("required M a = 1; optional int32 b = 2;", P2),
+        "field-made-required",
+        {"b": 1},
+        REFUSED,
+    ),
+    "proto3 field made required": (
+        m("int32 a = 1;"),
+        m("required int32 a = 1;", P2),
+        "field-made-required",
+        {},
+        REFUSED,
+    ),
+    "repeated strings made required": (
+        m("repeated string a = 1;", P2),
+        m("required string a = 1;", P2),
+        "field-made-required",
+        {},
+        REFUSED,
+    ),
+    "packed numbers to one": (
+        m("repeated int32 a = 1;"),
+        m("int32 a = 1;"),
+        "packed-repeated-to-singular",
+        {"a": [1, 2]},
+        {},
+    ),
+    "numbers to one, not packed": (
+        m("repeated int32 a = 1 [packed = false];"),
+        m("int32 a = 1;"),
+        "repeated-to-singular",
+        {"a": [1, 2]},
+        {"a": 2},
+    ),
+    "strings to one": (
+        m("repeated string a = 1;"),
+        m("string a = 1;"),
+        "repeated-to-singular",
+        {"a": ["x", "y"]},
+        {"a": "y"},
+    ),
+    "messages to one": (
+        m("repeated N a = 1; message N { int32 x = 1; int32 y = 2; }"),
+        m("N a = 1; message N { int32 x = 1; int32 y = 2; }"),
+        "repeated-to-singular",
+        {"a": [{"x": 1}, {"y": 2}]},
+        {"a": {"x": 1, "y": 2}},
+    ),
+    "bytes to string": (m("bytes a = 1;"), m("string a = 1;"), "bytes-to-string", {"a": "/w=="}, REFUSED),
+    "int64 to int32": (m("int64 a = 1;"), m("int32 a = 1;"), "integer-narrowed", {"a": "1099511627783"}, {"a": 7}),
+    "int32 to uint32": (m("int32 a = 1;"), m("uint32 a = 1;"), "integer-narrowed", {"a": -1}, {"a": 4294967295}),
+    "uint32 to int32": (m("uint32 a = 1;"), m("int32 a = 1;"), "integer-narrowed", {"a": 4294967295}, {"a": -1}),
+    "uint64 to int64": (
+        m("uint64 a = 1;"),
+        m("int64 a = 1;"),
+        "integer-narrowed",
+        {"a": "18446744073709551615"},
+        {"a": "-1"},
+    ),
+    "int32 to bool": (m("int32 a = 1;"), m("bool a = 1;"), "integer-narrowed", {"a": 2}, {"a": True}),
+    "sint64 to sint32": (m("sint64 a = 1;"), m("sint32 a = 1;"), "integer-narrowed", {"a": "4294967298"}, {"a": 2}),
+    "fixed32 to sfixed32": (
+        m("fixed32 a = 1;"),
+        m("sfixed32 a = 1;"),
+        "integer-narrowed",
+        {"a": 4294967295},
+        {"a": -1},
+    ),
+    "fixed64 to sfixed64": (
+        m("fixed64 a = 1;"),
+        m("sfixed64 a = 1;"),
+        "integer-narrowed",
+        {"a": "18446744073709551615"},
+        {"a": "-1"},
+    ),
+    "enum to bool": (m("E a = 1;") + E_AB, m("bool a = 1;"), "integer-narrowed", {"a": "C"}, {"a": True}),
+    "map's value narrowed": (
+        m("map<string, int64> a = 1;"),
+        m("map<string, int32> a = 1;"),
+        "integer-narrowed",
+        {"a": {"k": "4294967296"}},
+        {"a": {"k": 0}},
+    ),
+    "map's keys narrowed": (
+        m("map<int64, bool> a = 1;"),
+        m("map<int32, bool> a = 1;"),
+        "integer-narrowed",
+        {"a": {"4294967297": True}},
+        {"a": {"1": True}},
+    ),
+    "symbols changed places": (
+        m("E a = 1;") + E_AB,
+        m("E a = 1;") + E_BA,
+        "enum-value-renumbered",
+        {"a": "B"},
+        {"a": "C"},
+    ),
+    "closed enum lost a symbol": (
+        m("optional E a = 1;", P2) + E_AB,
+        m("optional E a = 1;", P2) + "enum E { A = 0; B = 1; }",
+        "closed-enum-loses-value",
+        {"a": "C"},
+        {},
+    ),
+    "number to closed enum": (
+        m("int32 a = 1;"),
+        m("optional E a = 1;", P2) + E_AB,
+        "closed-enum-loses-value",
+        {"a": 9},
+        {},
+    ),
+    "another default": (
+        m("optional int32 a = 1 [default = 5];", P2) + "message W { optional M m = 1; }",
+        m("optional int32 a = 1 [default = 6];", P2) + "message W { optional M m = 1; }",
+        "default-value-changed",
+        {},
+        {},
+    ),
+    "group to message": (
+        m("optional group G = 1 { optional int32 x = 1; }", P2),
+        m("optional G g = 1; message G { optional int32 x = 1; }", P2),
+        "message-encoding-changed",
+        {"g": {"x": 1}},
+        {},
+    ),
+    "delimited message": (
+        m("N a = 1;", E23) + N_S,
+        m("N a = 1 [features.message_encoding = DELIMITED];", E23) + N_S,
+        "message-encoding-changed",
+        {"a": {"s": "x"}},
+        {},
+    ),
+    "group's number used again": (
+        m("optional group G = 1 { optional int32 x = 1; }", P2),
+        m("optional int32 n = 1;", P2),
+        "field-kind-changed",
+        {"g": {"x": 1}},
+        {},
+    ),
+}
+DROPPED = {
+    # what Confluent refuses: writer, reader, error type, the record, what the reader has of it
+    "package": (
+        P3 + "package a; message M { int32 a = 1; }",
+        P3 + "package b; message M { int32 a = 1; }",
+        "PACKAGE_CHANGED",
+        {"a": 1},
+        {"a": 1},
+    ),
+    "message that nothing uses removed": (
+        m("int32 a = 1;") + N_S,
+        m("int32 a = 1;"),
+        "MESSAGE_REMOVED",
+        {"a": 1},
+        {"a": 1},
+    ),
+    "message renamed": (
+        m("N a = 1;") + N_S,
+        m("O a = 1;") + N_S.replace("N", "O"),
+        "FIELD_NAMED_TYPE_CHANGED",
+        {"a": {"s": "x"}},
+        {"a": {"s": "x"}},
+    ),
+    "message moved to the top": (
+        m("N a = 1; " + N_S),
+        m("N a = 1;") + N_S,
+        "MESSAGE_REMOVED",
+        {"a": {"s": "x"}},
+        {"a": {"s": "x"}},
+    ),
+    "one number to many": (
+        m("optional int32 a = 1;"),
+        m("repeated int32 a = 1;"),
+        "FIELD_NUMERIC_LABEL_CHANGED",
+        {"a": 1},
+        {"a": [1]},
+    ),
+    "required to optional": (
+        m("required int32 a = 1;", P2),
+        m("optional int32 a = 1;", P2),
+        "FIELD_NUMERIC_LABEL_CHANGED",
+        {"a": 1},
+        {"a": 1},
+    ),
+    "required field removed": (
+        m("required int32 a = 1; optional int32 b = 2;", P2),
+        m("optional int32 b = 2;", P2),
+        "REQUIRED_FIELD_REMOVED",
+        {"a": 1, "b": 2},
+        {"b": 2},
+    ),
+    "map to its entries": (
+        m("map<string, int32> a = 1;"),
+        m("repeated N a = 1; message N { string key = 1; int32 value = 2; }"),
+        "FIELD_KIND_CHANGED",
+        {"a": {"k": 1}},
+        {"a": [{"key": "k", "value": 1}]},
+    ),
+    "message to bytes": (
+        m("N a = 1;") + N_S,
+        m("bytes a = 1;") + N_S,
+        "FIELD_KIND_CHANGED",
+        {"a": {"s": "x"}},
+        {"a": "CgF4"},
+    ),
+}
+BOTH_LET_PASS = {
+    "int32 to int64": (m("int32 a = 1;"), m("int64 a = 1;")),
+    "uint32 to int64": (m("uint32 a = 1;"), m("int64 a = 1;")),
+    "sint32 to sint64": (m("sint32 a = 1;"), m("sint64 a = 1;")),
+    "bool to int32": (m("bool a = 1;"), m("int32 a = 1;")),
+    "enum to int32": (m("E a = 1;") + E_AB, m("int32 a = 1;")),
+    "int32 to open enum": (m("int32 a = 1;"), m("E a = 1;") + E_AB),
+    "string to bytes": (m("string a = 1;"), m("bytes a = 1;")),
+    "implicit to optional": (m("int32 a = 1;"), m("optional int32 a = 1;")),
+    "optional to implicit": (m("optional int32 a = 1;"), m("int32 a = 1;")),
+    "string to strings": (m("string a = 1;"), m("repeated string a = 1;")),
+    "packed to not packed": (m("repeated int32 a = 1;"), m("repeated int32 a = 1 [packed = false];")),
+    "open enum lost a symbol": (m("E a = 1;") + E_AB, m("E a = 1;") + "enum E { A = 0; B = 1; }"),
+    "symbol renamed": (m("E a = 1;") + E_AB, m("E a = 1;") + E_AB.replace("C", "X")),
+    "alias of a symbol": (
+        m("E a = 1;") + "enum E { option allow_alias = true; A = 0; B = 1; C = 1; }",
+        m("E a = 1;") + "enum E { A = 0; C = 1; }",
+    ),
+    "field renamed": (m("int32 a = 1;"), m("int32 b = 1;")),
+    "field into a oneof of its own": (m("int32 a = 1;"), m("oneof o { int32 a = 1; }")),
+    "oneof dissolved": (m("oneof o { int32 a = 1; int32 b = 2; }"), m("int32 a = 1; int32 b = 2;")),
+    "the same default in another spelling": (
+        m("optional int32 a = 1 [default = 16];", P2),
+        m("optional int32 a = 1 [default = 0x10];", P2),
+    ),
+    "map renamed": (m("map<string, int32> a = 1;"), m("map<string, int32> b = 1;")),
+    "group's fields": (
+        m("optional group G = 1 { optional int32 x = 1; }", P2),
+        m("optional group G = 1 { optional int64 x = 1; }", P2),
+    ),
+}
+BOTH_REFUSE = {
+    "message of other fields": (m("N a = 1;") + N_S, m("O a = 1;") + N_I.replace("N", "O")),
+    "first message removed": (m("int32 a = 1;") + N_S, P3 + N_S),
+    "entries that may repeat to a map": (
+        m("repeated N a = 1; message N { string key = 1; int32 value = 2; }"),
+        m("map<string, int32> a = 1; message N { string key = 1; int32 value = 2; }"),
+    ),
+    "bytes to message": (m("bytes a = 1;") + N_S, m("N a = 1;") + N_S),
+    "two fields into a oneof": (m("int32 a = 1; int32 b = 2;"), m("oneof o { int32 a = 1; int32 b = 2; }")),
+    "packed numbers to one, labels written": (m("repeated int32 a = 1;"), m("optional int32 a = 1;")),
+    "a oneof's choice removed": (m("oneof o { int32 a = 1; int32 b = 2; }"), m("oneof o { int32 a = 1; }")),
+}
+
+
+def differences(writer: str, reader: str, policy: CompatibilityPolicy) -> list[Any]:
+    return find_differences(parsed(reader), parsed(writer), policy=policy)
+
+
+def parsed(text: str) -> Any:
+    return parse_protobuf(text, validation=Validation.LENIENT)
+
+
+def new_message(text: str) -> Any:
+    pool = descriptor_pool.DescriptorPool()
+    schema = parsed(text)
+    for file in descriptor_pb2.FileDescriptorSet.FromString(descriptor_set(schema)).file:
+        pool.AddSerializedFile(file.SerializeToString())
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName(schema.name))()
+
+
+def read(writer: str, reader: str, record: Any) -> Any:
+    """The record, written by the runtime and read by it, in JSON."""
+    body = json_format.ParseDict(record, new_message(writer)).SerializeToString()
+    message = new_message(reader)
+    try:
+        message.ParseFromString(body)
+    except DecodeError:
+        return REFUSED
+    return json_format.MessageToDict(message) if message.IsInitialized() else REFUSED
+
+
+@pytest.mark.parametrize("case", ADDED)
+def test_what_confluent_lets_pass_and_a_record_breaks(case: str):
+    writer, reader, rule, record, expected = ADDED[case]
+    assert differences(writer, reader, CompatibilityPolicy.STRICT) == []
+    assert rule in {each.rule for each in differences(writer, reader, SOUND)}
+    assert read(writer, reader, record) == expected
+
+
+@pytest.mark.parametrize("case", ADDED)
+def test_each_of_them_has_a_witness_and_fails_to_be_confirmed(case: str):
+    writer, reader = parsed(ADDED[case][0]), parsed(ADDED[case][1])
+    for difference in find_differences(reader, writer, policy=SOUND):
+        witness = search_for_witness(reader, writer, difference)
+        assert isinstance(witness, Witness)
+        assert json.loads(witness.datum_json) is not None
+    assert confirm_compatible(reader, writer, 200).counter_witness
+
+
+@pytest.mark.parametrize("case", DROPPED)
+def test_what_confluent_refuses_and_every_record_survives(case: str):
+    writer, reader, error_type, record, expected = DROPPED[case]
+    assert error_type in {each.error_type for each in differences(writer, reader, CompatibilityPolicy.STRICT)}
+    assert differences(writer, reader, SOUND) == []
+    assert read(writer, reader, record) == expected
+    assert confirm_compatible(parsed(reader), parsed(writer), 200).round_tripped == 200
+
+
+@pytest.mark.parametrize("case", DROPPED)
+def test_none_of_them_has_a_witness(case: str):
+    writer, reader = parsed(DROPPED[case][0]), parsed(DROPPED[case][1])
+    for difference in find_differences(reader, writer):
+        assert not search_for_witness(reader, writer, difference)
+
+
+@pytest.mark.parametrize("case", BOTH_LET_PASS)
+def test_what_both_let_pass_is_read(case: str):
+    writer, reader = BOTH_LET_PASS[case]
+    assert differences(writer, reader, CompatibilityPolicy.STRICT) == []
+    assert differences(writer, reader, SOUND) == []
+    assert confirm_compatible(parsed(reader), parsed(writer), 200).round_tripped == 200
+
+
+@pytest.mark.parametrize("case", BOTH_REFUSE)
+def test_what_both_refuse_keeps_its_error_types_and_has_a_witness(case: str):
+    writer, reader = BOTH_REFUSE[case]
+    kept = [each for each in differences(writer, reader, SOUND) if each.error_type]
+    assert kept
+    assert any(search_for_witness(parsed(reader), parsed(writer), each) for each in kept)
+
+
+def test_a_default_that_is_not_written_is_each_readers_own():
+    writer, reader, *_ = ADDED["another default"]
+    assert (new_message(writer).a, new_message(reader).a) == (5, 6)
+
+
+def test_a_file_that_protobuf_forbids_is_refused():
+    twice = m("int32 a = 1; int32 b = 1;")
+    found = differences(twice, twice, SOUND)
+    assert {each.rule for each in found} == {"invalid-protobuf-file"}
+    assert differences(twice, twice, CompatibilityPolicy.STRICT) == []
+    assert {each.text.partition("'s file")[0] for each in found} == {
+        "The reader cannot rely on the reader",
+        "The reader cannot rely on the writer",
+    }
+
+
+def test_messages_exchanged_without_end_are_judged_within_a_bound():
+    def web(step: int) -> Any:
+        fields = [f"message M{i} {{ M{(i * 7 + 1) % 400} a = 1; M{(i * step + 2) % 400} b = 2; }}" for i in range(400)]
+        return parsed(P3 + " ".join(fields))
+
+    assert find_differences(web(3), web(5), policy=SOUND)
+    assert find_differences(web(3), web(3), policy=SOUND) == []
