@@ -223,9 +223,25 @@ def test_strict_stands_where_a_decision_takes_too_long():
 
 
 def test_strict_stands_where_nothing_is_proved():
-    reader = schema({"properties": {"a": {"type": "string"}}, "unevaluatedProperties": False}, D2020)
-    writer = schema({"properties": {"a": {"type": "string"}}, "unevaluatedProperties": True}, D2020)
-    assert rules(reader, writer, SOUND) == rules(reader, writer, CompatibilityPolicy.STRICT) != []
+    beside = {"properties": {"a": {"type": "string"}}, "allOf": [{"properties": {"b": {}}}]}
+    reader = schema({**beside, "unevaluatedProperties": False}, D2020)
+    writer = schema({**beside, "unevaluatedProperties": True}, D2020)
+    assert rules(reader, writer, SOUND) == rules(reader, writer, CompatibilityPolicy.STRICT)
+    decision = decide(reader, writer)
+    assert (decision.is_proved, decision.is_refuted) == (False, False)
+
+
+def test_what_is_not_evaluated_is_known_where_one_schema_speaks_alone():
+    declared = {"type": "object", "properties": {"a": {"type": "string"}}}
+    closed, open_ = {**declared, "unevaluatedProperties": False}, {**declared, "unevaluatedProperties": True}
+    assert decide(schema(open_, D2020), schema(closed, D2020)).is_proved
+    assert decide(schema({**declared, "additionalProperties": False}, D2020), schema(closed, D2020)).is_proved
+    (reason,) = [each for each in decide(schema(closed, D2020), schema(open_, D2020)).reasons if each.values][:1]
+    assert accepts(schema(open_, D2020), reason.values[0])
+    assert not accepts(schema(closed, D2020), reason.values[0])
+    shorter = {"type": "array", "prefixItems": [{"type": "string"}], "unevaluatedItems": False}
+    assert decide(schema({"maxItems": 1}, D2020), schema(shorter, D2020)).is_proved
+    assert decide(schema(shorter, D2020), schema({"type": "array"}, D2020)).is_refuted
 
 
 def test_findings_of_strict_that_no_value_speaks_for_are_left_out():

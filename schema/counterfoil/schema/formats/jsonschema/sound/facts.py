@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 
     Limit = tuple[Number, bool]
 
+_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+_SPEAKING: Final = frozenset({*_REFERENCES, "allOf", "anyOf", "dependentSchemas", "if", "oneOf"})
+"""Keywords by which other schemas say something of the properties and items of a value."""
+
 _MAX_MAGNITUDE: Final = 400
 """Numbers of more digits than that are not reckoned with; a schema that has one is not decided."""
-
-_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
 class Source:
@@ -159,8 +161,9 @@ class _Reading:
         self._read_object(facts)
         self._read_array(facts)
         facts.all_of = (*referred, *(self._list("allOf") or ()))
-        unevaluated = ("unevaluatedProperties", "unevaluatedItems") if self._draft.is_modern else ()
-        facts.is_opaque = self._is_opaque or any(self._value.get(name, True) not in (True, {}) for name in unevaluated)
+        if self._draft.is_modern:
+            self._read_unevaluated(facts)
+        facts.is_opaque = self._is_opaque
         return facts
 
     def _referred(self) -> tuple[Schema, ...]:
@@ -249,6 +252,20 @@ class _Reading:
         if self._draft.is_modern and facts.contains is not None:
             facts.min_contains = 1 if (low := self._number("minContains")) is None else low
             facts.max_contains = self._number("maxContains")
+
+    def _read_unevaluated(self, facts: Facts) -> None:
+        """What is asked of what nothing else speaks of: known where nothing but this schema can speak of it."""
+        is_alone = not self._value.keys() & _SPEAKING
+        for keyword in ("unevaluatedProperties", "unevaluatedItems"):
+            schema = self._one(keyword)
+            if schema is None or schema.accepts_everything:
+                continue
+            if not is_alone or (keyword == "unevaluatedItems" and facts.contains is not None):
+                self._is_opaque = True
+            elif keyword == "unevaluatedItems":
+                facts.items = facts.items or schema
+            else:
+                facts.additional = facts.additional or schema
 
     def _one(self, keyword: str) -> Schema | None:
         return self._schema.below(keyword) if isinstance(self._value.get(keyword), dict | bool) else None
