@@ -120,9 +120,9 @@ def test_a_new_schema_is_refused_and_a_stored_one_is_read(text: str, problem: st
     assert parse_protobuf(PROTO3 + text, validation=Validation.LENIENT).canonical()
 
 
-@pytest.mark.parametrize("text", ["", " \n\t"])
+@pytest.mark.parametrize("text", ["", " \n\t", "// only a comment", ";;"])
 def test_an_empty_text_is_no_schema(text: str) -> None:
-    with pytest.raises(SchemaParseError, match="the text is empty"):
+    with pytest.raises(SchemaParseError, match="the text declares nothing"):
         parse_protobuf(text, validation=Validation.LENIENT)
 
 

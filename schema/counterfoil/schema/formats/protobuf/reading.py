@@ -39,13 +39,14 @@ def read_text(text: str, *, path: str = "") -> ReadText:
     Raises ``SchemaParseError`` with line and column.
     """
     _check_characters(text)
-    if not text or text.isspace():
-        raise SchemaParseError("the text is empty", expected="a file of Protobuf")
     if _BASE64.fullmatch(text) is not None and len(text) >= _SHORTEST:
         found = _read_base64(text, path)
         if found is not None:
             return found
-    return ReadText(parse_file(text, path=path))
+    file = parse_file(text, path=path)
+    if _is_empty(file):
+        raise SchemaParseError("the text declares nothing", expected="a file of Protobuf")
+    return ReadText(file)
 
 
 def _check_characters(text: str) -> None:
@@ -57,6 +58,11 @@ def _check_characters(text: str) -> None:
         raise SchemaParseError(
             f"half a surrogate pair at character {error.start + 1}", expected="text that UTF-8 can carry"
         ) from None
+
+
+def _is_empty(file: ProtoFile) -> bool:
+    heads = (file.syntax, file.edition, file.package, file.imports, file.options)
+    return not any((*heads, file.messages, file.enums, file.extends, file.services))
 
 
 def _read_base64(text: str, path: str) -> ReadText | None:
