@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.formats.protobuf.ast import ProtoFile
 
+MAX_CHARACTERS: Final = 4_000_000
+"""How long a text may be. Registries keep schemas in records of a log, which are a quarter of that by default."""
+
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]++={0,2}\s*+")
 _SHORTEST: Final = 4
 
@@ -38,6 +41,7 @@ def read_text(text: str, *, path: str = "") -> ReadText:
 
     Raises ``SchemaParseError`` with line and column.
     """
+    _check_size(text)
     _check_characters(text)
     if _BASE64.fullmatch(text) is not None and len(text) >= _SHORTEST:
         found = _read_base64(text, path)
@@ -47,6 +51,13 @@ def read_text(text: str, *, path: str = "") -> ReadText:
     if _is_empty(file):
         raise SchemaParseError("the text declares nothing", expected="a file of Protobuf")
     return ReadText(file)
+
+
+def _check_size(text: str) -> None:
+    if len(text) > MAX_CHARACTERS:
+        raise SchemaParseError(
+            f"the text has {len(text):,} characters", expected=f"at most {MAX_CHARACTERS:,}, more than a log can hold"
+        )
 
 
 def _check_characters(text: str) -> None:
