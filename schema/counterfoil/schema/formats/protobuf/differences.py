@@ -84,8 +84,8 @@ def find_all(reader: ProtobufSchema, writer: ProtobufSchema, *, policy: Compatib
 def walk(reader: ProtobufSchema, writer: ProtobufSchema) -> list[Found]:
     """Every difference that Confluent counts between two schemas, also those that break nobody.
 
-    They come in a fixed order: the package, types that came and went, then each message of the reader with its oneofs,
-    its fields by number and what is inside it. Raises ``InvalidSchema`` for schemas nested too deep to be walked.
+    They come in a fixed order, the reference's: the package, the enums, then the messages, each with its oneofs, its
+    fields by number and what is inside it. Raises ``InvalidSchema`` for schemas nested too deep to be walked.
     """
     try:
         return [*_Walk(reader.types, writer.types).files()]

@@ -177,7 +177,9 @@ def _is_choice_lost(field: AnyField, read: AnyMessage) -> bool:
 
 
 def _have_defaults(*fields: AnyField) -> bool:
-    """Whether what a field that is not set is read as means anything: singular, no message, outside oneofs."""
+    """Whether what fields that are not set are read as can be compared: both numbers or texts, outside oneofs."""
+    if len({field.cpp_type == FieldDescriptor.CPPTYPE_STRING for field in fields}) > 1:
+        return False
     return not any(
         field.is_repeated or _is_message(field) or (field.containing_oneof and not _is_synthetic(field))
         for field in fields

@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     from counterfoil.schema.witness.protobuf.losses import Loss
     from counterfoil.schema.witness.protobuf.runtime import AnyMessage
 
-MAX_TRIED: Final = 100
+MAX_TRIED: Final = 300
 """How many messages are tried for one difference."""
+_DEPTHS: Final = (1, 2, 3)
+"""How many levels of the messages inside a field are set, one field after the other."""
 
 _NAMES_ONLY: Final = "only names differ, and bytes hold none"
 
@@ -127,7 +129,9 @@ class _Search:
         if place.reader_field or place.writer_field:
             yield minimal(descriptor)
             if place.writer_field:
-                yield from probes(descriptor, place.writer_field.number)
+                holds = place.writer_field.holds
+                for depth in _DEPTHS[:1] if holds.scalar or holds.enum else _DEPTHS:
+                    yield from probes(descriptor, place.writer_field.number, depth=depth)
         elif place.reader and place.writer:
             oneof = place.path.rpartition("/")[2]
             origins = oneof_origins(place.reader, place.writer, oneof) if oneof in place.reader.oneofs else []
