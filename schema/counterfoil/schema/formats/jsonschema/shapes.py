@@ -127,6 +127,8 @@ _NOT_MODERN: Final = frozenset({"additionalItems", "dependencies"})
 _NOT_IN_DRAFT_4: Final = frozenset({"contains", "propertyNames"})
 
 
+_NOT_IN_URIS: Final = frozenset(' "<>\\^`{|}')
+
 _ALL_TYPES: Final = ""
 """Stands for a schema without a type: the keywords of every type are looked at."""
 
@@ -143,7 +145,7 @@ def shapes_of(schema: Mapping[str, Any], draft: Draft) -> Mapping[str, Shape]:
 def _shapes_of_types(draft: Draft, types: str | tuple[str, ...]) -> Mapping[str, Shape]:
     if draft.is_modern:
         return {keyword: shape for keyword, shape in _MODERN.items() if keyword not in _NOT_MODERN}
-    shapes: dict[str, Shape] = {**_OF_ANY_TYPE, draft.id_keyword: Shape.STRING}
+    shapes: dict[str, Shape] = {**_OF_ANY_TYPE, draft.id_keyword: Shape.URI}
     for name in types if isinstance(types, tuple) else [types] if types else _SHAPES_BY_TYPE:
         shapes.update(_SHAPES_BY_TYPE.get(name, {}))
     if draft is Draft.DRAFT_7:
@@ -180,7 +182,7 @@ def has_shape(value: Any, shape: Shape, draft: Draft) -> bool:
         case Shape.PATTERN:
             return isinstance(value, str) and fault_of_pattern(value) is None
         case Shape.URI:
-            return not isinstance(value, str) or not set(value) & set(' "<>\\^`{|}')
+            return not set(value) & _NOT_IN_URIS if isinstance(value, str) else draft.is_modern
     return _has_schema_shape(value, shape, draft)
 
 

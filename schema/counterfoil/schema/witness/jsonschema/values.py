@@ -64,18 +64,25 @@ class ValueSource:
         self._smallest_by_sites: dict[tuple[int, ...], list[Any]] = {}
 
     def values(
-        self, sites: list[Site], other: list[Site], steps: tuple[Step, ...] = (), depth: int = 0
+        self,
+        sites: list[Site],
+        other: list[Site],
+        steps: tuple[Step, ...] = (),
+        depth: int = 0,
+        *,
+        is_refused: bool = False,
     ) -> Iterator[Any]:
         """Values that fit all of ``sites``, each once, varied where those of ``other`` look at them.
 
-        Only what lies along ``steps``, and below, is varied. Raises ``OutOfBudget``.
+        Only what lies along ``steps``, and below, is varied; ``is_refused`` says that the values are themselves what
+        another schema must not have, so that those which these must not have are left out. Raises ``OutOfBudget``.
         """
         if depth > MAX_DEPTH:
             return
         seen: set[Any] = set()
         looking = spread(other)
         sources = [self._one_way(facts, looking, steps, depth) for facts in ways_to_fit(sites)]
-        if looking and not steps:
+        if looking and not steps and not is_refused:
             sources.append(self._refused(looking, sites, depth))
         misses = 0
         for value in _in_turn(sources):
@@ -99,7 +106,8 @@ class ValueSource:
             refused = site.one("not")
             pairs += [[refused]] if refused else []
             pairs += [[*pair] for pair in islice(combinations(site.children("oneOf"), 2), MAX_PAIRS)]
-        sources = [islice(self.values(pair, sites, (), depth + 1), MAX_VARIATIONS) for pair in pairs[:MAX_PAIRS]]
+        values = [self.values(pair, sites, (), depth + 1, is_refused=True) for pair in pairs[:MAX_PAIRS]]
+        sources = [islice(source, MAX_VARIATIONS) for source in values]
         yield from _in_turn([*sources])
 
     def smallest(self, sites: list[Site], depth: int = 0) -> list[Any]:
