@@ -678,7 +678,7 @@ def test_health_and_measures(tell: Any) -> None:
 def test_a_stopping_server_is_not_ready() -> None:
     async def story() -> None:
         registry = InProcessRegistry()
-        registry.app.state.lifecycle.stopping = True
+        registry.app.lifecycle.stopping = True
         reply = await registry.get("/health/ready")
         assert reply.status == 503
         assert {"step": "server", "state": "waiting", "on": "the requests under way, before it stops"} in reply.json[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from http import HTTPStatus
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,8 @@ from starlette.exceptions import HTTPException
 
 from counterfoil.registry.api.answers import error_answer
 from counterfoil.registry.api.endpoints import add_body_shapes, add_routes
-from counterfoil.registry.api.middleware import Envelope, Paths
+from counterfoil.registry.api.fast_lane import FastLane
+from counterfoil.registry.api.middleware import Envelope, Paths, unforeseen
 from counterfoil.registry.api.operations import Lifecycle, add_operations
 from counterfoil.registry.api.replies import Replies
 from counterfoil.registry.service.use_cases import use_cases
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from counterfoil.registry.service.storage import Storage
     from counterfoil.registry.settings import ServerSettings
@@ -33,16 +36,33 @@ _REPLY_MEMORY_BYTES = 64 * 1024 * 1024
 _QUIET = {"tracing": False, "metrics": False, "logs": False}
 
 
-def create_app(settings: ServerSettings) -> FastAPI:
+@dataclass(frozen=True, slots=True)
+class RegistryApp:
+    """The registry as an ASGI application, and what whoever runs it needs beside it.
+
+    ``asgi`` is the application with everything around it: the envelope, the fast lane, the reading of paths, and
+    FastAPI innermost.
+    """
+
+    asgi: ASGIApp
+    storage: Storage
+    lifecycle: Lifecycle
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
+        await self.asgi(scope, receive, send)
+
+
+def create_app(settings: ServerSettings) -> RegistryApp:
     """The registry as an ASGI application over the store that ``settings`` name.
 
     The store is opened here and closed when the application's lifespan ends. ``StoreNotUsable`` when it cannot be
-    opened. ``app.state.storage`` and ``app.state.lifecycle`` are there for whoever runs it.
+    opened.
     """
     return assemble(open_store(settings.store), settings)
 
 
-def assemble(storage: Storage, settings: ServerSettings) -> FastAPI:
+def assemble(storage: Storage, settings: ServerSettings) -> RegistryApp:
     """The registry as an ASGI application over ``storage``."""
     lifecycle, telemetry = Lifecycle(), Telemetry()
     cases = use_cases(storage)
@@ -64,16 +84,16 @@ def assemble(storage: Storage, settings: ServerSettings) -> FastAPI:
         redirect_slashes=False,
         **_without_framework_telemetry(),
     )
-    app.state.storage, app.state.lifecycle = storage, lifecycle
     add_routes(app, cases, replies, max_body_bytes=settings.max_body_bytes)
     describe = app.openapi
     app.openapi = lambda: add_body_shapes(describe())  # type: ignore[method-assign]  # FastAPI's own way to extend it
     add_operations(app, storage, telemetry, lifecycle)
     app.add_exception_handler(HTTPException, _framework_error)
-    # The last one added is the outermost.
-    app.add_middleware(Paths, max_body_bytes=settings.max_body_bytes)
-    app.add_middleware(Envelope, telemetry=telemetry, log_requests=settings.log_requests)
-    return app
+    app.add_exception_handler(Exception, _unforeseen_error)
+    asgi: ASGIApp = Paths(app, max_body_bytes=settings.max_body_bytes)
+    if settings.fast_lane:
+        asgi = FastLane(asgi, replies=replies)
+    return RegistryApp(Envelope(asgi, telemetry=telemetry, log_requests=settings.log_requests), storage, lifecycle)
 
 
 def _without_framework_telemetry() -> dict[str, Any]:
@@ -92,3 +112,8 @@ async def _framework_error(request: Request, error: Exception) -> Response:
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
         return error_answer(MethodNotAllowed(f"{request.method} is not possible at {path!r}"))
     return error_answer(RegistryError(str(error)[:200], status=status, code=status))
+
+
+async def _unforeseen_error(_: Request, __: Exception) -> Response:
+    """The answer to what nobody foresaw; the framework raises the error on, and the envelope logs it."""
+    return error_answer(unforeseen())

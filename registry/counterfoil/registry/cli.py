@@ -46,7 +46,14 @@ from counterfoil.registry.settings import (
     envvar="COUNTERFOIL_LOG_REQUESTS",
     help="Write one log line a request.",
 )
-def serve(*, host: str, port: int, store: str, max_body_bytes: int, log_requests: bool) -> int:
+@click.option(
+    "--fast-lane/--no-fast-lane",
+    default=True,
+    show_default=True,
+    envvar="COUNTERFOIL_FAST_LANE",
+    help="Answer from memory, ahead of routing, what is asked most.",
+)
+def serve(*, host: str, port: int, store: str, max_body_bytes: int, log_requests: bool, fast_lane: bool) -> int:
     """Run the schema registry until SIGTERM or SIGINT.
 
     Prints one line with the address once requests are taken.
@@ -58,5 +65,12 @@ def serve(*, host: str, port: int, store: str, max_body_bytes: int, log_requests
             f"the registry needs the package {missing.name}; install it with: pip install 'counterfoil[registry]'"
         ) from None
     return run(
-        ServerSettings(host=host, port=port, store=store, max_body_bytes=max_body_bytes, log_requests=log_requests)
+        ServerSettings(
+            host=host,
+            port=port,
+            store=store,
+            max_body_bytes=max_body_bytes,
+            log_requests=log_requests,
+            fast_lane=fast_lane,
+        )
     )

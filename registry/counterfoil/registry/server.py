@@ -60,7 +60,7 @@ def run(settings: ServerSettings) -> int:
     try:
         app = create_app(settings)
         config = uvicorn.Config(
-            app,
+            app.asgi,
             http="httptools",
             loop="uvloop",
             access_log=False,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
-import uuid
+from binascii import hexlify
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.api.answers import error_answer
@@ -95,30 +96,37 @@ class Envelope:
             return
         begun = time.perf_counter()
         request_id = _request_id(scope)
-        status = 0
+        status, is_complete = 0, False
 
         async def send_in_envelope(message: Message) -> None:
-            nonlocal status
+            nonlocal status, is_complete
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"] = [*message["headers"], *_FIXED_HEADERS, (_REQUEST_ID, request_id)]
+            else:
+                is_complete = not message.get("more_body", False)
             await send(message)
 
         route = [_OTHER_ROUTE]
         try:
-            await self._app({**scope, ROUTE_HOLDER: route}, receive, send_in_envelope)
+            scope[ROUTE_HOLDER] = route
+            await self._app(scope, receive, send_in_envelope)
         except Exception:
             LOGGER.exception("unexpected error", extra={"request_id": request_id.decode("latin-1"), **_facts(scope)})
-            if status:
+            if not status:
+                await error_answer(unforeseen())(scope, receive, send_in_envelope)
+            elif not is_complete:
                 raise
-            await error_answer(RegistryError("An unexpected error; the server's log holds it under the request id"))(
-                scope, receive, send_in_envelope
-            )
         duration_s = time.perf_counter() - begun
         self._telemetry.record(scope["method"], route[0], status, duration_s)
         if self._log_requests or status >= _SERVER_ERROR:
             extra = {"request_id": request_id.decode("latin-1"), "status": status, "duration_s": round(duration_s, 6)}
             LOGGER.info("request", extra={**extra, **_facts(scope)})
+
+
+def unforeseen() -> RegistryError:
+    """What is answered to an error that nobody foresaw."""
+    return RegistryError("An unexpected error; the server's log holds it under the request id")
 
 
 def _facts(scope: Scope) -> dict[str, str]:
@@ -130,4 +138,10 @@ def _request_id(scope: Scope) -> bytes:
     given = [value.strip() for name, value in scope["headers"] if name == _REQUEST_ID]
     if len(given) == 1 and given[0] and len(given[0]) <= _MAX_REQUEST_ID:
         return bytes(given[0])
-    return str(uuid.uuid4()).encode()
+    return _fresh_id()
+
+
+def _fresh_id() -> bytes:
+    """A random UUID (version 4) as text; made here since it is needed for each request, and Python's takes longer."""
+    digits = hexlify(os.urandom(16))
+    return b"%b-%b-4%b-a%b-%b" % (digits[:8], digits[8:12], digits[13:16], digits[17:20], digits[20:])

@@ -33,6 +33,10 @@ class Replies:
         self._kept: RecentValues[int, JsonBytes] = RecentValues(memory_bytes)
         cases.storage.observe(self._note)
 
+    def kept(self, schema_id: int) -> JsonBytes | None:
+        """The answer for an id, where it is at hand."""
+        return self._kept.get(schema_id)
+
     async def by_id(self, schema_id: int) -> JsonBytes:
         """The answer for an id, without a query."""
         kept = self._kept.get(schema_id)
