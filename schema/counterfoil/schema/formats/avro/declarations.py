@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 _PRIMITIVE_KIND_BY_WORD = {WORD_BY_KIND[kind]: kind for kind in PRIMITIVE_KINDS}
 _NAME_AND_TYPE = 2
+_TYPE_AND_ITEMS = 2
 _TYPE_NAME_AND_SYMBOLS = 3
 _A_NAME = "letters, digits and _, no digit first"
 
@@ -117,12 +118,12 @@ class TypeReader:
             problem = f"{show(word)} is no type name" if "type" in value else "an object without 'type'"
             place = f"{pointer}/type" if "type" in value else pointer
             raise SchemaFault(problem, place, expected="the name of a type in 'type'")
+        read = self._read_by_word.get(word)
+        if read is not None:
+            return read(value, namespace, pointer)
         if word in PRIMITIVE_NAMES:
             return self._read_primitive(value, Kind(word), pointer)
-        read = self._read_by_word.get(word)
-        if read is None:
-            return self._read_name(word, namespace, f"{pointer}/type")
-        return read(value, namespace, pointer)
+        return self._read_name(word, namespace, f"{pointer}/type")
 
     def _read_primitive(self, value: dict[str, Json], kind: Kind, pointer: str) -> Primitive:
         if len(value) == 1:
@@ -158,7 +159,11 @@ class TypeReader:
         return union
 
     def _read_array(self, value: dict[str, Json], namespace: str | None, pointer: str) -> Array:
-        items = self._read(read_required(value, "items", pointer), namespace, f"{pointer}/items")
+        written = read_required(value, "items", pointer)
+        kind = _PRIMITIVE_KIND_BY_WORD.get(written) if type(written) is str else None
+        if kind is not None and len(value) == _TYPE_AND_ITEMS:
+            return self._leaves.array(kind, pointer)
+        items = self._read(written, namespace, f"{pointer}/items")
         return Array(items=items, properties=read_properties(value, TYPE_ATTRIBUTES), pointer=pointer)
 
     def _read_map(self, value: dict[str, Json], namespace: str | None, pointer: str) -> Map:
@@ -206,11 +211,13 @@ class TypeReader:
             raise _no_name(name, f"{pointer}/name")
         written = value.get("type")
         kind = _PRIMITIVE_KIND_BY_WORD.get(written) if type(written) is str else None
-        if kind is not None and len(value) == _NAME_AND_TYPE:
-            return self._leaves.field(name, kind, pointer)
-        field_type = self._read(read_required(value, "type", pointer), namespace, f"{pointer}/type")
+        field_type: AvroType
+        if kind is not None:
+            field_type = self._leaves.primitive(kind, f"{pointer}/type")
+        else:
+            field_type = self._read(read_required(value, "type", pointer), namespace, f"{pointer}/type")
         if len(value) == _NAME_AND_TYPE:
-            return Field(name, field_type, pointer=pointer)  # only for speed
+            return self._leaves.field(name, field_type, pointer)
         return Field(
             name=name,
             type=field_type,
@@ -288,7 +295,9 @@ class TypeReader:
         return fixed
 
     def _read_own_name(self, value: dict[str, Json], namespace: str | None, pointer: str) -> tuple[str, str | None]:
-        written = read_required_text(value, "name", pointer)
+        written = value.get("name")
+        if type(written) is not str:
+            written = read_required_text(value, "name", pointer)  # says what is wrong
         space = read_text(value, "namespace")
         name, space = split_name(written, namespace if space is None else space)
         full = f"{space}.{name}" if space else name

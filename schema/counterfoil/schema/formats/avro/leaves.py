@@ -1,4 +1,4 @@
-"""The nodes that most versions of most schemas have in common, made once: primitive types, and fields of such types.
+"""The nodes that most versions of most schemas have in common, made once: nameless types, and their fields.
 
 A thousand versions of one schema are mostly the same fields at the same places. Such nodes never change, and nothing
 asks whether two of them are one, so that schemas may share them: less to make, to keep and to collect.
@@ -6,14 +6,16 @@ asks whether two of them are one, so that schemas may share them: less to make, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from counterfoil.schema.formats.avro.types import Field, Primitive, Union
+from counterfoil.schema.formats.avro.types import Array, Field, Primitive, Union
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.avro.types import Kind
+    from counterfoil.schema.formats.avro.types import AvroType, Kind
 
-MAX_SHARED: Final = 20_000
+MAX_SHARED: Final = 50_000
+
+_Leaf: TypeAlias = Primitive | Array | Union
 
 
 class Leaves:
@@ -22,25 +24,27 @@ class Leaves:
     def __init__(self, *, most: int = MAX_SHARED) -> None:
         self._most = most
         self._primitives: dict[tuple[Kind, str], Primitive] = {}
-        self._fields: dict[tuple[str, Kind, str], Field] = {}
+        self._arrays: dict[tuple[Kind, str], Array] = {}
         self._unions: dict[tuple[tuple[str, ...], str], Union] = {}
+        self._fields: dict[tuple[str, AvroType], Field] = {}
+        self._kept: set[AvroType] = set()
 
     def primitive(self, kind: Kind, pointer: str) -> Primitive:
         """The primitive type that is written as a bare word at ``pointer``."""
         found = self._primitives.get((kind, pointer))
         if found is None:
             found = Primitive(kind, pointer=pointer)
-            if len(self._primitives) < self._most:
+            if self._keeps(found):
                 self._primitives[kind, pointer] = found
         return found
 
-    def field(self, name: str, kind: Kind, pointer: str) -> Field:
-        """The field at ``pointer`` that says nothing but its name and a primitive type."""
-        found = self._fields.get((name, kind, pointer))
+    def array(self, kind: Kind, pointer: str) -> Array:
+        """The array at ``pointer`` that says nothing but that its items are of a primitive type."""
+        found = self._arrays.get((kind, pointer))
         if found is None:
-            found = Field(name, self.primitive(kind, f"{pointer}/type"), pointer=pointer)
-            if len(self._fields) < self._most:
-                self._fields[name, kind, pointer] = found
+            found = Array(self.primitive(kind, f"{pointer}/items"), pointer=pointer)
+            if self._keeps(found):
+                self._arrays[kind, pointer] = found
         return found
 
     def union(self, words: tuple[str, ...], pointer: str) -> Union | None:
@@ -49,8 +53,24 @@ class Leaves:
 
     def keep_union(self, words: tuple[str, ...], union: Union) -> None:
         """Have ``union``, which holds primitive types alone, found from now on."""
-        if len(self._unions) < self._most:
+        if self._keeps(union):
             self._unions[words, union.pointer] = union
+
+    def field(self, name: str, field_type: AvroType, pointer: str) -> Field:
+        """The field at ``pointer`` that says nothing but its name and type; shared where its type is."""
+        found = self._fields.get((name, field_type))
+        if found is None:
+            found = Field(name, field_type, pointer=pointer)
+            if field_type in self._kept:
+                self._fields[name, field_type] = found
+        return found
+
+    def _keeps(self, leaf: _Leaf) -> bool:
+        """Whether there is room for another."""
+        if len(self._kept) >= self._most:
+            return False
+        self._kept.add(leaf)
+        return True
 
 
 SHARED: Final = Leaves()
