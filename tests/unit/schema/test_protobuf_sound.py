@@ -16,6 +16,7 @@ from counterfoil.schema.formats.protobuf.parse import parse_protobuf
 from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.witness import Witness, search_for_witness
 from counterfoil.schema.witness.confirm import confirm_compatible
+from protobuf_pairs import seeded_pair
 
 SOUND = CompatibilityPolicy.SOUND
 REFUSED = "the reader refuses it"
@@ -202,6 +203,13 @@ DROPPED = {
         {"a": {"s": "x"}},
         {"a": {"s": "x"}},
     ),
+    "message renamed and a field of it removed": (
+        m("N a = 1;") + "message N { string s = 1; int32 i = 2; }",
+        m("O a = 1;") + "message O { string s = 1; }",
+        "FIELD_NAMED_TYPE_CHANGED",
+        {"a": {"s": "x", "i": 1}},
+        {"a": {"s": "x"}},
+    ),
     "message moved to the top": (
         m("N a = 1; " + N_S),
         m("N a = 1;") + N_S,
@@ -381,6 +389,29 @@ def test_a_file_that_protobuf_forbids_is_refused():
         "The reader cannot rely on the reader",
         "The reader cannot rely on the writer",
     }
+
+
+def test_generated_pairs_break_exactly_where_messages_are_lost():
+    broken = 0
+    for seed in range(300):
+        writer, reader = map(parsed, seeded_pair(seed))
+        found = find_differences(reader, writer, policy=SOUND)
+        broken += bool(found)
+        if not found:
+            confirmed = confirm_compatible(reader, writer, 50)
+            assert (confirmed.round_tripped, confirmed.counter_witness) == (50, None), seed
+        assert all(search_for_witness(reader, writer, difference) for difference in found), seed
+    assert 60 < broken < 200
+
+
+def test_extensions_are_fields_too():
+    def extended(kind: str) -> str:
+        return m("extensions 100 to max;", P2) + f"extend M {{ optional {kind} x = 100; }}"
+
+    assert differences(extended("int32"), extended("int64"), SOUND) == []
+    (found,) = differences(extended("int32"), extended("string"), SOUND)
+    assert (found.rule, found.path) == ("field-scalar-kind-changed", "#/M/100")
+    assert differences(extended("int32"), extended("string"), CompatibilityPolicy.STRICT) == []
 
 
 def test_messages_exchanged_without_end_are_judged_within_a_bound():

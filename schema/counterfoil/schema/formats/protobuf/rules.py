@@ -191,8 +191,8 @@ FIELD_NAMED_TYPE_CHANGED: Final = CompatibilityRule(
     schema_type=SchemaType.PROTOBUF,
     error_type="FIELD_NAMED_TYPE_CHANGED",
     sentence="The reader has message {reader} in field {name} = {tag}, the writer message {writer}",
-    why="Another message has other fields under the same numbers. Where both have the same fields nothing but the name "
-    "differs, and SOUND lets it pass.",
+    why="Another message has other fields under the same numbers. Where all numbers that both have fit, and there are "
+    "some, nothing but the name differs, and SOUND lets it pass.",
     mend="Keep the message type, or add a field of the new type with a number of its own.",
     breaks=PROVABLE,
     promises_witness=False,

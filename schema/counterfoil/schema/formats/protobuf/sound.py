@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.protobuf.findings import Found
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
-    from counterfoil.schema.formats.protobuf.type_index import EnumType, FileTypes, Held, MessageType
+    from counterfoil.schema.formats.protobuf.type_index import EnumType, FieldType, FileTypes, Held, MessageType
 
 _Pair: TypeAlias = "tuple[MessageType, MessageType]"
 _Key: TypeAlias = "tuple[int, int, str]"
@@ -84,6 +84,7 @@ class _Walk:
             self._confluent.setdefault((_key(found.place), found.rule.id), {}).setdefault(found.difference, found)
         self._place_by_pair: dict[_Pair, Place] = {}
         self._waiting: deque[_Pair] = deque()
+        self._extensions = (_extensions(reader), _extensions(writer))
         self._enums: set[tuple[EnumType, EnumType]] = set()
         self._renamed: list[tuple[Place, Held, Held]] = []
         self._broken: set[_Pair] = set()
@@ -123,7 +124,7 @@ class _Walk:
         renamed = renamed_first(self._reader, self._writer)
         if renamed is not None:
             self._meet(*renamed, None)
-            if renamed[0].fields.keys() >= theirs.fields.keys():
+            if _have_common_fields(*renamed):
                 return
         place = Place(ROOT.at(theirs.local_name).path, None, theirs)
         yield found_at(place, rules.MESSAGE_REMOVED, detail=theirs.local_name, facts={"name": theirs.local_name})
@@ -141,8 +142,10 @@ class _Walk:
         for found in oneof_differences(reader, writer, place):
             if CompatibilityPolicy.SOUND in found.rule.breaks:
                 yield found
-        for number in sorted(reader.fields.keys() | writer.fields.keys()):
-            mine, theirs = reader.fields.get(number), writer.fields.get(number)
+        in_reader = reader.fields | self._extensions[0].get(reader.full_name, {})
+        in_writer = writer.fields | self._extensions[1].get(writer.full_name, {})
+        for number in sorted(in_reader.keys() | in_writer.keys()):
+            mine, theirs = in_reader.get(number), in_writer.get(number)
             one = mine or theirs
             at = place.at_field(mine, theirs, one.oneof_name if one else None)
             if mine is not None and theirs is not None:
@@ -183,13 +186,29 @@ class _Walk:
             yield found_at(at, sound.ENUM_VALUE_RENUMBERED, detail=detail, facts=facts, pointers=pointers)
 
     def _is_same_shape(self, reader: Held, writer: Held) -> bool:
-        """Whether the reader's message reads everything that the writer's holds."""
+        """Whether the reader's message reads what the writer's holds, as the same message with fields gone would."""
         if reader.message is None or writer.message is None:
             return False
         pair = (reader.message, writer.message)
         if pair not in self._place_by_pair and reader.message.node is not writer.message.node:
             return False  # one of the pairs that were too many to be looked at
-        return pair not in self._broken and reader.message.fields.keys() >= writer.message.fields.keys()
+        return pair not in self._broken and _have_common_fields(*pair)
+
+
+def _extensions(schema: ProtobufSchema) -> dict[str, dict[int, FieldType]]:
+    """The extensions that the schema's own file and those of its references declare, by the message they extend."""
+    index = schema.types
+    files = [schema.file, *(schema.imports[path] for path in schema.references if path in schema.imports)]
+    found: dict[str, dict[int, FieldType]] = {}
+    for file in files:
+        for extendee, field in index.types_of(file).extensions():
+            found.setdefault(extendee, {})[field.number] = field
+    return found
+
+
+def _have_common_fields(reader: MessageType, writer: MessageType) -> bool:
+    """Whether a message goes on in another: one without fields in any, any other where a field's number does."""
+    return not writer.fields or not reader.fields.keys().isdisjoint(writer.fields)
 
 
 def _field_found(rule: CompatibilityRule, place: Place, facts: dict[str, object]) -> Found:

@@ -93,7 +93,7 @@ class MessageType:
         return self.types is self.types.index.root
 
     @cached_property
-    def fields(self) -> Mapping[int, FieldType]:
+    def fields(self) -> dict[int, FieldType]:
         """Every field by its number, those of oneofs and groups too."""
         found = {each.number: self._field(each, None) for each in self.node.fields}
         for oneof in self.node.oneofs:

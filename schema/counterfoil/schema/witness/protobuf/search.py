@@ -82,6 +82,8 @@ class _Search:
             return NoWitness(0, _NAMES_ONLY)
         if self._found.rule is rules.FIELD_NUMERIC_LABEL_CHANGED and not self._is_narrower():
             return NoWitness(0, "a label that asks for less reads all that was written")
+        if self._place.writer_field is not None and self._place.writer_field.is_extension:
+            return NoWitness(0, "messages with extensions are not built")
         way = find_way(self._reader_schema, self._writer_schema, (self._place.reader, self._place.writer))
         if way is None:
             return NoWitness(0, "no record holds such a message")
