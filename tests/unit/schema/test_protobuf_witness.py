@@ -36,7 +36,7 @@ def searched(writer: Any, reader: Any, policy: CompatibilityPolicy = Compatibili
     return [search_for_witness(reader, writer, difference) for difference in found]
 
 
-TEXT_AS_TEXT = "field 1 written as string (length-delimited), read as string (length-delimited)"
+TEXT_AS_TEXT = "field 1 written and read as string (length-delimited)"
 LOST = "1 is kept as an unknown field, value lost"
 FOUND = {
     # what happened: writer, reader, the datum, its bytes in hexadecimal, the step

@@ -133,8 +133,9 @@ class _Pair:
         return "kept as an unknown field, value lost" if self.other.number in unknown_numbers(self.read) else "lost"
 
     def _loss(self, text: str, *, is_missing: bool = False) -> Loss:
-        said = f"field {self.field.number} written as {_written_as(self.field)}, read as {_written_as(self.other)}"
-        return Loss(self.at, f"{said}: {text}", is_missing=is_missing)
+        wrote, read = _written_as(self.field), _written_as(self.other)
+        how = f"written and read as {wrote}" if wrote == read else f"written as {wrote}, read as {read}"
+        return Loss(self.at, f"field {self.field.number} {how}: {text}", is_missing=is_missing)
 
 
 def _values(message: AnyMessage, field: AnyField) -> list[Any]:
@@ -202,7 +203,8 @@ def _is_map(field: AnyField) -> bool:
 def _written_as(field: AnyField) -> str:
     words = _WORDS_BY_TYPE[field.type]
     form = "packed" if field.is_repeated and field.is_packed else _FORM_BY_WORDS.get(words, _VARINT)
-    return f"{'repeated ' if field.is_repeated else ''}{words} ({form})"
+    words = "map" if _is_map(field) else f"repeated {words}" if field.is_repeated else words
+    return f"{words} ({form})"
 
 
 def _number_of(field: AnyField) -> int:
@@ -220,7 +222,7 @@ def _raw(value: str | bytes) -> bytes:
 def _shown(value: Any, field: AnyField) -> str:
     if field.enum_type is not None:
         return f"{_symbol(field, value)} ({value})"
-    text = repr(value) if isinstance(value, str | bytes | int | float | bool) else "a message"
+    text = f"{{{' '.join(str(value).split())}}}" if isinstance(value, Message) else repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 

@@ -183,8 +183,8 @@ class _Search:
             return False
         if self._place is self._found.place:
             return number in self._numbers()
-        constant = self._found.place.path.rpartition("/")[2]
-        return number in self._numbers() and f"({constant}) is" in loss.text
+        symbol = self._found.difference.detail.partition(":")[0]
+        return number in self._numbers() and (f"{symbol} (" in loss.text or f"value: {symbol}" in loss.text)
 
     def _missing(self, read: AnyMessage) -> str:
         """The required field of the difference, where the reader misses it; empty where it does not."""
