@@ -269,7 +269,8 @@ class _Walk:
                 self.schemas(inside.added(after, keyword, name))
         for keyword in _ordered(at, at.earlier.keywords.keys() | at.later.keywords.keys()):
             was, now = at.earlier.keywords.get(keyword, _ABSENT), at.later.keywords.get(keyword, _ABSENT)
-            if keyword not in _TOLD_ELSEWHERE and alike(was) != alike(now):
+            is_told = keyword in _TOLD_ELSEWHERE and not at.later.is_ignored(keyword)
+            if not is_told and alike(was) != alike(now):
                 words = [None if value is _ABSENT else f"{keyword}={value_words(value)}" for value in (was, now)]
                 self._add(ChangeKind.PROPERTY_CHANGED, at, words[0], words[1], keyword)
 
@@ -346,9 +347,9 @@ def _ordered(at: _At, keywords: frozenset[str] | set[str]) -> Iterator[str]:
     yield from (keyword for keyword in dict.fromkeys((*at.later.keywords, *at.earlier.keywords)) if keyword in keywords)
 
 
-def _types(keywords: Mapping[str, Any]) -> frozenset[str] | None:
+def _types(keywords: Mapping[str, Any]) -> frozenset[Any] | None:
     named = keywords.get("type")
-    return None if named is None else frozenset(named if isinstance(named, list) else [named])
+    return None if named is None else frozenset(map(alike, named if isinstance(named, list) else [named]))
 
 
 def _values(keywords: Mapping[str, Any]) -> list[Any] | None:

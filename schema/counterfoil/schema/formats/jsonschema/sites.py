@@ -21,6 +21,10 @@ MAX_WIDTH: Final = 400
 MAX_DIGITS: Final = 5_000
 MAX_COUNT_DIGITS: Final = 12
 
+_MODERN: Final = frozenset({"unevaluatedItems", "unevaluatedProperties"})
+_SINCE_DRAFT_7: Final = frozenset({"if", "then", "else"})
+_SINCE_DRAFT_6: Final = frozenset({"contains", "propertyNames"})
+
 NO_KEYWORDS: Final[Mapping[str, Any]] = {}
 
 
@@ -63,9 +67,20 @@ class Site(NamedTuple):
                 yield name, self.child(item, keyword, name)
 
     def one(self, keyword: str) -> Site | None:
-        """The schema of a keyword that holds one; None where it holds none."""
+        """The schema of a keyword that holds one; None where it holds none, or means nothing in this draft."""
         held = self.keywords.get(keyword)
-        return self.child(held, keyword) if isinstance(held, dict | bool) else None
+        if not isinstance(held, dict | bool) or self.is_ignored(keyword):
+            return None
+        return self.child(held, keyword)
+
+    def is_ignored(self, keyword: str) -> bool:
+        """Whether the draft is too old for a keyword."""
+        draft = self.base.draft
+        if keyword in _MODERN:
+            return not draft.is_modern
+        if keyword in _SINCE_DRAFT_7:
+            return draft is Draft.DRAFT_4 or draft is Draft.DRAFT_6
+        return draft is Draft.DRAFT_4 and keyword in _SINCE_DRAFT_6
 
     def referred(self) -> list[Site]:
         """What its references mean; those that mean nothing are left out."""
@@ -150,8 +165,8 @@ def _beside(site: Site) -> list[Site]:
     for keyword in ("not", "if", "then", "else"):
         if one := site.one(keyword):
             beside.append(one)
-    for keyword in ("dependencies", "dependentSchemas"):
-        beside += [dependent for _, dependent in site.named(keyword)]
+    keyword = "dependentSchemas" if site.base.draft.is_modern else "dependencies"
+    beside += [dependent for _, dependent in site.named(keyword)]
     return beside
 
 

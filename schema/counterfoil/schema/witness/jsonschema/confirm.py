@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 from counterfoil.schema.witness.jsonschema.search import Search
+from counterfoil.schema.witness.jsonschema.validator import ValidatorRefuses
 from counterfoil.schema.witness.model import Confirmation
 
 if TYPE_CHECKING:
@@ -22,6 +23,6 @@ def confirm_compatible(reader: ParsedSchema, writer: ParsedSchema, count: int) -
         raise TypeError("both schemas must be JSON Schema")
     try:
         return Search(reader, writer).for_confirmation(count)
-    except (RecursionError, InvalidSchema) as problem:
-        reason = str(problem) if isinstance(problem, InvalidSchema) else "the schemas are nested too deep"
+    except (RecursionError, InvalidSchema, ValidatorRefuses) as problem:
+        reason = "the schemas are nested too deep" if isinstance(problem, RecursionError) else str(problem)
         return Confirmation(0, reason=reason)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 from counterfoil.schema.formats.jsonschema.sites import root_of
+from counterfoil.schema.formats.jsonschema.validity import check_validity
 from counterfoil.schema.witness.jsonschema.holds import OutOfBudget, Sieve
 from counterfoil.schema.witness.jsonschema.places import place_of
 from counterfoil.schema.witness.jsonschema.shrinking import smaller
@@ -41,6 +42,9 @@ MAX_LOOKS: Final = 80_000
 MAX_LOOKS_A_VALUE: Final = 4_000
 """How many for one value that is shown to the validator, which looks at about as many, and more slowly."""
 
+MAX_REFUSALS: Final = 5
+"""How often the validator may be unable to tell before nothing more is expected of it."""
+
 USUAL_SIZE: Final = 100_000
 """Characters of both schemas together, up to which the limits hold; of larger ones fewer values are tried."""
 
@@ -53,20 +57,23 @@ def search_for_witness(reader: ParsedSchema, writer: ParsedSchema, difference: D
         raise TypeError("both schemas must be JSON Schema")
     try:
         return Search(reader, writer).for_difference(difference)
-    except (RecursionError, InvalidSchema) as problem:
-        return NoWitness(0, str(problem) if isinstance(problem, InvalidSchema) else "the schemas are nested too deep")
+    except (RecursionError, InvalidSchema, ValidatorRefuses) as problem:
+        return NoWitness(0, "the schemas are nested too deep" if isinstance(problem, RecursionError) else str(problem))
 
 
 class Search:
-    """One search, with a validator for each side."""
+    """One search, with a validator for each side; raises ``InvalidSchema`` and ``ValidatorRefuses``."""
 
     def __init__(self, reader: JsonSchema, writer: JsonSchema) -> None:
+        for schema in (reader, writer):
+            check_validity(schema)  # what was stored long ago may say anything
         self._reader = SchemaValidator(reader)
         self._writer = SchemaValidator(writer)
         self._reader_root = root_of(reader)
         self._writer_root = root_of(writer)
         self._tried = 0
         self._reason = ""
+        self._refusals = 0
         self._sieve = Sieve(MAX_LOOKS)
         size = len(reader.text) + len(writer.text)
         self._share = min(1.0, USUAL_SIZE / size)
@@ -77,7 +84,7 @@ class Search:
         second: tuple[Any, Failure] | None = None
         left = max(1, int(MAX_TRIED * self._share))
         for value in self._values([place.steps, ()] if place.steps else [()]):
-            if left == 0:
+            if left == 0 or self._refusals > MAX_REFUSALS:
                 break
             left -= 1
             failures = self._failures(value)
@@ -129,6 +136,7 @@ class Search:
             self._bound(value, self._reader_root)
             return [] if self._reader.accepts(value) else self._reader.failures(value)
         except ValidatorRefuses as refused:
+            self._refusals += 1
             self._reason = str(refused)
             return []
 

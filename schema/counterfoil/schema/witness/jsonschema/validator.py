@@ -55,10 +55,13 @@ class Failure:
 
 
 class SchemaValidator:
-    """Validates values against one schema."""
+    """Validates values against one schema; ``ValidatorRefuses`` where the package does not take it."""
 
     def __init__(self, schema: JsonSchema) -> None:
-        self._validator = _class_for(schema.draft)(plain(schema.document), registry=_registry(schema))
+        try:
+            self._validator = _class_for(schema.draft)(plain(schema.document), registry=_registry(schema))
+        except Exception as refused:  # such as an identifier that is no string
+            raise ValidatorRefuses(f"jsonschema does not take the schema: {quote(refused)}") from refused
 
     def accepts(self, value: Any) -> bool:
         """Whether ``value`` is valid; ``ValidatorRefuses`` where the package cannot tell."""
