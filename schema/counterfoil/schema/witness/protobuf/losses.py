@@ -94,7 +94,9 @@ class _Pair:
             theirs, mine = (sorted(values, key=_key_of_entry) for values in (theirs, mine))
         if len(theirs) != len(mine):
             what = _shown(theirs[0], self.field)
-            text = f"of {len(theirs)} values {len(mine)} is kept" if mine else f"{what} is {self._lost()}"
+            text = (
+                f"of {len(theirs)} values {len(mine)} is kept" if mine else f"{what} is {self._whereabouts() or 'lost'}"
+            )
             yield self._loss(text, is_missing=True)
             return
         for wrote, got in zip(theirs, mine, strict=True):
@@ -104,9 +106,9 @@ class _Pair:
         if _is_message(self.field) and _is_message(self.other):
             yield from losses(wrote, got, self.at)
         elif not self._is_same(wrote, got):
-            is_set = self.other.is_repeated or any(field == self.other for field, _ in self.read.ListFields())
-            became = f"read as {_shown(got, self.other)}" if is_set else self._lost()
-            yield self._loss(f"{_shown(wrote, self.field)} is {became}", is_missing=not is_set)
+            where = self._whereabouts()
+            became = where or f"read as {_shown(got, self.other)}"
+            yield self._loss(f"{_shown(wrote, self.field)} is {became}", is_missing=bool(where))
 
     def _is_same(self, wrote: Any, got: Any) -> bool:
         if self.field.enum_type and self.other.enum_type and not self._is_same_symbol(wrote):
@@ -125,12 +127,13 @@ class _Pair:
         elsewhere = {value.name for value in self.other.enum_type.values if value.number != number}
         return bool(names & known) or not names & elsewhere
 
-    def _lost(self) -> str:
+    def _whereabouts(self) -> str:
+        """Where a value went that the field does not have; empty where it has one."""
         oneof = self.other.containing_oneof
         chosen = self.read.WhichOneof(oneof.name) if oneof else None
-        if chosen:
+        if chosen and chosen != self.other.name:
             return f"lost, since {chosen} of the same oneof came after it"
-        return "kept as an unknown field, value lost" if self.other.number in unknown_numbers(self.read) else "lost"
+        return "kept as an unknown field, value lost" if self.other.number in unknown_numbers(self.read) else ""
 
     def _loss(self, text: str, *, is_missing: bool = False) -> Loss:
         wrote, read = _written_as(self.field), _written_as(self.other)

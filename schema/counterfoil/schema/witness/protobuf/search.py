@@ -9,6 +9,7 @@ Where only names differ there is nothing to find: bytes hold none.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, Final
 
@@ -38,6 +39,7 @@ MAX_TRIED: Final = 300
 _DEPTHS: Final = (1, 2, 3)
 """How many levels of the messages inside a field are set, one field after the other."""
 
+_KEPT: Final = 8
 _NAMES_ONLY: Final = "only names differ, and bytes hold none"
 
 
@@ -58,10 +60,21 @@ def search_for_witness(reader: ParsedSchema, writer: ParsedSchema, difference: D
 
 def _find(reader: ProtobufSchema, writer: ProtobufSchema, difference: Difference) -> Found | None:
     for policy in (CompatibilityPolicy.STRICT, CompatibilityPolicy.SOUND, CompatibilityPolicy.WIRE):
-        for found in find_all(reader, writer, policy=policy):
-            if found.difference == difference:
-                return found
+        found = _found_by_difference(reader, writer, policy).get(difference)
+        if found is not None:
+            return found
     return None
+
+
+@lru_cache(maxsize=_KEPT)
+def _found_by_difference(
+    reader: ProtobufSchema, writer: ProtobufSchema, policy: CompatibilityPolicy
+) -> dict[Difference, Found]:
+    """What is found between two schemas, kept for the next of their differences."""
+    found: dict[Difference, Found] = {}
+    for each in find_all(reader, writer, policy=policy):
+        found.setdefault(each.difference, each)
+    return found
 
 
 class _Search:
@@ -103,8 +116,8 @@ class _Search:
         gone = self._place.writer
         if gone is None or gone is not next(iter(self._writer_schema.types.root.messages.values()), None):
             return NoWitness(0, "records are of the first message; what fields hold is told by number, not by name")
-        sound = find_all(self._reader_schema, self._writer_schema, policy=CompatibilityPolicy.SOUND)
-        if all(found.difference != self._found.difference for found in sound):
+        sound = _found_by_difference(self._reader_schema, self._writer_schema, CompatibilityPolicy.SOUND)
+        if self._found.difference not in sound:
             return NoWitness(0, "the reader's first message has another name and reads the same records")
         name = self._reader_schema.file.package_prefix + gone.local_name
         try:
