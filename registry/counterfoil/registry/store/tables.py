@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from counterfoil.registry.domain.errors import StaleWrite
 from counterfoil.registry.domain.versions import reference_exists
 from counterfoil.registry.service.storage import (
     Append,
@@ -19,8 +18,15 @@ from counterfoil.registry.service.storage import (
     SoftDelete,
     Visibility,
 )
+from counterfoil.registry.store.refusals import (
+    context_not_empty,
+    id_taken,
+    settings_changed,
+    still_active,
+    subject_changed,
+    target_gone,
+)
 from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
-from counterfoil.schema.errors import ContextNotEmpty, OperationNotPermitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -160,9 +166,7 @@ def _check_id(tables: Tables, plan: Append) -> int | None:
         return tables.id_of_guid(context, guid)
     bound = tables.guid_of_id(context, plan.schema_id)
     if bound is not None and bound != guid:
-        raise OperationNotPermitted(
-            f"Id {plan.schema_id} already stands for another schema in context {context!r}; ids are never re-bound"
-        )
+        raise id_taken(plan)
     return plan.schema_id if bound is not None else None
 
 
@@ -170,7 +174,7 @@ def _check_targets(tables: Tables, targets: Iterable[Target]) -> None:
     for target in targets:
         found = tables.history(target.subject).find(target.version, deleted=not target.must_be_active)
         if found is None:
-            raise StaleWrite(f"{target.subject} version {target.version} is gone")
+            raise target_gone(target.subject, target.version)
 
 
 def _drop_superseded(tables: Tables, subject: QualifiedSubject, version: int) -> None:
@@ -236,9 +240,7 @@ def _purgeable(tables: Tables, scope: SubjectPrefix | QualifiedSubject) -> Seque
     for subject in subjects:
         history = tables.history(subject)
         if history.active:
-            raise OperationNotPermitted(
-                f"Mode IMPORT needs a scope without schemas; subject {str(subject)!r} has active versions"
-            )
+            raise still_active(subject)
         for entry in history.entries:
             _check_unreferenced_outside(tables, subject, entry.version, set(subjects))
     return subjects
@@ -254,9 +256,7 @@ def _check_unreferenced_outside(
 
 def _drop_context(tables: Tables, plan: DropContext) -> None:
     if tables.subjects(SubjectPrefix(plan.context, ""), Visibility.ALL):
-        raise ContextNotEmpty(
-            f"Context {plan.context!r} still holds schemas, soft-deleted ones count; delete them permanently first"
-        )
+        raise context_not_empty(plan.context)
     tables.drop_context(plan.context)
 
 
@@ -264,10 +264,10 @@ def _current(tables: Tables, plan: Append | SoftDelete | HardDelete) -> History:
     _check_settings(tables, plan.settings_revision)
     history = tables.history(plan.subject)
     if history.revision != plan.revision:
-        raise StaleWrite(f"{plan.subject} has changed since the write was planned")
+        raise subject_changed(plan.subject)
     return history
 
 
 def _check_settings(tables: Tables, revision: int) -> None:
     if tables.settings_revision() != revision:
-        raise StaleWrite("config or mode has changed since the write was planned")
+        raise settings_changed()

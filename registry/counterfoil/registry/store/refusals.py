@@ -1,0 +1,49 @@
+"""The sentences of the refusals that every storage gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from counterfoil.registry.domain.errors import StaleWrite
+from counterfoil.schema.errors import ContextNotEmpty, OperationNotPermitted
+
+if TYPE_CHECKING:
+    from counterfoil.registry.service.storage import Append
+    from counterfoil.schema.contexts import QualifiedSubject
+
+
+def settings_changed() -> StaleWrite:
+    """Config or mode is not what it was."""
+    return StaleWrite("config or mode has changed since the write was planned")
+
+
+def subject_changed(subject: QualifiedSubject) -> StaleWrite:
+    """The subject is not what it was."""
+    return StaleWrite(f"{subject} has changed since the write was planned")
+
+
+def target_gone(subject: QualifiedSubject, version: int) -> StaleWrite:
+    """A version that the write refers to is not there."""
+    return StaleWrite(f"{subject} version {version} is gone")
+
+
+def id_taken(plan: Append) -> OperationNotPermitted:
+    """The id that an import brings is another schema's."""
+    return OperationNotPermitted(
+        f"Id {plan.schema_id} already stands for another schema in context {plan.subject.context!r}; "
+        "ids are never re-bound"
+    )
+
+
+def still_active(subject: QualifiedSubject) -> OperationNotPermitted:
+    """A purge finds active versions."""
+    return OperationNotPermitted(
+        f"Mode IMPORT needs a scope without schemas; subject {str(subject)!r} has active versions"
+    )
+
+
+def context_not_empty(context: str) -> ContextNotEmpty:
+    """A context cannot go."""
+    return ContextNotEmpty(
+        f"Context {context!r} still holds schemas, soft-deleted ones count; delete them permanently first"
+    )
