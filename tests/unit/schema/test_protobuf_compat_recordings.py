@@ -101,3 +101,24 @@ def test_what_sound_adds_is_proved():
                 if not isinstance(witness, Witness) and witness.reason not in WITHOUT_WITNESS:
                     unproved.append(difference.rule)
     assert unproved == ["invalid-protobuf-file"]  # a message that calls itself the entry of a map
+
+
+def test_a_schema_is_compatible_with_itself_and_with_its_other_spellings():
+    for record, schema, _ in recorded()[::4]:
+        if record.get("references"):
+            continue
+        for text in (schema.text, schema.canonical(), schema.normalized()):
+            again = parse_protobuf(text, validation=Validation.LENIENT)
+            for policy in CompatibilityPolicy:
+                rules = {each.rule for each in find_differences(again, schema, policy=policy)}
+                assert rules <= {"invalid-protobuf-file"}, (record["id"], policy)
+
+
+def test_canonical_and_normalised_texts_keep_every_verdict():
+    for record, reader, writer in recorded()[::3]:
+        if record.get("references"):
+            continue
+        found = [(each.error_type, each.path) for each in find_differences(reader, writer)]
+        for texts in ((reader.canonical(), writer.canonical()), (reader.normalized(), writer.normalized())):
+            mine, theirs = (parse_protobuf(text, validation=Validation.LENIENT) for text in texts)
+            assert sorted((each.error_type, each.path) for each in find_differences(mine, theirs)) == sorted(found)
