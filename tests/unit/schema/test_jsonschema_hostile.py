@@ -8,13 +8,14 @@ import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counterfoil.schema.diff.find import find_changes
 from counterfoil.schema.errors import InvalidSchema, SchemaParseError
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
 from counterfoil.schema.formats.jsonschema.patterns import compile_pattern, fault_of_pattern, holds_match
+from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.witness.confirm import confirm_compatible
 from json_schemas import json_schema_texts
 
@@ -255,3 +256,25 @@ def test_one_changed_character_is_read_or_refused(text: str, data: st.DataObject
 def test_keywords_of_any_shape_are_read_or_refused(keywords: dict[str, Any]):
     empty = parse_json_schema("{}")
     assert status_of(lambda: find_changes(parse_json_schema(json.dumps(keywords)), empty)) in (200, 422)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.dictionaries(
+        st.sampled_from(
+            ["type", "items", "properties", "$id", "required", "enum", "dependencies", "oneOf", "minItems"]
+        ),
+        st.recursive(
+            st.none() | st.integers(-1, 2) | st.sampled_from(["string", "#", "["]),
+            lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["type", "a"]), inner),
+            max_leaves=4,
+        ),
+        max_size=4,
+    )
+)
+def test_stored_schemas_of_any_shape_are_told_about(keywords: dict[str, Any]):
+    stored = parse_json_schema(json.dumps(keywords), validation=Validation.LENIENT)
+    other = parse_json_schema('{"properties": {"a": {}}}')
+    assert status_of(lambda: [*find_changes(stored, other), *find_changes(other, stored)]) in (200, 422)
+    assert status_of(lambda: (confirm_compatible(other, stored, 3), confirm_compatible(stored, other, 3))) == 200
+    assert isinstance(stored.warnings(), list)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.witness.jsonschema.property_names import Step
     from counterfoil.schema.witness.jsonschema.validator import Failure
-    from counterfoil.schema.witness.jsonschema.values import Step
 
 _BRANCHES: Final = frozenset({"allOf", "anyOf", "oneOf"})
 _IN_PLACE: Final = frozenset({"not", "if", "then", "else"})

@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.schema.formats.jsonschema.sites import Site, alike, count_of, is_reachable, plain, spread
 from counterfoil.schema.witness.jsonschema.facts import ways_to_fit
 from counterfoil.schema.witness.jsonschema.holds import OutOfBudget, Sieve, dependency_keywords
+from counterfoil.schema.witness.jsonschema.property_names import (
+    MAX_REFUSED,
+    MAX_SIZE,
+    Step,
+    asked_for,
+    many_names,
+    names_for,
+    telling_names,
+)
 from counterfoil.schema.witness.jsonschema.scalars import numbers, strings
-from counterfoil.schema.witness.jsonschema.strings import matching_strings, stretched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,14 +35,8 @@ MAX_DEPTH: Final = 14
 MAX_VARIATIONS: Final = 60
 """How many values of one property, or item, are put into the value around it."""
 
-MAX_SIZE: Final = 300
-"""How many properties or items a value may have."""
-
 MAX_BUILT: Final = 6_000
 """How many values are built for one search, nested ones counted."""
-
-MAX_REFUSED: Final = 40
-"""How many names in a row may be no property of an object before it is taken to be full."""
 
 MAX_MISSES: Final = 300
 """How many values in a row may fail to fit before nothing more is expected."""
@@ -44,14 +46,6 @@ MAX_MIXED: Final = 20
 
 MAX_PAIRS: Final = 10
 """How many pairs of branches of oneOf are looked at in one place."""
-
-MAX_NAMES: Final = 4
-"""How many names that match a pattern are properties worth having."""
-
-FRESH_NAME: Final = "other"
-
-Step = str | int | None
-"""The name of a property, the index of an item; None for any name or index that nothing is declared for."""
 
 
 class ValueSource:
@@ -153,7 +147,7 @@ class ValueSource:
             return
         if not steps:
             yield base
-        names = [*dict.fromkeys(_names(facts, other))] if not steps else [*_names_for(steps[0], facts, other)]
+        names = [*dict.fromkeys(telling_names(facts, other))] if not steps else [*names_for(steps[0], facts, other)]
         names = [name for name in names if self._may_be_there(name, facts)][:MAX_SIZE]
         sources = [self._of_sizes(base, names, facts, other, depth)] if not steps else []
         for start in self._starts(base, facts, other, depth):
@@ -210,11 +204,11 @@ class ValueSource:
             name = waiting.pop(0)
             if name not in grown and not self._add(grown, name, facts, depth):
                 return None
-            waiting += [asked for asked in _asked_for(name, facts) if asked not in grown and asked not in waiting]
+            waiting += [asked for asked in asked_for(name, facts) if asked not in grown and asked not in waiting]
         least = max((count_of(limit) for limit in facts.limits("minProperties")), default=0)
         if least > MAX_SIZE:
             return None
-        self._fill(grown, least, _many_names(facts, []), facts, depth)
+        self._fill(grown, least, many_names(facts, []), facts, depth)
         return grown if len(grown) >= least else None
 
     def _fill(self, grown: dict[str, Any], size: int, names: Iterator[str], facts: Facts, depth: int) -> None:
@@ -250,7 +244,7 @@ class ValueSource:
         )
         for size in wanted:
             grown = dict(base)
-            self._fill(grown, size, _many_names(facts, other), facts, depth)
+            self._fill(grown, size, many_names(facts, other), facts, depth)
             yield grown
         for name in names:
             if name not in full:
@@ -365,61 +359,6 @@ class ValueSource:
                 items.append(value)
                 return True
         return False
-
-
-def _asked_for(name: str, facts: Facts) -> Iterator[str]:
-    for part in facts.parts:
-        for keyword in dependency_keywords(part):
-            held = part.keywords.get(keyword)
-            asked = held.get(name) if isinstance(held, dict) else None
-            yield from asked if isinstance(asked, list) else ()
-
-
-def _names(facts: Facts, other: list[Site]) -> Iterator[str]:
-    """Names of properties worth having: declared on either side, asked for, of the patterns, and one of nobody's."""
-    for part in (*other, *facts.parts):
-        for keyword in ("properties", *dependency_keywords(part)):
-            held = part.keywords.get(keyword)
-            yield from held if isinstance(held, dict) else ()
-        required = part.keywords.get("required")
-        yield from (name for name in (required if isinstance(required, list) else []) if isinstance(name, str))
-    yield from _unnamed(facts, other)
-
-
-def _unnamed(facts: Facts, other: list[Site]) -> Iterator[str]:
-    """Names that nobody declares: of the patterns, of lengths that are looked at, and any."""
-    for part in (*other, *facts.parts):
-        for pattern, _ in part.named("patternProperties"):
-            yield from matching_strings(pattern)[:MAX_NAMES]
-    for part in (*facts.parts, *other):
-        names = part.one("propertyNames")
-        for site in spread([names]) if names else ():
-            wanted = site.keywords.get("pattern")
-            yield from matching_strings(wanted)[:MAX_NAMES] if isinstance(wanted, str) else ()
-            choices = site.keywords.get("enum")
-            yield from (name for name in (choices if isinstance(choices, list) else []) if isinstance(name, str))
-            limit = site.keywords.get("maxLength")
-            if is_reachable(limit) and limit < MAX_SIZE:
-                yield "n" * (count_of(limit) + 1)
-    yield from (FRESH_NAME, "n", "")
-
-
-def _many_names(facts: Facts, other: list[Site]) -> Iterator[str]:
-    yield from dict.fromkeys(_names(facts, other))
-    for part in facts.parts:
-        for pattern, _ in part.named("patternProperties"):
-            yield from matching_strings(pattern)
-            yield from (text for length in range(MAX_REFUSED) if (text := stretched(pattern, length)) is not None)
-    yield from (f"n{index}" for index in range(MAX_SIZE))
-
-
-def _names_for(step: Step, facts: Facts, other: list[Site]) -> Iterator[str]:
-    if isinstance(step, str):
-        yield step
-    elif step is None:
-        declared = {name for part in (*facts.parts, *other) for name, _ in part.named("properties")}
-        names = dict.fromkeys((*_unnamed(facts, other), *declared))
-        yield from sorted(names, key=lambda name: name in declared)
 
 
 def _indexes_for(step: Step, facts: Facts, other: list[Site]) -> range:
