@@ -236,3 +236,18 @@ def test_messages_are_those_that_clients_parse():
         "int32 (path '#/M/1')', additionalInfo:'int32 to string'}"
     )
     assert rest[0] == "{oldSchemaVersion: 3}"
+
+
+def test_an_entry_that_holds_itself_is_compared():
+    text = m("optional M m = 3; option map_entry = true; optional M key = 1; optional M value = 2;", P2)
+    assert told(parsed(text), parsed(text)) == []
+    found = told(parsed(text.replace("M value", "int32 value")), parsed(text))
+    assert found == [f"FIELD_KIND_CHANGED #/M/{number}" for number in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("policy", CompatibilityPolicy)
+def test_messages_nested_as_deep_as_the_parser_takes_are_compared(policy: CompatibilityPolicy):
+    def nested(kind: str) -> Any:
+        return parsed(P3 + "message M { " * 99 + f"{kind} x = 1;" + " }" * 99)
+
+    assert find_differences(nested("string"), nested("int32"), policy=policy)

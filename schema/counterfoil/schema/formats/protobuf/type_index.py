@@ -270,7 +270,11 @@ class FileTypes:
             return Held(node.type, key=self._named(node.map.key, scope), value=self._named(node.map.value, scope))
         if node.group is not None:
             return Held(node.group.name, message=self.message(node.group))
-        return _as_map(self._named(node.type, scope))
+        return _as_map(self.held_plainly(node, scope))
+
+    def held_plainly(self, node: Field, scope: str) -> Held:
+        """What a field of a named type holds, a message that calls itself the entry of a map left as it is."""
+        return self._named(node.type, scope)
 
     def extensions(self) -> Iterator[tuple[str, FieldType]]:
         """Every extension that the file declares, with the full name of the message that it extends."""
@@ -354,9 +358,11 @@ def _as_map(held: Held) -> Held:
     message = held.message
     if message is None or not message.is_map_entry or not {ENTRY_KEY, ENTRY_VALUE} <= message.fields.keys():
         return held
-    return Held(
-        held.name, message=message, key=message.fields[ENTRY_KEY].holds, value=message.fields[ENTRY_VALUE].holds
+    key, value = (
+        message.types.held_plainly(message.fields[number].node, message.full_name)
+        for number in (ENTRY_KEY, ENTRY_VALUE)
     )
+    return Held(held.name, message=message, key=key, value=value)
 
 
 def _is_true(option: Option) -> bool:
