@@ -11,8 +11,9 @@ class Witness:
     """A datum that the writer may write and the reader cannot read, seen to fail in a decoder that is not ours.
 
     ``datum_json`` is the datum as plain JSON for people: a union's value stands plain, bytes are text in which each
-    character is one byte. ``body`` is its Avro binary encoding under the writer's schema, without framing. ``step``
-    says where the reader stops and why; ``confirmed_by`` names the decoder and quotes what it said.
+    character is one byte. ``body`` is what a message would carry, without framing: Avro binary, a Protobuf message, or
+    JSON in UTF-8. ``step`` says where the reader stops and why; ``confirmed_by`` names the decoder and quotes what it
+    said.
     """
 
     datum_json: str
