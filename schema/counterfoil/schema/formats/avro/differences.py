@@ -228,7 +228,7 @@ def _reads_plainly(reader: AvroType, writer: AvroType) -> bool:
     Most fields of two versions of one schema are the same, so this decides most of a comparison's time.
     """
     if type(reader) is Primitive:
-        return type(writer) is Primitive and _reads(reader, writer)
+        return reader is writer or (type(writer) is Primitive and _reads(reader, writer))
     if type(reader) is Union:
         return type(writer) is Union and _are_same_primitives(reader.branches, writer.branches)
     if type(reader) is Array:
