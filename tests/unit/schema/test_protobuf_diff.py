@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from counterfoil.schema.diff import find_changes
+from counterfoil.schema.diff import ChangeKind, find_changes, protobuf
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
 
 RECORDINGS = Path(__file__).parents[2] / "data" / "recordings" / "verdicts.protobuf.jsonl"
@@ -179,6 +181,14 @@ def test_changes_are_told(case: str):
     earlier, later, expected = CASES[case]
     changes = find_changes(parse_protobuf(earlier), parse_protobuf(later))
     assert [f"{change.element} {change.text}".strip() for change in changes] == expected
+
+
+def test_every_kind_of_change_that_the_diff_knows_has_a_case():
+    known = {ChangeKind[name] for name in re.findall(r"ChangeKind\.([A-Z_]+)", inspect.getsource(protobuf))}
+    seen = set()
+    for earlier, later, _ in CASES.values():
+        seen |= {change.kind for change in find_changes(parse_protobuf(earlier), parse_protobuf(later))}
+    assert seen == known
 
 
 def test_pointers_lead_to_both_texts():
