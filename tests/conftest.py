@@ -1,20 +1,26 @@
-"""Real services for tests: one broker, one registry, one Spark session a run, each started when asked for."""
+"""Real services for tests: a broker, a PostgreSQL, a registry, a Spark session, each started once a run when needed."""
 
 from __future__ import annotations
 
 import os
 import sys
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from counterfoil.converter.java import check_java
-from local_services import KafkaBroker, RegistryProcess, jar_folder
+from counterfoil.registry.store.opening import open_store
+from counterfoil.registry.store.postgres import PostgresStorage
+from counterfoil.registry.store.postgres_address import parse_address
+from local_services import KafkaBroker, PostgresServer, RegistryProcess, jar_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from counterfoil.registry.service.storage import Storage
 
 # Examples are drawn from a fixed seed in CI, so that a red run can be run again; a slow machine is no failure.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -27,6 +33,40 @@ def broker() -> Iterator[KafkaBroker]:
     """A real Kafka broker. Tests take names of their own from ``unique_name``."""
     with KafkaBroker() as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A real PostgreSQL. Tests take databases of their own: ``postgres_url``."""
+    with PostgresServer() as running:
+        yield running
+
+
+@pytest.fixture
+def postgres_url(postgres: PostgresServer) -> Iterator[str]:
+    """The URL of an empty database, which goes when the test ends."""
+    name = f"test_{uuid.uuid4().hex[:10]}"
+    yield postgres.create_database(name)
+    postgres.drop_database(name)
+
+
+@pytest.fixture(scope="session")
+def emptied_postgres(postgres: PostgresServer) -> Callable[[], Storage]:
+    """A function that gives a storage on one and the same database, emptied each time."""
+    url = postgres.create_database(f"emptied_{uuid.uuid4().hex[:10]}")
+    open_store(url)
+    tables = ["contexts", "contents", "schema_ids", "subjects", "versions", "schema_refs", "settings", "stamps"]
+    statement = f"""
+        TRUNCATE {", ".join(f"counterfoil.{table}" for table in tables)} RESTART IDENTITY;;
+        INSERT INTO counterfoil.stamps DEFAULT VALUES;;
+        SELECT 1"""
+
+    def emptied() -> Storage:
+        with ThreadPoolExecutor(1) as thread:  # the test has a loop of its own
+            thread.submit(postgres.run, statement, database=url.rpartition("/")[2]).result()
+        return PostgresStorage(parse_address(url))
+
+    return emptied
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Real services on this machine, for the demo, the tests and the benchmarks: a Kafka broker, the registry, the jars.
+"""Real services on this machine, for the demo, the tests and the benchmarks: Kafka, PostgreSQL, the registry, the jars.
 
 Everything listens on 127.0.0.1 on a free port, is waited for by polling with a deadline, and is stopped by its own
 process id. Nothing here is part of the installed package.
@@ -6,12 +6,14 @@ process id. Nothing here is part of the installed package.
 
 from local_services.broker import KafkaBroker
 from local_services.jars import JarsUnavailableError, cache_folder, jar_folder
+from local_services.postgres import PostgresServer
 from local_services.process import ServiceError, free_port, wait_until
 from local_services.registry import RegistryProcess
 
 __all__ = [
     "JarsUnavailableError",
     "KafkaBroker",
+    "PostgresServer",
     "RegistryProcess",
     "ServiceError",
     "cache_folder",

@@ -1,4 +1,4 @@
-"""Fetch the jars of Spark's connectors and of a Kafka broker, once, through the Ivy that PySpark ships.
+"""Fetch the jars of Spark's connectors, of a Kafka broker and of PostgreSQL, once, through the Ivy that PySpark ships.
 
 They lie in a cache outside the tree: ``$COUNTERFOIL_CACHE``, else ``$XDG_CACHE_HOME/counterfoil``, else
 ``~/.cache/counterfoil``; one folder for each content of ``ivy.xml``, so that a changed version is fetched anew.
@@ -14,7 +14,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from counterfoil.converter.java import check_java
 
@@ -22,7 +22,12 @@ _IVY_FILE = Path(__file__).with_name("ivy.xml")
 _FETCH_DEADLINE_S = 900
 _SHOWN_LINES = 15
 
-JarSet = Literal["spark", "broker"]
+JarSet = Literal["spark", "broker", "postgres"]
+_CONTENTS: Final[dict[JarSet, str]] = {
+    "spark": "the jars of Spark's connectors (10 MB",
+    "broker": "the jars of a Kafka broker (44 MB",
+    "postgres": "PostgreSQL's programs (12 MB",
+}
 
 
 class JarsUnavailableError(RuntimeError):
@@ -40,19 +45,19 @@ def cache_folder() -> Path:
 def jar_folder(jars: JarSet) -> Path:
     """The folder that holds one set of jars, fetched first if it is not there."""
     version = hashlib.sha256(_IVY_FILE.read_bytes()).hexdigest()[:12]
-    home = cache_folder() / "jars" / version
-    if not home.is_dir():
+    folder = cache_folder() / "jars" / version / jars
+    if not folder.is_dir():
         with (cache_folder() / "jars.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # two test runs at once fetch once
-            if not home.is_dir():
-                _fetch_into(home)
-    return home / jars
+            if not folder.is_dir():
+                _fetch(jars, folder)
+    return folder
 
 
-def _fetch_into(home: Path) -> None:
-    """Retrieve both sets into a folder beside ``home`` and move it there whole."""
-    unfinished = home.with_name(f"{home.name}.{os.getpid()}")
-    print(f"Fetching the jars of Spark's connectors and of a Kafka broker into {home} (54 MB, once)", file=sys.stderr)
+def _fetch(jars: JarSet, folder: Path) -> None:
+    """Retrieve one set beside ``folder`` and move it there whole."""
+    unfinished = folder.with_name(f"{jars}.{os.getpid()}")
+    print(f"Fetching {_CONTENTS[jars]}, once) into {folder}", file=sys.stderr)
     command = [
         check_java(),
         "-cp",
@@ -63,22 +68,21 @@ def _fetch_into(home: Path) -> None:
         "-cache",
         str(cache_folder() / "ivy"),
         "-confs",
-        "spark",
-        "broker",
+        jars,
         "-types",
         "jar",
         "bundle",
         "-retrieve",
-        f"{unfinished}/[conf]/[artifact]-[revision](-[classifier]).[ext]",
+        f"{unfinished}/[artifact]-[revision](-[classifier]).[ext]",
     ]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_FETCH_DEADLINE_S, check=False)
         said = done.stdout + done.stderr
-        if done.returncode or not all(any((unfinished / jars).glob("*.jar")) for jars in ("spark", "broker")):
+        if done.returncode or not any(unfinished.glob("*.jar")):
             raise JarsUnavailableError(
                 "\n".join(["The jars could not be fetched:", *said.splitlines()[-_SHOWN_LINES:]])
             )
-        unfinished.rename(home)
+        unfinished.rename(folder)
     except subprocess.TimeoutExpired:
         raise JarsUnavailableError(f"The jars could not be fetched within {_FETCH_DEADLINE_S} s") from None
     finally:

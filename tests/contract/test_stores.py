@@ -26,6 +26,7 @@ from counterfoil.registry.service.storage import (
     Visibility,
 )
 from counterfoil.registry.store.memory import MemoryStorage
+from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.sqlite import SqliteStorage
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.contexts import TOP_LEVEL, SubjectPrefix, parse_subject
@@ -46,13 +47,18 @@ ELSEWHERE = parse_subject(":.ctx:orders")
 EVERYTHING = SubjectPrefix(None, "")
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], AbstractAsyncContextManager[Storage]]:
-    """A function that opens the storage; a second call opens it again, which a file survives."""
+    """A function that opens the storage; a second call opens it again, which a file and a database survive."""
+    url = {
+        "memory": lambda: "sqlite://",
+        "sqlite": lambda: f"sqlite:///{tmp_path}/registry.db",
+        "postgres": lambda: request.getfixturevalue("postgres_url"),
+    }[request.param]()
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Storage]:
-        storage = MemoryStorage() if request.param == "memory" else SqliteStorage(tmp_path / "registry.db")
+        storage = open_store(url)
         try:
             yield storage
         finally:
@@ -411,8 +417,10 @@ actions = st.lists(
 
 @given(actions)
 @settings(max_examples=40)
-def test_both_storages_tell_the_same_story(tmp_path_factory: pytest.TempPathFactory, steps: list[Any]) -> None:
-    """Whatever is done to them, memory and SQLite answer alike."""
+def test_all_storages_tell_the_same_story(
+    tmp_path_factory: pytest.TempPathFactory, emptied_postgres: Callable[[], Storage], steps: list[Any]
+) -> None:
+    """Whatever is done to them, memory, SQLite and PostgreSQL answer alike."""
 
     async def attempt(storage: Storage, step: tuple[str, str, int, int]) -> Any:
         action, name, text, number = step
@@ -445,11 +453,15 @@ def test_both_storages_tell_the_same_story(tmp_path_factory: pytest.TempPathFact
 
     async def main() -> None:
         memory, file = MemoryStorage(), SqliteStorage(tmp_path_factory.mktemp("stores") / "registry.db")
+        database = emptied_postgres()
         try:
             for step in steps:
-                assert await attempt(memory, step) == await attempt(file, step)
-                assert await state(memory) == await state(file)
+                answers = [await attempt(storage, step) for storage in (memory, file, database)]
+                assert answers[1:] == answers[:1] * 2
+                states = [await state(storage) for storage in (memory, file, database)]
+                assert states[1:] == states[:1] * 2
         finally:
             await file.close()
+            await database.close()
 
     asyncio.run(main())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.errors import RegistryError
 
 NO_CONTENT: Final = 204
+_RETRY_AFTER_S: Final = "1"
 
 
 class JsonBytes(bytes):
@@ -49,6 +51,7 @@ def error_document(error: RegistryError) -> dict[str, object]:
 
 def error_answer(error: RegistryError, media_type: str = V1) -> Response:
     """The response for an error."""
-    return Response(
-        orjson.dumps(error_document(error)), status_code=int(error.status), headers={"content-type": media_type}
-    )
+    headers = {"content-type": media_type}
+    if error.status == HTTPStatus.SERVICE_UNAVAILABLE:
+        headers["retry-after"] = _RETRY_AFTER_S
+    return Response(orjson.dumps(error_document(error)), status_code=int(error.status), headers=headers)

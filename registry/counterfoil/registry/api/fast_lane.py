@@ -34,7 +34,7 @@ class FastLane:
         if scope["type"] == "http" and scope["method"] == "GET" and not scope["query_string"]:
             digits = scope.get("raw_path", b"").removeprefix(_PREFIX)
             if digits.isdigit() and len(digits) <= _MAX_DIGITS and digits[0] != ord("0"):
-                reply = self._replies.kept(int(digits))
+                reply = await self._kept(int(digits))
                 media_type = _media_type(scope["headers"])
                 if reply is not None and media_type is not None:
                     scope[ROUTE_HOLDER][0] = _ROUTE
@@ -44,6 +44,12 @@ class FastLane:
                     await send({"type": "http.response.body", "body": reply})
                     return
         await self._app(scope, receive, send)
+
+    async def _kept(self, schema_id: int) -> bytes | None:
+        try:
+            return await self._replies.kept(schema_id)
+        except RegistryError:  # the store does not answer: the ordinary route says so
+            return None
 
 
 def _media_type(headers: list[tuple[bytes, bytes]]) -> bytes | None:

@@ -22,7 +22,8 @@ _OVERHEAD_BYTES: Final = 200
 class Replies:
     """The answers to ``GET /schemas/ids/{id}``, as bytes, for ids of the default context.
 
-    An answer names a version that holds the id; a registration drops the answer for its id, any other write drops all.
+    An answer names a version that holds the id; a registration drops the answer for its id, any other write drops all,
+    and so do the writes of other servers.
     ``memory_bytes`` bounds what is kept.
     """
 
@@ -33,12 +34,16 @@ class Replies:
         self._kept: RecentValues[int, JsonBytes] = RecentValues(memory_bytes)
         cases.storage.observe(self._note)
 
-    def kept(self, schema_id: int) -> JsonBytes | None:
-        """The answer for an id, where it is at hand."""
+    async def kept(self, schema_id: int) -> JsonBytes | None:
+        """The answer for an id, where it is at hand and no server has written since; ``StoreUnavailable``."""
+        if schema_id not in self._kept:
+            return None
+        await self._cases.storage.catch_up()
         return self._kept.get(schema_id)
 
     async def by_id(self, schema_id: int) -> JsonBytes:
         """The answer for an id, without a query."""
+        await self._cases.storage.catch_up()
         kept = self._kept.get(schema_id)
         if kept is not None:
             return kept
@@ -49,7 +54,7 @@ class Replies:
             self._kept.put(schema_id, reply, weight=len(reply) + _OVERHEAD_BYTES)
         return reply
 
-    def _note(self, plan: Plan, outcome: Appended | None, /) -> None:
+    def _note(self, plan: Plan | None, outcome: Appended | None, /) -> None:
         self._writes += 1
         if not isinstance(plan, Append) or outcome is None or plan.schema_id is not None:
             self._kept = RecentValues(self._memory_bytes)

@@ -39,6 +39,9 @@ class RecentValues(Generic[_K, _V]):
         self._weight = 0
         self._entries: OrderedDict[_K, tuple[_V, int]] = OrderedDict()
 
+    def __contains__(self, key: _K) -> bool:
+        return key in self._entries
+
     def get(self, key: _K) -> _V | None:
         """The value of ``key``, which is then the last used; None when it is not remembered."""
         found = self._entries.get(key)

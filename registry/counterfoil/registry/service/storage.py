@@ -130,15 +130,22 @@ class Appended:
 class Observer(Protocol):
     """Whoever keeps something that writes may change."""
 
-    def __call__(self, plan: Plan, outcome: Appended | None, /) -> None:
-        """Take note that ``plan`` was carried out."""
+    def __call__(self, plan: Plan | None, outcome: Appended | None, /) -> None:
+        """Take note that ``plan`` was carried out; None stands for any writes, by other servers on the same store."""
 
 
 class Storage(Protocol):
     """The port that the use cases write and read through; every read sees all writes that were answered."""
 
     def observe(self, observer: Observer) -> None:
-        """Tell ``observer`` of every write that was carried out, before its caller is answered."""
+        """Tell ``observer`` of every write that was carried out, before its caller is answered.
+
+        Of the writes of other servers it is told when one asks to :meth:`catch_up`: to be done before the read that is
+        kept, and before each use of it.
+        """
+
+    async def catch_up(self) -> None:
+        """Return when the observers know of every write, by any server, that was answered before."""
 
     async def commit(self, plan: Plan) -> Appended | None:
         """Carry out ``plan``, durably. Raises ``StaleWrite``, ``ReferenceExists``, or ``StoreUnavailable``."""

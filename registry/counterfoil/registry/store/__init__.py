@@ -1,1 +1,1 @@
-"""The storages: memory and SQLite, one behaviour."""
+"""The storages: memory, SQLite and PostgreSQL, one behaviour."""

@@ -1,7 +1,6 @@
 """Group commit: the waiting plans of all requests share a transaction.
 
-Plans are carried out in the event loop, where each takes a fraction of a millisecond; the commit, which waits for the
-disk, runs in a thread. While it is under way the next plans gather, and share the next transaction.
+While one transaction is under way the next plans gather, and share the next one.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from counterfoil.registry.service.storage import Appended, Plan
 
@@ -53,18 +52,23 @@ class _Waiting:
             self.future.set_result(outcome)
 
 
-class Committer:
-    """Carries out plans in batches; each caller gets the outcome of its plan when that is durable.
+class GroupCommit:
+    """Hands plans on in batches; each caller gets the outcome of its plan.
 
-    ``announce`` is told of every plan that was carried out, before its caller is.
+    ``transact`` carries out a batch and gives an outcome for each plan, durably; what it raises, all of its callers
+    get. ``announce`` is told of every plan that was carried out, before its caller is.
     """
 
-    def __init__(self, transactions: Transactions, *, announce: Callable[[Plan, Appended | None], None]) -> None:
-        self._transactions = transactions
+    def __init__(
+        self,
+        transact: Callable[[list[Plan]], Awaitable[list[Appended | Exception | None]]],
+        *,
+        announce: Callable[[Plan, Appended | None], None],
+    ) -> None:
+        self._transact = transact
         self._announce = announce
         self._waiting: list[_Waiting] = []
         self._task: asyncio.Task[None] | None = None
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="counterfoil-commit")
 
     async def commit(self, plan: Plan) -> Appended | None:
         """The outcome of ``plan``, when it is durable."""
@@ -75,19 +79,46 @@ class Committer:
         return await future
 
     async def close(self) -> None:
-        """Finish what waits, then end the thread."""
+        """Finish what waits."""
         if self._task is not None:
             await self._task
-        self._thread.shutdown()
 
     async def _run(self) -> None:
         while self._waiting:
             batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
-            outcomes = await self._transact([waiting.plan for waiting in batch])
+            outcomes = await self._outcomes([waiting.plan for waiting in batch])
             for waiting, outcome in zip(batch, outcomes, strict=True):
                 if not isinstance(outcome, Exception):
                     self._announce(waiting.plan, outcome)
                 waiting.settle(outcome)
+
+    async def _outcomes(self, plans: list[Plan]) -> list[Appended | Exception | None]:
+        try:
+            return await self._transact(plans)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the callers get it, and the next batch is tried
+            return [error] * len(plans)
+
+
+class Committer:
+    """Group commit over transactions in this process.
+
+    Plans are carried out in the event loop, where each takes a fraction of a millisecond; the commit, which waits for
+    the disk, runs in a thread.
+    """
+
+    def __init__(self, transactions: Transactions, *, announce: Callable[[Plan, Appended | None], None]) -> None:
+        self._transactions = transactions
+        self._group = GroupCommit(self._transact, announce=announce)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="counterfoil-commit")
+
+    async def commit(self, plan: Plan) -> Appended | None:
+        """The outcome of ``plan``, when it is durable."""
+        return await self._group.commit(plan)
+
+    async def close(self) -> None:
+        """Finish what waits, then end the thread."""
+        await self._group.close()
+        self._thread.shutdown()
 
     async def _transact(self, plans: list[Plan]) -> list[Appended | Exception | None]:
         outcomes: list[Appended | Exception | None] = []
@@ -98,6 +129,6 @@ class Committer:
                 if number % _YIELD_EVERY == 0:
                     await asyncio.sleep(0)
             await asyncio.get_running_loop().run_in_executor(self._thread, self._transactions.commit)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the callers get it, and the next batch is tried
+        except Exception as error:  # noqa: BLE001 - whatever it is, the transaction is undone
             return [self._transactions.abandon(error)] * len(plans)
         return outcomes

@@ -33,6 +33,9 @@ class LocalStorage:
         """Tell ``observer`` of every write that was carried out, before its caller is answered."""
         self._observers.append(observer)
 
+    async def catch_up(self) -> None:
+        """Return: nobody else writes what this process has open."""
+
     def _announce(self, plan: Plan, outcome: Appended | None) -> None:
         for observer in self._observers:
             observer(plan, outcome)

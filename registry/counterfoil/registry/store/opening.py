@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,17 +13,21 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Storage
 
 _SQLITE = "sqlite://"
+_POSTGRES = ("postgresql", "postgres")
 
 
 def open_store(url: str) -> Storage:
     """The storage that ``url`` names.
 
-    ``sqlite:///relative.db``, ``sqlite:////absolute.db``, or ``sqlite://`` for memory; ``StoreNotUsable`` for anything
-    else, and for a file that cannot be used.
+    ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``sqlite://`` for memory, or ``postgresql://user@host/db``;
+    ``StoreNotUsable`` for anything else, and for a file or database that cannot be used.
     """
+    if url.partition("://")[0] in _POSTGRES:
+        return _open_postgres(url)
     if not url.startswith(_SQLITE):
         raise StoreNotUsable(
-            f"Store {url!r} is not known; expected sqlite:///relative.db, sqlite:////absolute.db or sqlite:// (memory)"
+            f"Store {url!r} is not known; expected sqlite:///relative.db, sqlite:////absolute.db, sqlite:// (memory) "
+            "or postgresql://user@host:5432/database"
         )
     rest = url.removeprefix(_SQLITE)
     if rest in {"", "/", "/:memory:"}:
@@ -33,3 +39,14 @@ def open_store(url: str) -> Storage:
     from counterfoil.registry.store.sqlite import SqliteStorage
 
     return SqliteStorage(Path(rest.removeprefix("/")))
+
+
+def _open_postgres(url: str) -> Storage:
+    from counterfoil.registry.store.postgres import PostgresStorage
+    from counterfoil.registry.store.postgres_address import parse_address
+    from counterfoil.registry.store.postgres_preparing import prepare
+
+    address = parse_address(url)
+    with ThreadPoolExecutor(1) as thread:  # whoever calls may have an event loop of its own
+        thread.submit(asyncio.run, prepare(address)).result()
+    return PostgresStorage(address)

@@ -1,0 +1,184 @@
+"""A real PostgreSQL: on a free port, in a folder of its own, as a user without privileges."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pwd
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from local_services.jars import jar_folder
+from local_services.process import Service, ServiceError, free_port, wait_until
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_INSTALLED: Final = Path("/usr/lib/postgresql")
+_UNPRIVILEGED: Final = ("postgres", "nobody")
+_SUPERUSER: Final = "counterfoil"
+_ACCESS: Final = """\
+host all guarded 127.0.0.1/32 scram-sha-256
+host all all 127.0.0.1/32 trust
+"""
+
+
+class PostgresServer:
+    """A running PostgreSQL; a context manager that stops it and removes its data.
+
+    ``url()`` is what clients connect to, as a superuser without a password; a role ``guarded`` would need one.
+    ``durable`` waits for the disk at each commit, as in production; without it only the machine's own crash loses
+    anything, which no test brings about.
+    """
+
+    def __init__(self, *, durable: bool = False) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="counterfoil-postgres-"))
+        self.port = free_port()
+        self._durable = durable
+        self._user = _unprivileged_user()
+        if self._user is not None:
+            os.chown(self._folder, self._user.pw_uid, self._user.pw_gid)
+        self._programs = _installed_programs() or _unpack(self._folder)
+        self._make_cluster()
+        self._service = self._start()
+
+    def _make_cluster(self) -> None:
+        command = [
+            *(str(self._programs / "initdb"), "-D", str(self._folder / "data"), "-U", _SUPERUSER),
+            *("-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"),
+        ]
+        done = subprocess.run(self._unprivileged(command), capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise ServiceError(f"The cluster could not be made:\n{done.stdout}{done.stderr}")
+        (self._folder / "data" / "pg_hba.conf").write_text(_ACCESS)
+
+    def _unprivileged(self, command: list[str]) -> list[str]:
+        """``command`` as it runs without root's privileges; PostgreSQL refuses them."""
+        if self._user is None:
+            return command
+        return [
+            *("setpriv", f"--reuid={self._user.pw_uid}", f"--regid={self._user.pw_gid}", "--clear-groups", "--"),
+            *("env", "-C", str(self._folder), *command),
+        ]
+
+    def _start(self) -> Service:
+        settings = {
+            "port": self.port,
+            "listen_addresses": "127.0.0.1",
+            "unix_socket_directories": self._folder,
+            "fsync": "on" if self._durable else "off",
+            "max_connections": 200,
+        }
+        command = [str(self._programs / "postgres"), "-D", str(self._folder / "data")]
+        command += [f"--{name}={value}" for name, value in settings.items()]
+        service = Service("PostgreSQL", self._unprivileged(command), log=self._folder / "postgres.log")
+        service.wait_ready(self._answers)
+        return service
+
+    def _answers(self) -> bool:
+        import asyncpg
+
+        try:
+            self.run("SELECT 1")
+        except (OSError, asyncpg.PostgresError):
+            return False
+        return True
+
+    def url(self, database: str = "postgres", *, user: str = _SUPERUSER) -> str:
+        """The address of a database, as clients and ``--store`` take it."""
+        return f"postgresql://{user}@127.0.0.1:{self.port}/{database}"
+
+    def run(self, statement: str, *, database: str = "postgres") -> list[Any]:
+        """The rows of one statement, or of the last of several."""
+        return asyncio.run(self._run(statement, database))
+
+    async def _run(self, statement: str, database: str) -> list[Any]:
+        import asyncpg
+
+        connection = await asyncpg.connect(self.url(database), timeout=5)
+        try:
+            *first, last = statement.split(";;")
+            for each in first:
+                await connection.execute(each)
+            rows: list[Any] = await connection.fetch(last)
+        finally:
+            await connection.close()
+        return rows
+
+    def create_database(self, name: str, *, template: str = "template1") -> str:
+        """The URL of a new database."""
+        self.run(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        return self.url(name)
+
+    def drop_database(self, name: str) -> None:
+        """Remove a database and end whatever is connected to it."""
+        self.run(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+    def kill(self) -> None:
+        """End the server and all of its processes as a crash would; its data stays."""
+        children = [int(pid) for pid in _children_of(self._service.pid)]
+        self._service.kill()
+        for pid in children:
+            _kill(pid)
+        wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in children), what="PostgreSQL's processes")
+
+    def restart(self) -> None:
+        """Start the server again on the same port and data."""
+        self._service = self._start()
+
+    def stop(self) -> None:
+        """Stop the server and remove its data."""
+        self._service.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def _children_of(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, 9)
+    except ProcessLookupError:
+        return
+
+
+def _unprivileged_user() -> pwd.struct_passwd | None:
+    """Whom to run the server as; None when this process has no privileges itself."""
+    if os.geteuid() != 0:
+        return None
+    known = {entry.pw_name: entry for entry in pwd.getpwall()}
+    for name in _UNPRIVILEGED:
+        if name in known:
+            return known[name]
+    raise ServiceError(f"PostgreSQL does not run as root; make a user {_UNPRIVILEGED[0]}")
+
+
+def _installed_programs() -> Path | None:
+    """The newest PostgreSQL that the system's packages brought."""
+    found = [path.parent for path in _INSTALLED.glob("*/bin/postgres")]
+    return max(found, key=lambda path: float(path.parent.name), default=None)
+
+
+def _unpack(folder: Path) -> Path:
+    """PostgreSQL from the archive inside the jar that Ivy fetched, unpacked where any user may run it."""
+    (jar,) = jar_folder("postgres").glob("*.jar")
+    with zipfile.ZipFile(jar) as outer:
+        (name,) = (name for name in outer.namelist() if name.endswith(".txz"))
+        with outer.open(name) as archive, tarfile.open(fileobj=archive, mode="r|xz") as inner:
+            inner.extractall(folder / "programs", filter="data")
+    (folder / "programs").chmod(0o755)
+    return folder / "programs" / "bin"

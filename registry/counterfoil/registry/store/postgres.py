@@ -1,0 +1,80 @@
+"""The storage in PostgreSQL: any number of servers on one database, without a leader.
+
+Reads are statements of their own, so they see whatever was committed before them, by whichever server. Writes are
+plans, carried out by a function in the database (``postgres_commit.sql``): one call, one transaction and one round trip
+for all the plans that wait.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.registry.store.committer import GroupCommit
+from counterfoil.registry.store.postgres_connections import Connections
+from counterfoil.registry.store.postgres_plans import batch_of, outcome_of
+from counterfoil.registry.store.postgres_reads import PostgresReads
+from counterfoil.registry.store.postgres_stamps import CurrentStamps
+
+if TYPE_CHECKING:
+    from counterfoil.registry.service.storage import Appended, Observer, Plan
+    from counterfoil.registry.store.postgres_address import PostgresAddress
+
+_COMMIT: Final = "SELECT counterfoil.commit($1::jsonb, $2::uuid[], $3::bytea[])"
+
+
+class PostgresStorage(PostgresReads):
+    """A storage in the database at ``address``, which :func:`~.postgres_preparing.prepare` has prepared.
+
+    Nothing is connected before the first use.
+    """
+
+    def __init__(self, address: PostgresAddress) -> None:
+        self._connections = Connections(address)
+        super().__init__(self._connections)
+        self._stamps = CurrentStamps(self._connections)
+        self._observers: list[Observer] = []
+        self._observed: int | None = None
+        self._committer = GroupCommit(self._transact, announce=self._announce)
+
+    def observe(self, observer: Observer) -> None:
+        """Tell ``observer`` of every write of this server, and when others have written."""
+        self._observers.append(observer)
+
+    def _announce(self, plan: Plan | None, outcome: Appended | None) -> None:
+        for observer in self._observers:
+            observer(plan, outcome)
+
+    async def catch_up(self) -> None:
+        """Return when the observers know of every write, on any server, that was answered before."""
+        self._note(begun=(await self._stamps.read()).change)
+
+    def _note(self, *, begun: int, ended: int | None = None) -> None:
+        """Take in that the number of the last write was ``begun``, and is ``ended`` through our own doing."""
+        if self._observed is not None and begun > self._observed:
+            self._announce(None, None)
+        self._observed = max(self._observed or 0, ended or begun)
+
+    async def settings_revision(self) -> int:
+        """The stamp of the last change of settings."""
+        return (await self._stamps.read()).settings
+
+    async def commit(self, plan: Plan) -> Appended | None:
+        """Carry out ``plan``; it is durable when this returns."""
+        return await self._committer.commit(plan)
+
+    async def _transact(self, plans: list[Plan]) -> list[Appended | Exception | None]:
+        batch = batch_of(plans)
+        rows = await self._connections.write(_COMMIT, batch.plans, batch.guids, batch.texts)
+        answer = json.loads(rows[0][0])
+        self._note(begun=answer["begun"], ended=answer["ended"])
+        return [outcome_of(plan, said) for plan, said in zip(plans, answer["outcomes"], strict=True)]
+
+    async def check(self) -> None:
+        """Return when the database answers."""
+        await self._stamps.read()
+
+    async def close(self) -> None:
+        """Finish the writes under way and let go of the connections."""
+        await self._committer.close()
+        await self._connections.close()

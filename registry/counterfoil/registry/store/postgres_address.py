@@ -1,0 +1,64 @@
+"""The URL of a PostgreSQL store: what goes to the driver, and what is ours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
+
+from counterfoil.registry.domain.errors import StoreNotUsable
+
+_DEFAULT_POOL_SIZE: Final = 10
+_DEFAULT_TIMEOUT_S: Final = 10.0
+_MAX_POOL_SIZE: Final = 1000
+_ON_OFF: Final = {"on": True, "off": False}
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresAddress:
+    """Where the database is, and how it is used.
+
+    ``dsn`` is for the driver; ``shown`` is the same without the password. ``pool_size`` bounds the connections of this
+    process; ``timeout_s`` bounds each statement, and the wait for a connection. Without ``prepared_statements`` nothing
+    is kept on a connection between two transactions.
+    """
+
+    dsn: str
+    shown: str
+    pool_size: int = _DEFAULT_POOL_SIZE
+    timeout_s: float = _DEFAULT_TIMEOUT_S
+    prepared_statements: bool = True
+
+
+def parse_address(url: str) -> PostgresAddress:
+    """The address that ``url`` spells; ``StoreNotUsable`` when a part of it cannot be.
+
+    >>> parse_address("postgresql://me:secret@db:5432/registry?pool_size=4").shown
+    'postgresql://me@db:5432/registry'
+    """
+    try:
+        parts = urlsplit(url)
+        user, has_password, _ = parts.netloc.rpartition("@")[0].partition(":")
+        host = parts.netloc.rpartition("@")[2]
+        query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    except ValueError as error:
+        raise StoreNotUsable(f"The store's URL cannot be read: {error}") from None
+    del has_password
+    shown = urlunsplit((parts.scheme, f"{user}@{host}" if user else host, unquote(parts.path), "", ""))
+    pool_size = _number(query.pop("pool_size", _DEFAULT_POOL_SIZE), "pool_size", highest=_MAX_POOL_SIZE)
+    timeout_s = _number(query.pop("timeout_s", _DEFAULT_TIMEOUT_S), "timeout_s", highest=3600)
+    prepared = query.pop("prepared_statements", "on")
+    if prepared not in _ON_OFF:
+        raise StoreNotUsable(f"prepared_statements={prepared[:40]!r} in the store's URL; expected on or off")
+    dsn = urlunsplit(parts._replace(query=urlencode(query, quote_via=quote)))
+    return PostgresAddress(dsn, shown, int(pool_size), timeout_s, _ON_OFF[prepared])
+
+
+def _number(given: str | float, name: str, *, highest: int) -> float:
+    try:
+        number = float(given)
+    except ValueError:
+        number = 0
+    if not 0 < number <= highest or (name == "pool_size" and number != int(number)):
+        raise StoreNotUsable(f"{name}={str(given)[:40]!r} in the store's URL; expected a number from 1 to {highest}")
+    return number

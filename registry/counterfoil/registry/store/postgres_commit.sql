@@ -1,0 +1,285 @@
+-- Format 1: how plans are carried out, in one call for many of them. What the functions decide is what store/tables.py
+-- decides for the other stores; one behaviour suite runs over both. All checks of a plan come before its first write,
+-- and a plan that is refused writes nothing.
+
+-- The caller of commit() holds the row in `stamps`, so that of all nodes one writes at a time, and every statement sees
+-- what the writer before it has committed.
+CREATE FUNCTION commit(plans jsonb, guids uuid[], texts bytea[]) RETURNS jsonb
+LANGUAGE plpgsql SET search_path = counterfoil, pg_catalog, pg_temp AS $$
+DECLARE
+  outcomes jsonb[] := '{}';
+  plan jsonb;
+  begun bigint;
+  stamp bigint;
+BEGIN
+  PERFORM set_config('lock_timeout', '10s', true), set_config('idle_in_transaction_session_timeout', '10s', true);
+  IF current_setting('synchronous_commit') = 'off' THEN
+    PERFORM set_config('synchronous_commit', 'on', true);  -- an answered write is on the disk, whatever the default
+  END IF;
+  SELECT change INTO STRICT begun FROM stamps FOR UPDATE;
+  stamp := begun;
+  FOR plan IN SELECT value FROM jsonb_array_elements(plans) LOOP
+    stamp := stamp + 1;
+    outcomes := array_append(outcomes, CASE
+      WHEN (plan ->> 'settings_revision')::bigint <> (SELECT settings FROM stamps) THEN '{"refused": "settings"}'::jsonb
+      WHEN plan ->> 'kind' = 'append' THEN
+        append(plan, stamp, guids[(plan ->> 'content')::int], texts[(plan ->> 'content')::int])
+      WHEN plan ->> 'kind' = 'soft' THEN soft_delete(plan, stamp)
+      WHEN plan ->> 'kind' = 'hard' THEN hard_delete(plan, stamp)
+      WHEN plan ->> 'kind' = 'settings' THEN put_settings(plan, stamp)
+      WHEN plan ->> 'kind' = 'drop' THEN drop_context(plan)
+    END);
+  END LOOP;
+  UPDATE stamps SET change = stamp;
+  RETURN jsonb_build_object('begun', begun, 'ended', stamp, 'outcomes', to_jsonb(outcomes));
+END $$;
+
+CREATE FUNCTION append(plan jsonb, stamp bigint, content_guid uuid, content_text bytea) RETURNS jsonb
+LANGUAGE plpgsql AS $$
+DECLARE
+  subject subjects%ROWTYPE;
+  place int;
+  given bigint := (plan ->> 'schema_id')::bigint;
+  known bigint;
+  bound uuid;
+  number bigint;
+  replaced bigint;
+  chosen bigint;
+  missing jsonb;
+BEGIN
+  -- checks
+  subject := find_subject(plan ->> 'context', plan ->> 'name');
+  IF coalesce(subject.revision, 0) <> (plan ->> 'revision')::bigint THEN
+    RETURN '{"refused": "subject"}';
+  END IF;
+  SELECT t.value INTO missing FROM jsonb_array_elements(plan -> 'targets') t WHERE NOT EXISTS (
+    SELECT FROM contexts c JOIN subjects s ON s.context_id = c.id JOIN versions v ON v.subject_id = s.id
+    WHERE c.name = t.value ->> 0 AND s.name = t.value ->> 1 AND v.version = (t.value ->> 2)::bigint
+      AND NOT (v.deleted AND (t.value ->> 3)::boolean)) LIMIT 1;
+  IF FOUND THEN
+    RETURN jsonb_build_object('refused', 'target', 'target', missing);
+  END IF;
+  SELECT id INTO place FROM contexts WHERE name = plan ->> 'context';
+  IF given IS NULL THEN
+    SELECT id INTO known FROM schema_ids WHERE context_id = place AND guid = content_guid AND is_primary;
+  ELSE
+    SELECT id, guid INTO known, bound FROM schema_ids WHERE context_id = place AND id = given;
+    IF bound <> content_guid THEN
+      RETURN '{"refused": "id"}';
+    END IF;
+  END IF;
+  -- content and id
+  place := coalesce(place, create_context(plan ->> 'context'));
+  INSERT INTO contents VALUES (
+    content_guid, plan ->> 'schema_type', content_text, plan ->> 'refs', plan ->> 'metadata', plan ->> 'rule_set')
+    ON CONFLICT DO NOTHING;
+  chosen := coalesce(given, known);
+  IF chosen IS NULL THEN
+    UPDATE contexts SET next_schema_id = next_schema_id + 1 WHERE id = place RETURNING next_schema_id - 1 INTO chosen;
+  END IF;
+  IF known IS NULL THEN
+    IF given IS NOT NULL THEN
+      UPDATE contexts SET next_schema_id = greatest(next_schema_id, given + 1) WHERE id = place;
+      UPDATE schema_ids SET is_primary = false WHERE context_id = place AND guid = content_guid AND is_primary;
+    END IF;
+    INSERT INTO schema_ids (context_id, id, guid) VALUES (place, chosen, content_guid);
+    INSERT INTO schema_refs
+      SELECT place, chosen, t.ordinality - 1, c.id, t.value ->> 1, (t.value ->> 2)::bigint
+      FROM jsonb_array_elements(plan -> 'targets') WITH ORDINALITY t JOIN contexts c ON c.name = t.value ->> 0;
+  END IF;
+  -- version
+  UPDATE contexts SET listed = true WHERE id = place AND NOT listed;
+  IF subject.id IS NULL THEN
+    INSERT INTO subjects (context_id, name) VALUES (place, plan ->> 'name') RETURNING * INTO subject;
+  END IF;
+  number := coalesce((plan ->> 'version')::bigint,
+                     (SELECT max(version) + 1 FROM versions WHERE subject_id = subject.id), 1);
+  SELECT schema_id INTO replaced FROM versions WHERE subject_id = subject.id AND version = number;
+  INSERT INTO versions VALUES (subject.id, number, place, chosen, false, epoch_ms())
+    ON CONFLICT (subject_id, version) DO UPDATE SET schema_id = excluded.schema_id, deleted = false, ts = excluded.ts;
+  IF replaced IS NOT NULL THEN
+    PERFORM release_unused(place, replaced);
+  END IF;
+  -- deleted versions of the same content are superseded, unless something refers to them
+  DELETE FROM versions v WHERE subject_id = subject.id AND deleted AND schema_id = chosen AND version < number
+    AND NOT EXISTS (SELECT FROM referring(place, subject.name, v.version));
+  PERFORM touch(subject.id, stamp);
+  RETURN jsonb_build_object('id', chosen, 'version', number);
+END $$;
+
+CREATE FUNCTION soft_delete(plan jsonb, stamp bigint) RETURNS jsonb
+LANGUAGE plpgsql AS $$
+DECLARE
+  subject subjects%ROWTYPE := find_subject(plan ->> 'context', plan ->> 'name');
+  refusal jsonb := refusal_to_delete(subject, plan, deleted_count => false);
+BEGIN
+  IF refusal IS NULL THEN
+    UPDATE versions SET deleted = true
+      WHERE subject_id = subject.id AND version = ANY (numbers_of(plan));
+    PERFORM touch(subject.id, stamp);
+  END IF;
+  RETURN refusal;
+END $$;
+
+CREATE FUNCTION hard_delete(plan jsonb, stamp bigint) RETURNS jsonb
+LANGUAGE plpgsql AS $$
+DECLARE
+  subject subjects%ROWTYPE := find_subject(plan ->> 'context', plan ->> 'name');
+  refusal jsonb := refusal_to_delete(subject, plan, deleted_count => true);
+BEGIN
+  IF refusal IS NULL AND subject.id IS NOT NULL THEN
+    PERFORM remove_versions(subject, numbers_of(plan), stamp);
+  END IF;
+  RETURN refusal;
+END $$;
+
+CREATE FUNCTION put_settings(plan jsonb, stamp bigint) RETURNS jsonb
+LANGUAGE plpgsql AS $$
+DECLARE
+  purged bigint[] := '{}';
+  subject subjects%ROWTYPE;
+  blocker jsonb;
+  scope jsonb;
+BEGIN
+  IF plan ? 'purge' THEN
+    purged := ARRAY(
+      SELECT s.id FROM subjects s JOIN contexts c ON c.id = s.context_id
+      WHERE coalesce(c.name = plan -> 'purge' ->> 'context', true) AND s.name >= plan -> 'purge' ->> 'name'
+        AND starts_with(s.name, plan -> 'purge' ->> 'name')
+        AND ((plan -> 'purge' ->> 'whole')::boolean IS FALSE OR s.name = plan -> 'purge' ->> 'name')
+      ORDER BY c.name, s.name);
+  END IF;
+  FOR subject IN SELECT s.* FROM unnest(purged) WITH ORDINALITY p JOIN subjects s ON s.id = p.p ORDER BY ordinality LOOP
+    IF subject.active_versions > 0 THEN
+      RETURN jsonb_build_object('refused', 'active', 'context', context_name(subject.context_id), 'name', subject.name);
+    END IF;
+    blocker := find_blocker(
+      subject, ARRAY(SELECT version FROM versions WHERE subject_id = subject.id ORDER BY version),
+      deleted_count => true, inside => purged);
+    IF blocker IS NOT NULL THEN
+      RETURN blocker;
+    END IF;
+  END LOOP;
+  FOR subject IN SELECT s.* FROM subjects s WHERE id = ANY (purged) LOOP
+    PERFORM remove_versions(subject, ARRAY(SELECT version FROM versions WHERE subject_id = subject.id), stamp);
+  END LOOP;
+  FOR scope IN SELECT value FROM jsonb_array_elements(plan -> 'scopes') LOOP
+    UPDATE stamps SET settings = stamp;
+    DELETE FROM settings WHERE context = scope ->> 'context' AND name = scope ->> 'name';
+    IF coalesce(scope ->> 'config', scope ->> 'mode') IS NOT NULL THEN
+      INSERT INTO settings VALUES (scope ->> 'context', scope ->> 'name', scope ->> 'config', scope ->> 'mode');
+    END IF;
+  END LOOP;
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION drop_context(plan jsonb) RETURNS jsonb
+LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT FROM subjects s JOIN contexts c ON c.id = s.context_id WHERE c.name = plan ->> 'context') THEN
+    RETURN '{"refused": "context"}';
+  END IF;
+  UPDATE contexts SET listed = false WHERE name = plan ->> 'context';
+  RETURN NULL;
+END $$;
+
+-- The parts that the plans share.
+
+CREATE FUNCTION epoch_ms() RETURNS bigint
+LANGUAGE sql AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint $$;
+
+CREATE FUNCTION numbers_of(plan jsonb) RETURNS bigint[]
+LANGUAGE sql IMMUTABLE AS $$ SELECT ARRAY(SELECT value::bigint FROM jsonb_array_elements_text(plan -> 'versions')) $$;
+
+CREATE FUNCTION context_name(wanted int) RETURNS text
+LANGUAGE sql STABLE AS $$ SELECT name FROM contexts WHERE id = wanted $$;
+
+CREATE FUNCTION create_context(wanted text) RETURNS int
+LANGUAGE sql AS $$ INSERT INTO contexts (name) VALUES (wanted) RETURNING id $$;
+
+CREATE FUNCTION find_subject(wanted_context text, wanted text) RETURNS subjects
+LANGUAGE sql STABLE AS $$
+  SELECT s.* FROM subjects s JOIN contexts c ON c.id = s.context_id
+  WHERE c.name = wanted_context AND s.name = wanted
+$$;
+
+-- The versions whose schema refers to a version.
+CREATE FUNCTION referring(wanted_context int, wanted_subject text, wanted_version bigint)
+RETURNS SETOF versions
+LANGUAGE sql STABLE AS $$
+  SELECT v.* FROM versions v WHERE (v.context_id, v.schema_id) IN (
+    SELECT r.context_id, r.schema_id FROM schema_refs r
+    WHERE r.target_context_id = wanted_context AND r.target_subject = wanted_subject
+      AND r.target_version = wanted_version)
+$$;
+
+-- The refusal that names the first version which refers to one of `numbers`; referrers in the subjects `inside` do not
+-- count, soft-deleted ones only with `deleted_count`.
+CREATE FUNCTION find_blocker(
+  subject subjects, numbers bigint[], deleted_count boolean, inside bigint[]) RETURNS jsonb
+LANGUAGE sql STABLE AS $$
+  SELECT jsonb_build_object(
+    'refused', 'reference', 'context', context_name(subject.context_id), 'name', subject.name,
+    'version', n.n, 'by_context', c.name, 'by_name', s.name, 'by_version', v.version)
+  FROM unnest(numbers) WITH ORDINALITY n
+  CROSS JOIN LATERAL referring(subject.context_id, subject.name, n.n) v
+  JOIN subjects s ON s.id = v.subject_id JOIN contexts c ON c.id = s.context_id
+  WHERE (deleted_count OR NOT v.deleted) AND s.id <> ALL (inside)
+  ORDER BY n.ordinality, c.name, s.name, v.version LIMIT 1
+$$;
+
+CREATE FUNCTION refusal_to_delete(subject subjects, plan jsonb, deleted_count boolean)
+RETURNS jsonb
+LANGUAGE plpgsql AS $$
+BEGIN
+  IF coalesce(subject.revision, 0) <> (plan ->> 'revision')::bigint THEN
+    RETURN '{"refused": "subject"}';
+  END IF;
+  RETURN find_blocker(
+    subject, numbers_of(plan), deleted_count,
+    inside => CASE WHEN (plan ->> 'ignore_own')::boolean THEN ARRAY[subject.id] ELSE '{}' END);
+END $$;
+
+-- Remove versions; the last one takes the subject along, and its config and mode.
+CREATE FUNCTION remove_versions(subject subjects, numbers bigint[], stamp bigint) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  freed bigint[];
+BEGIN
+  WITH gone AS (DELETE FROM versions WHERE subject_id = subject.id AND version = ANY (numbers) RETURNING schema_id)
+    SELECT array_agg(DISTINCT schema_id) INTO freed FROM gone;
+  PERFORM release_unused(subject.context_id, each) FROM unnest(freed) each;
+  PERFORM touch(subject.id, stamp);
+  IF subject.name <> '' AND NOT EXISTS (SELECT FROM subjects WHERE id = subject.id) THEN
+    DELETE FROM settings WHERE context = context_name(subject.context_id) AND name = subject.name;
+    IF FOUND THEN
+      UPDATE stamps SET settings = stamp;
+    END IF;
+  END IF;
+END $$;
+
+-- Forget an id that no version holds, and its content where no other id holds it.
+CREATE FUNCTION release_unused(place int, freed bigint) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  freed_guid uuid;
+BEGIN
+  IF EXISTS (SELECT FROM versions WHERE context_id = place AND schema_id = freed) THEN
+    RETURN;
+  END IF;
+  DELETE FROM schema_ids WHERE context_id = place AND id = freed RETURNING guid INTO freed_guid;
+  IF NOT EXISTS (SELECT FROM schema_ids WHERE context_id = place AND guid = freed_guid AND is_primary) THEN
+    UPDATE schema_ids SET is_primary = true
+      WHERE context_id = place AND id = (SELECT max(id) FROM schema_ids WHERE context_id = place AND guid = freed_guid);
+  END IF;
+  DELETE FROM contents WHERE guid = freed_guid AND NOT EXISTS (SELECT FROM schema_ids WHERE guid = freed_guid);
+END $$;
+
+-- Give a subject a new revision; one without versions goes.
+CREATE FUNCTION touch(wanted bigint, stamp bigint) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE subjects SET revision = stamp,
+    active_versions = (SELECT count(*) FROM versions WHERE subject_id = wanted AND NOT deleted) WHERE id = wanted;
+  DELETE FROM subjects WHERE id = wanted AND NOT EXISTS (SELECT FROM versions WHERE subject_id = wanted);
+END $$;

@@ -1,0 +1,168 @@
+"""Plans as the documents that the database's ``commit`` takes, and what it answers as outcomes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.registry.domain.documents import (
+    Document,
+    config_document,
+    metadata_document,
+    reference_document,
+    rule_set_document,
+)
+from counterfoil.registry.domain.versions import reference_exists
+from counterfoil.registry.service.storage import Append, Appended, DropContext, HardDelete, PutSettings, SoftDelete
+from counterfoil.registry.store.refusals import (
+    context_not_empty,
+    id_taken,
+    settings_changed,
+    still_active,
+    subject_changed,
+    target_gone,
+)
+from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.schema.errors import StoreUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.service.storage import Plan, ScopeSettings
+    from counterfoil.schema.errors import CounterfoilError
+
+
+def name_of(text: str) -> str:
+    """A name as the database can hold it: PostgreSQL knows no U+0000.
+
+    No stored name has a control character, so another one in its place finds just as little.
+    """
+    return text.replace("\x00", "\x01")
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The three arguments of ``commit``: the plans as one JSON text, the contents' fingerprints, and their texts."""
+
+    plans: str
+    guids: list[UUID]
+    texts: list[bytes]
+
+
+def batch_of(plans: Sequence[Plan]) -> Batch:
+    """What to call ``commit`` with to carry out ``plans``."""
+    contents: list[Content] = []
+    documents = [_document(plan, contents) for plan in plans]
+    return Batch(
+        json.dumps(documents), [content.guid for content in contents], [content.text.encode() for content in contents]
+    )
+
+
+def _document(plan: Plan, contents: list[Content]) -> Document:
+    match plan:
+        case Append():
+            contents.append(plan.content)
+            return _append(plan, content=len(contents))
+        case SoftDelete():
+            return _delete(plan, "soft")
+        case HardDelete():
+            return _delete(plan, "hard")
+        case PutSettings():
+            return _put_settings(plan)
+        case DropContext():
+            return {"kind": "drop", "context": name_of(plan.context)}
+
+
+def _append(plan: Append, *, content: int) -> Document:
+    held = plan.content
+    references = [reference_document(reference) for reference in held.references]
+    return {
+        "kind": "append",
+        **_place(plan.subject),
+        "revision": plan.revision,
+        "settings_revision": plan.settings_revision,
+        "targets": [
+            [*_place(target.subject).values(), target.version, target.must_be_active] for target in plan.targets
+        ],
+        "schema_id": plan.schema_id,
+        "version": plan.version,
+        "content": content,
+        "schema_type": held.schema_type.value,
+        "refs": json.dumps(references) if references else None,
+        "metadata": _text(metadata_document(held.metadata)),
+        "rule_set": _text(rule_set_document(held.rule_set)),
+    }
+
+
+def _delete(plan: SoftDelete | HardDelete, kind: str) -> Document:
+    return {
+        "kind": kind,
+        **_place(plan.subject),
+        "revision": plan.revision,
+        "settings_revision": plan.settings_revision,
+        "versions": plan.versions,
+        "ignore_own": plan.ignore_own_references,
+    }
+
+
+def _put_settings(plan: PutSettings) -> Document:
+    document: Document = {
+        "kind": "settings",
+        "settings_revision": plan.settings_revision,
+        "scopes": [{**_place(scope), **_stored(settings)} for scope, settings in plan.scopes],
+    }
+    if plan.purge is not None:
+        context = None if plan.purge.context is None else name_of(plan.purge.context)
+        whole = isinstance(plan.purge, QualifiedSubject)
+        document["purge"] = {"context": context, "name": name_of(plan.purge.name), "whole": whole}
+    return document
+
+
+def _stored(settings: ScopeSettings) -> Document:
+    config = None if settings.config is None else json.dumps(config_document(settings.config))
+    return {"config": config, "mode": settings.mode}
+
+
+def _place(subject: QualifiedSubject) -> dict[str, str]:
+    return {"context": name_of(subject.context), "name": name_of(subject.name)}
+
+
+def _text(document: Document | None) -> str | None:
+    return None if document is None else json.dumps(document)
+
+
+# --- outcomes ---------------------------------------------------------------------------------------------------------
+
+
+def outcome_of(plan: Plan, said: dict[str, Any] | None) -> Appended | CounterfoilError | None:
+    """What became of ``plan``, from the database's answer about it."""
+    if said is None:
+        return None
+    if "refused" in said:
+        return _refusal(plan, said)
+    return Appended(said["id"], said["version"])
+
+
+def _refusal(plan: Plan, said: dict[str, Any]) -> CounterfoilError:
+    match said["refused"], plan:
+        case "settings", _:
+            return settings_changed()
+        case "subject", Append() | SoftDelete() | HardDelete():
+            return subject_changed(plan.subject)
+        case "target", _:
+            context, name, version, _ = said["target"]
+            return target_gone(QualifiedSubject(context, name), version)
+        case "id", Append():
+            return id_taken(plan)
+        case "active", _:
+            return still_active(QualifiedSubject(said["context"], said["name"]))
+        case "context", DropContext():
+            return context_not_empty(plan.context)
+        case "reference", _:
+            by = QualifiedSubject(said["by_context"], said["by_name"])
+            held = QualifiedSubject(said["context"], said["name"])
+            return reference_exists(held, said["version"], by=by, by_version=said["by_version"])
+    return StoreUnavailable(f"The database refused a write for a reason that is not known here: {said['refused']!r}")

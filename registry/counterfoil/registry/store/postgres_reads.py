@@ -1,0 +1,152 @@
+"""The reads over PostgreSQL: one statement each."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.registry.domain.content import Content
+from counterfoil.registry.domain.documents import read_config, read_metadata, read_reference, read_rule_set
+from counterfoil.registry.domain.modes import Mode
+from counterfoil.registry.domain.versions import History, VersionEntry
+from counterfoil.registry.service.storage import ScopeSettings, Use, Visibility
+from counterfoil.registry.store.postgres_plans import name_of
+from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.schema.model import SchemaType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from counterfoil.registry.store.postgres_connections import Connections
+    from counterfoil.schema.contexts import SubjectPrefix
+
+_HISTORY = """
+SELECT s.revision, v.version, v.schema_id, i.guid, v.deleted, v.ts
+FROM counterfoil.contexts c JOIN counterfoil.subjects s ON s.context_id = c.id
+JOIN counterfoil.versions v ON v.subject_id = s.id
+JOIN counterfoil.schema_ids i ON i.context_id = v.context_id AND i.id = v.schema_id
+WHERE c.name = $1 AND s.name = $2 ORDER BY v.version"""
+_CONTENT = "SELECT schema_type, schema_text, refs, metadata, rule_set FROM counterfoil.contents WHERE guid = $1"
+_GUID_OF_ID = """
+SELECT i.guid FROM counterfoil.schema_ids i JOIN counterfoil.contexts c ON c.id = i.context_id
+WHERE c.name = $1 AND i.id = $2"""
+_ID_OF_GUID = """
+SELECT i.id FROM counterfoil.schema_ids i JOIN counterfoil.contexts c ON c.id = i.context_id
+WHERE c.name = $1 AND i.guid = $2 AND i.is_primary"""
+_IDS_OF_GUID = """
+SELECT c.name, i.id FROM counterfoil.schema_ids i JOIN counterfoil.contexts c ON c.id = i.context_id
+WHERE i.guid = $1 ORDER BY c.name, i.id"""
+_USES = """
+SELECT c.name, s.name, v.version, v.schema_id, v.deleted, v.ts
+FROM counterfoil.contexts c JOIN counterfoil.versions v ON v.context_id = c.id
+JOIN counterfoil.subjects s ON s.id = v.subject_id
+WHERE c.name = $1 AND v.schema_id = $2 ORDER BY s.name, v.version"""
+_REFERRERS = """
+SELECT c.name, s.name, v.version, v.schema_id, v.deleted, v.ts
+FROM (SELECT DISTINCT context_id, schema_id FROM counterfoil.schema_refs
+      WHERE target_context_id = (SELECT id FROM counterfoil.contexts WHERE name = $1)
+      AND target_subject = $2 AND target_version = $3) r
+JOIN counterfoil.versions v ON v.context_id = r.context_id AND v.schema_id = r.schema_id
+JOIN counterfoil.subjects s ON s.id = v.subject_id JOIN counterfoil.contexts c ON c.id = s.context_id
+ORDER BY c.name, s.name, v.version"""
+_SUBJECTS = """
+SELECT c.name, s.name FROM counterfoil.subjects s JOIN counterfoil.contexts c ON c.id = s.context_id
+WHERE ($1::text IS NULL OR c.name = $1) AND s.name >= $2 AND starts_with(s.name, $2)
+  AND ($3 = 'all' OR (s.active_versions > 0) = ($3 = 'active'))
+ORDER BY c.name, s.name"""
+_SETTINGS = "SELECT config, mode FROM counterfoil.settings WHERE context = $1 AND name = $2"
+_SCOPES = "SELECT context, name, config, mode FROM counterfoil.settings ORDER BY context, name"
+
+
+class PostgresReads:
+    """The reads of a :class:`~counterfoil.registry.service.storage.Storage`."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    async def _one(self, statement: str, *arguments: object) -> Any:
+        rows = await self._connections.rows(statement, *arguments)
+        return rows[0][0] if rows else None
+
+    async def history(self, subject: QualifiedSubject) -> History:
+        """All versions of a subject."""
+        rows = await self._connections.rows(_HISTORY, name_of(subject.context), name_of(subject.name))
+        if not rows:
+            return History()
+        return History(rows[0][0], tuple(VersionEntry(*tuple(row)[1:]) for row in rows))
+
+    async def content(self, guid: UUID) -> Content | None:
+        """The content with this fingerprint."""
+        rows = await self._connections.rows(_CONTENT, guid)
+        if not rows:
+            return None
+        schema_type, text, references, metadata, rule_set = rows[0]
+        return Content(
+            guid,
+            SchemaType(schema_type),
+            text.decode(),
+            tuple(read_reference(item, "reference") for item in json.loads(references or "[]")),
+            None if metadata is None else read_metadata(json.loads(metadata), "metadata"),
+            None if rule_set is None else read_rule_set(json.loads(rule_set), "ruleSet"),
+        )
+
+    async def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
+        """What an id stands for."""
+        found: UUID | None = await self._one(_GUID_OF_ID, name_of(context), schema_id)
+        return found
+
+    async def id_of_guid(self, context: str, guid: UUID) -> int | None:
+        """The id of a content in a context."""
+        found: int | None = await self._one(_ID_OF_GUID, name_of(context), guid)
+        return found
+
+    async def ids_of_guid(self, guid: UUID) -> Sequence[tuple[str, int]]:
+        """All ids of a content."""
+        return [(context, schema_id) for context, schema_id in await self._connections.rows(_IDS_OF_GUID, guid)]
+
+    async def max_id(self, context: str) -> int:
+        """The highest id seen in a context."""
+        statement = "SELECT next_schema_id - 1 FROM counterfoil.contexts WHERE name = $1"
+        return int(await self._one(statement, name_of(context)) or 0)
+
+    async def uses(self, context: str, schema_id: int) -> Sequence[Use]:
+        """The versions that hold an id."""
+        return [_use(row) for row in await self._connections.rows(_USES, name_of(context), schema_id)]
+
+    async def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
+        """The versions that refer to a version."""
+        place = name_of(subject.context), name_of(subject.name)
+        return [_use(row) for row in await self._connections.rows(_REFERRERS, *place, version)]
+
+    async def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
+        """The subjects whose names begin so."""
+        context = None if prefix.context is None else name_of(prefix.context)
+        rows = await self._connections.rows(_SUBJECTS, context, name_of(prefix.name), visibility.value)
+        return [QualifiedSubject(*row) for row in rows]
+
+    async def contexts(self) -> Sequence[str]:
+        """The known contexts."""
+        rows = await self._connections.rows("SELECT name FROM counterfoil.contexts WHERE listed ORDER BY name")
+        return [name for (name,) in rows]
+
+    async def settings(self, scope: QualifiedSubject) -> ScopeSettings:
+        """What is stored for a scope."""
+        rows = await self._connections.rows(_SETTINGS, name_of(scope.context), name_of(scope.name))
+        return _settings(*rows[0]) if rows else ScopeSettings()
+
+    async def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
+        """All scopes with settings."""
+        rows = await self._connections.rows(_SCOPES)
+        return [(QualifiedSubject(context, name), _settings(config, mode)) for context, name, config, mode in rows]
+
+
+def _use(row: tuple[str, str, int, int, bool, int]) -> Use:
+    context, name, version, schema_id, deleted, ts = row
+    return Use(QualifiedSubject(context, name), version, schema_id, deleted, ts)
+
+
+def _settings(config: str | None, mode: str | None) -> ScopeSettings:
+    return ScopeSettings(
+        None if config is None else read_config(json.loads(config)), None if mode is None else Mode(mode)
+    )
