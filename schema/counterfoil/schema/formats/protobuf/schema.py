@@ -94,9 +94,7 @@ class ProtobufSchema:
 
     def warnings(self) -> Sequence[SchemaWarning]:
         """What the language forbids here although the reference registry accepts it, such as a number used twice."""
-        from counterfoil.schema.formats.protobuf.warnings import find_warnings
-
-        return find_warnings(self)
+        return list(self._warnings)
 
     def locate(self, pointer: str) -> Position | None:
         """The place in ``text`` of what ``/Outer/Inner/field`` names, or of its nearest ancestor there."""
@@ -116,6 +114,12 @@ class ProtobufSchema:
         if not has_weak_imports(self.file):
             return self.file
         return without_unused_weak_imports(self.file, self.imports, self.symbols)
+
+    @cached_property
+    def _warnings(self) -> tuple[SchemaWarning, ...]:
+        from counterfoil.schema.formats.protobuf.warnings import find_warnings
+
+        return tuple(find_warnings(self))
 
     @cached_property
     def _canonical(self) -> str:
