@@ -14,6 +14,7 @@ from protobuf_schemas import SCALARS, protobuf_schemas
 
 FIELD = re.compile(r"(?P<type>\b[\w.]+) (?P<name>(?:f_|camelCase|snake_case_)\d+) = (?P<number>\w+)(?P<rest>[^;]*;)")
 MESSAGE = re.compile(r"\bmessage \w+ \{\n")
+EMPTY_ONEOF = re.compile(r"\boneof \w+ \{\s*\}")
 LABEL = re.compile(r"(?:optional|required|repeated) $")
 
 
@@ -59,7 +60,9 @@ def protobuf_records() -> st.SearchStrategy[str]:
 
 
 def is_protobuf(text: str) -> bool:
-    """Whether the text is valid."""
+    """Whether the text is valid; a oneof without fields is not, though the reference takes it."""
+    if EMPTY_ONEOF.search(text):
+        return False
     try:
         parse_schema(text, SchemaType.PROTOBUF)
     except InvalidSchema:

@@ -49,7 +49,8 @@ class _Misreadings:
                 for index, branch in enumerate(writer.branches):
                     self.visit(Place(place, str(index), reader, branch, index))
             case (Union(), _):
-                for chosen in _read_as(reader, writer):
+                chosen = _read_as(reader, writer)
+                if chosen is not None:
                     self.visit(Place(place, "", chosen, writer))
             case (Record(), Record()):
                 self._fields(reader, writer, place)
@@ -90,16 +91,12 @@ class _Misreadings:
             self.found.append(found_at(rules.DECIMAL_CHANGED, place, detail=detail, facts=facts))
 
 
-def _read_as(reader: Union, writer: AvroType) -> list[AvroType]:
-    """The branches that decoders read what ``writer`` writes by: mostly one, two where they do not agree.
-
-    The specification, and fastavro, take the first that reads it; Apache Avro for Java one of the writer's own kind
-    before one that it is promoted to.
-    """
+def _read_as(reader: Union, writer: AvroType) -> AvroType | None:
+    """The branch that reads what ``writer`` writes: one of its own kind before one that it is promoted to."""
     readable = [branch for branch in reader.branches if not walk(branch, writer)]
     same = [branch for branch in readable if branch.kind is writer.kind]
     alike = [branch for branch in same if branch.logical_type == writer.logical_type]
-    return [*readable[:1], *(alike or same)[:1]]
+    return next(iter(alike or same or readable), None)
 
 
 def _words(logical: LogicalType) -> str:

@@ -6,6 +6,8 @@ Logical types are left out: a decoder that cannot resolve the types below them n
 - A reader's type that has a name of the writer's but another kind is renamed, since fastavro looks at names alone
   there and would read, say, a fixed as an enum.
 - A reader's empty union gets a branch that no writer writes, since fastavro would take it for no reader at all.
+- A reader's union that holds both has bytes before string, since fastavro would take bytes for the string that comes
+  first, and fail; other decoders take the branch of the writer's own kind.
 - An ``error`` is spelt as the record that it is.
 - A default that no reader can fill in is left out, since fastavro would refuse the whole schema for it.
 """
@@ -16,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.formats.avro import rules
 from counterfoil.schema.formats.avro.defaults import is_usable_default
-from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Map, Primitive, Record, Union
+from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Primitive, Record, Union
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from counterfoil.schema.formats.avro.places import Found, Place
     from counterfoil.schema.formats.avro.types import AvroType, Field, NamedType
@@ -84,6 +86,13 @@ def _differing_part(found: Found, speller: _Speller) -> Any:
     return speller.spell(found.place.reader)
 
 
+def _bytes_first(branches: Sequence[AvroType]) -> Sequence[AvroType]:
+    kinds = {branch.kind for branch in branches}
+    if {Kind.BYTES, Kind.STRING} <= kinds:
+        return sorted(branches, key=lambda branch: branch.kind is not Kind.BYTES)
+    return branches
+
+
 def _field(field: Field, spelt: Any) -> dict[str, Any]:
     """A field without its default: on the way to a difference none is used."""
     return {"name": field.name, "type": spelt, "aliases": list(field.aliases)}
@@ -94,12 +103,13 @@ def _qualified(full_name: str) -> str:
 
 
 class _Speller:
-    """Spells one tree; ``writer_types`` are those whose names must not be met in another kind."""
+    """Spells one tree, a reader's where ``writer_types`` are given: their names must not be met in another kind."""
 
-    def __init__(self, writer_types: Iterable[NamedType] = ()) -> None:
+    def __init__(self, writer_types: Iterable[NamedType] | None = None) -> None:
+        self._is_reader = writer_types is not None
         self._declared: set[int] = set()
         self._kinds_by_name: dict[str, set[str]] = {}
-        for node in writer_types:
+        for node in writer_types or ():
             self._kinds_by_name.setdefault(node.name, set()).add(node.kind)
 
     def spell(self, node: AvroType) -> Any:
@@ -111,7 +121,8 @@ class _Speller:
             case Map():
                 return {"type": "map", "values": self.spell(node.values)}
             case Union():
-                return [self.spell(branch) for branch in node.branches] or [_NEVER_WRITTEN]
+                branches = _bytes_first(node.branches) if self._is_reader else node.branches
+                return [self.spell(branch) for branch in branches] or [_NEVER_WRITTEN]
         name = self._name(node)
         if id(node) in self._declared:
             return name
