@@ -222,3 +222,9 @@ assert "google.protobuf" not in sys.modules
 def test_the_rule_tables_do_not_load_the_runtime():
     done = subprocess.run([sys.executable, "-c", VERDICT_WITHOUT_RUNTIME], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_rule_about_what_is_reserved_has_nothing_to_write():
+    writer, reader = parsed(m("reserved 9;")), parsed(m("int32 a = 1;"))
+    (found,) = searched(writer, reader, policy=CompatibilityPolicy.WIRE)
+    assert str(found) == "no witness found (0 tried): the rule guards what may be written later, not what was"

@@ -92,7 +92,7 @@ class _Search:
         if self._found.rule is rules.MESSAGE_REMOVED:
             return self._of_removed()
         if self._place.reader is None or self._place.writer is None:
-            return NoWitness(0, _NAMES_ONLY)
+            return NoWitness(0, self._nothing_to_write())
         if self._found.rule is rules.FIELD_NUMERIC_LABEL_CHANGED and not self._is_narrower():
             return NoWitness(0, "a label that asks for less reads all that was written")
         if self._place.writer_field is not None and self._place.writer_field.is_extension:
@@ -109,7 +109,9 @@ class _Search:
             witness = self._confirm(self._wrapped(message))
             if witness:
                 return witness
-        return NoWitness(tried, f"{runtime.runtime_name()} reads what the reader has of them" if tried else _NAMES_ONLY)
+        return NoWitness(
+            tried, f"{runtime.runtime_name()} reads what the reader has of them" if tried else self._nothing_to_write()
+        )
 
     def _of_removed(self) -> Witness | NoWitness:
         """Records of the first message have no message to be read as; of the others only the name is gone."""
@@ -127,6 +129,12 @@ class _Search:
             step = f"a record is a message {gone.local_name}, which the reader lacks"
             return self._witness(message, step, str(refused))
         return NoWitness(0, "the reader has a message of this name")
+
+    def _nothing_to_write(self) -> str:
+        """Why no message is even tried."""
+        if self._found.rule is rules.PACKAGE_CHANGED:
+            return _NAMES_ONLY
+        return "the rule guards what may be written later, not what was"
 
     def _is_narrower(self) -> bool:
         """Whether the reader's label asks for more than the writer's: one value of many, or one that may be missing."""
