@@ -35,7 +35,7 @@ def parse_integer(text: str, what: str) -> int:
 class Call:
     """A request in the hands of an operation: ``cases`` it may ask, ``replies`` kept from earlier."""
 
-    __slots__ = ("_max_body_bytes", "_query", "_receive", "_scope", "cases", "replies")
+    __slots__ = ("_body", "_max_body_bytes", "_query", "_receive", "_scope", "cases", "replies")
 
     def __init__(
         self, scope: Scope, receive: Receive, *, cases: UseCases, replies: Replies, max_body_bytes: int
@@ -43,6 +43,7 @@ class Call:
         self._scope = scope
         self._receive = receive
         self._query: dict[str, list[str]] | None = None
+        self._body: bytes | None = None
         self._max_body_bytes = max_body_bytes
         self.cases = cases
         self.replies = replies
@@ -110,5 +111,7 @@ class Call:
         return parse_json(await self.raw_body())
 
     async def raw_body(self) -> bytes:
-        """The body's bytes."""
-        return await read_body(self._receive, max_bytes=self._max_body_bytes)
+        """The body's bytes; received once, for an operation that is begun anew asks again."""
+        if self._body is None:
+            self._body = await read_body(self._receive, max_bytes=self._max_body_bytes)
+        return self._body

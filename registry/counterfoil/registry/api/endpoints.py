@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.convertors import CONVERTOR_TYPES, StringConvertor
@@ -13,6 +14,7 @@ from counterfoil.registry.api.media_types import V1, check_consumed, negotiate
 from counterfoil.registry.api.middleware import ROUTE_HOLDER
 from counterfoil.registry.api.models import ErrorBody
 from counterfoil.registry.api.routes import ROUTES
+from counterfoil.registry.service.retrying import until_current
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
@@ -87,7 +89,7 @@ def _endpoint(
         try:
             media_type = _agree(request, has_body=has_body)
             call = Call(request.scope, request.receive, cases=cases, replies=replies, max_body_bytes=max_body_bytes)
-            return answer(await operation(call), media_type)
+            return answer(await until_current(partial(operation, call)), media_type)
         except RegistryError as error:
             return error_answer(error, media_type)
 

@@ -4,7 +4,7 @@
 
     CounterfoilError
     ├── RegistryError …     (counterfoil.schema.errors) what the REST API answers
-    ├── StaleWrite          a plan was overtaken; plan again
+    ├── StaleWrite          a write came in between; begin again
     └── StoreNotUsable      the server cannot start on this store
 """
 
@@ -14,7 +14,7 @@ from counterfoil.schema.errors import CounterfoilError
 
 
 class StaleWrite(CounterfoilError):
-    """What a write was planned on has changed since; the plan was not carried out and must be made again."""
+    """What was read has changed since: a write was not carried out, an answer cannot be put together; begin again."""
 
 
 class StoreNotUsable(CounterfoilError):

@@ -105,6 +105,8 @@ class Catalog:
         """What an id stands for; ``subject`` says in which context, see :meth:`context_of_id`."""
         context = await self.context_of_id(schema_id, subject)
         uses = await self._storage.uses(context, schema_id)
+        if not uses:
+            raise schema_not_found(schema_id)
         asked = parse_subject(subject)
         use = next((use for use in uses if use.subject.name == asked.name), uses[0])
         guid = await self._storage.guid_of_id(context, schema_id)

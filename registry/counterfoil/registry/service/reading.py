@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from counterfoil.registry.domain.content import Content, make_content
 from counterfoil.registry.domain.equivalence import Candidate
+from counterfoil.registry.domain.errors import StaleWrite
 from counterfoil.registry.service.requests import parse_schema_type
 from counterfoil.registry.service.storage import Target
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
-from counterfoil.schema.errors import InvalidSchema, StoreUnavailable
+from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
 from counterfoil.schema.parsing import parse_schema
@@ -98,12 +99,12 @@ class SchemaReader:
         self._parsed: RecentValues[tuple[object, ...], ParsedSchema] = RecentValues(memory_chars)
 
     async def content(self, guid: UUID) -> Content:
-        """The content that a stored version holds."""
+        """The content that a stored version holds; ``StaleWrite`` when it holds it no longer."""
         found = self._contents.get(guid)
         if found is None:
             found = await self._storage.content(guid)
             if found is None:
-                raise StoreUnavailable(f"The store has no content {guid}, though a version holds it")
+                raise StaleWrite(f"the version that held {guid} was deleted since it was read")
             self._contents.put(guid, found, weight=len(found.text) + 200)
         return found
 

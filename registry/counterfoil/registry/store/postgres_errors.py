@@ -61,8 +61,10 @@ def at_start(error: BaseException, address: PostgresAddress) -> StoreNotUsable:
         reason = f"the server did not answer within {address.timeout_s:g} s"
     elif isinstance(error, (asyncpg.ClientConfigurationError, ValueError)):
         reason = f"the URL is not valid ({said})"
-    else:
+    elif isinstance(error, (OSError, asyncpg.PostgresConnectionError)):
         reason = f"the server cannot be reached ({said})"
+    else:
+        reason = f"the server answers: {said}"
     return StoreNotUsable(f"{address.shown} cannot be used as a store: {reason}")
 
 

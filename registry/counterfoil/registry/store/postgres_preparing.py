@@ -62,11 +62,10 @@ def _check_server(connection: asyncpg.Connection, address: PostgresAddress) -> N
 
 
 async def _prepare(connection: asyncpg.Connection, address: PostgresAddress, steps: tuple[Step, ...]) -> None:
+    await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")  # before anything is looked up, and remembered
     state = await connection.fetchrow(_STATE)
     if state["is_read_only"]:
         raise StoreNotUsable(f"{address.shown} cannot be used as a store: the server is read-only; name the primary")
-    await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
-    state = await connection.fetchrow(_STATE)
     if state["has_schema"] and not state["is_ours"]:
         raise StoreNotUsable(f"{address.shown} has a schema counterfoil of another program; name another database")
     if not state["is_ours"]:
