@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote, urldefrag, urljoin
+from urllib.parse import unquote, urljoin
 
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.jsonschema.drafts import Draft, draft_of, metaschema
@@ -106,7 +106,7 @@ class Resolver:
         value, place = self.resolve(reference, base)
         if reference == "#" and not (isinstance(value, dict) and value.get("$recursiveAnchor") is True):
             return value, place
-        anchor = "" if reference == "#" else urldefrag(reference)[1]
+        anchor = "" if reference == "#" else reference.partition("#")[2]
         if anchor and not (isinstance(value, dict) and value.get("$dynamicAnchor") == anchor):
             return value, place
         self._index_all()
@@ -123,7 +123,7 @@ class Resolver:
         found = self._place_by_uri.get(uri)
         if found is not None and (uri or base.document == ""):
             return found
-        for name in (urldefrag(reference)[0], uri, uri.rpartition("/")[2]):
+        for name in (reference.partition("#")[0], uri, uri.rpartition("/")[2]):
             if name and name in self._documents:
                 return self._documents[name], self._document_base(name)
         return self._load_metaschema(uri)
@@ -181,7 +181,7 @@ class Resolver:
             if not identity.startswith("#"):
                 self._place_by_uri.setdefault(base.uri, (value, base))
             if not base.draft.is_modern and "#" in identity:
-                self._place_by_anchor.setdefault((base.uri, urldefrag(identity)[1]), (value, base))
+                self._place_by_anchor.setdefault((base.uri, identity.partition("#")[2]), (value, base))
         for keyword in ("$anchor", "$dynamicAnchor"):
             anchor = value.get(keyword)
             if isinstance(anchor, str) and base.draft.is_modern:
@@ -193,14 +193,18 @@ class Resolver:
 
 def _join(base_uri: str, reference: str) -> tuple[str, str]:
     """The URI that a reference means, without its fragment, and the fragment with percent escapes undone."""
-    try:
-        joined = urljoin(base_uri, reference) if base_uri else reference
-        uri, fragment = urldefrag(joined)
-    except ValueError:  # such as an IPv6 address without its bracket
-        uri, _, fragment = reference.partition("#")
+    uri, _, fragment = join_uris(base_uri, reference).partition("#")
     if base_uri.startswith("urn:") and reference.startswith("#"):
-        uri = urldefrag(base_uri)[0]
+        uri = base_uri.partition("#")[0]
     return uri, unquote(fragment)
+
+
+def join_uris(base_uri: str, reference: str) -> str:
+    """What ``reference`` means where ``base_uri`` is the base; itself where one of the two is no URI."""
+    try:
+        return urljoin(base_uri, reference) if base_uri else reference
+    except ValueError:  # such as an IPv6 address without its bracket
+        return reference
 
 
 def _step(value: Any, name: str) -> Any:

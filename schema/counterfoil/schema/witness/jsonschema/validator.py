@@ -10,11 +10,11 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast
-from urllib.parse import urljoin
 
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.formats.jsonschema.drafts import Draft, draft_of, specifications
 from counterfoil.schema.formats.jsonschema.patterns import holds_match
+from counterfoil.schema.formats.jsonschema.resolve import join_uris
 from counterfoil.schema.formats.jsonschema.sites import plain
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _registry(schema: JsonSchema) -> Any:
         draft = draft_of(document, default=schema.draft)
         contents = plain(document) if isinstance(document, dict) else {"allOf": [document]}
         contents.setdefault("$schema", draft.value)
-        documents += [(one, contents) for one in dict.fromkeys((name, urljoin(schema.base.uri, name)))]
+        documents += [(one, contents) for one in dict.fromkeys((name, join_uris(schema.base.uri, name)))]
     return specifications().with_contents(documents)
 
 
