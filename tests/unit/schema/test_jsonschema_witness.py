@@ -16,13 +16,13 @@ from jsonschema.validators import validator_for
 
 from counterfoil.schema.compatibility.report import Difference
 from counterfoil.schema.formats.jsonschema.differences import find_differences
+from counterfoil.schema.formats.jsonschema.matching import matching_strings, stretched
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
 from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.witness import NoWitness, Witness, search_for_witness
 from counterfoil.schema.witness.confirm import confirm_compatible
 from counterfoil.schema.witness.jsonschema.places import place_of
 from counterfoil.schema.witness.jsonschema.shrinking import smaller
-from counterfoil.schema.witness.jsonschema.strings import matching_strings, stretched
 from json_schemas import json_schemas
 
 RECORDINGS = Path(__file__).parents[2] / "data" / "recordings" / "verdicts.json.jsonl"

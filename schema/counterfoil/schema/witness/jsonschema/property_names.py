@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.schema.formats.jsonschema.matching import matching_strings, stretched
 from counterfoil.schema.formats.jsonschema.sites import Site, count_of, is_reachable, spread
 from counterfoil.schema.witness.jsonschema.holds import dependency_keywords
-from counterfoil.schema.witness.jsonschema.strings import matching_strings, stretched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,10 +6,10 @@ from decimal import Decimal, DecimalException
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.formats.jsonschema.matching import MAX_LENGTH, matching_strings, stretched
 from counterfoil.schema.formats.jsonschema.patterns import holds_match
 from counterfoil.schema.formats.jsonschema.sites import count_of, is_reachable, plain
 from counterfoil.schema.witness.jsonschema.holds import is_multiple, is_whole
-from counterfoil.schema.witness.jsonschema.strings import MAX_LENGTH, matching_strings, stretched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

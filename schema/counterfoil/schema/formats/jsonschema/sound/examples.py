@@ -6,6 +6,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.formats.jsonschema.matching import matching_strings
 from counterfoil.schema.formats.jsonschema.sound.values import type_of
 
 if TYPE_CHECKING:
@@ -157,7 +158,8 @@ def numbers_near(limit: Number) -> Iterable[Number]:
 
 
 def texts_for(pattern: str) -> Iterator[str]:
-    """Texts that may match a pattern: its own letters, read naively, and common words."""
+    """Texts that match a pattern or may: made from it, its own letters read naively, and common words."""
+    yield from matching_strings(pattern)
     plain = "".join(character for character in pattern if character not in "^$()[]{}*+?|\\.")
     yield plain
     yield plain[:1]

@@ -93,7 +93,10 @@ def _name_reasons(inclusion: Inclusion, writer: Writer, reader: Schema) -> Itera
     if _is_closed(writer) and all(accepts(names, name) for name in writer.names()):
         return
     words = chain(
-        (value for reason in inclusion.reasons(asked, names) for value in reason.values), sorted(writer.names()), _FRESH
+        (value for reason in inclusion.reasons(asked, names) for value in reason.values),
+        sorted(writer.names()),
+        _FRESH,
+        (name for facts in writer.facts() for pattern in facts.patterns for name in texts_for(pattern)),
     )
     candidates = (
         made
