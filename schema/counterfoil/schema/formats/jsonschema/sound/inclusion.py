@@ -226,6 +226,11 @@ class Inclusion:
         if facts.alternative is not None:
             yield from (value for reason in self.reasons(failing, facts.alternative) for value in reason.values)
         yield from islice(self.examples.of(meeting), _MAX_CANDIDATES // 2)
+        for own in writer.facts():
+            if own.condition is not None:  # what the writer's own condition leads to
+                for asked in ((own.condition, own.consequence), (own.alternative,)):
+                    sides = writer.also(*(schema for schema in asked if schema is not None))
+                    yield from islice(self.examples.of(sides), _MAX_CANDIDATES // 4)
         yield from self.examples.of(failing)
 
 
