@@ -30,7 +30,7 @@ from counterfoil.registry.settings import (
     default=DEFAULT_STORE,
     show_default=True,
     envvar="COUNTERFOIL_STORE",
-    help="sqlite:///relative.db, sqlite:////absolute.db, or sqlite:// for memory.",
+    help="sqlite:///relative.db, sqlite:////absolute.db, sqlite:// for memory, or postgresql://user@host/database.",
 )
 @click.option(
     "--max-body-bytes",

@@ -14,10 +14,11 @@ DEFAULT_MAX_BODY_BYTES = 10 * 1024 * 1024
 class ServerSettings:
     """How a registry runs.
 
-    ``port`` 0 lets the system choose. ``store`` is ``sqlite:///relative.db``, ``sqlite:////absolute.db``, or
-    ``sqlite://`` for memory. A request body above ``max_body_bytes`` is refused with 413. ``log_requests`` writes one
-    line a request, which costs about a third of the throughput of the quickest answers. ``fast_lane`` answers from
-    memory, ahead of routing, what is asked most; the answers are the same without it.
+    ``port`` 0 lets the system choose. ``store`` is ``sqlite:///relative.db``, ``sqlite:////absolute.db``,
+    ``sqlite://`` for memory, or ``postgresql://user@host/database``. A request body above ``max_body_bytes`` is refused
+    with 413. ``log_requests`` writes one line a request, which costs about a third of the throughput of the quickest
+    answers. ``fast_lane`` answers from memory, ahead of routing, what is asked most; the answers are the same without
+    it.
     """
 
     host: str = DEFAULT_HOST
