@@ -140,11 +140,6 @@ def test_a_name_is_looked_for_in_its_namespace_first_and_in_the_null_namespace_t
     assert names == ["F", "a.G", "F", "a.F", "a.F"]
 
 
-def test_a_name_is_declared_before_it_is_used() -> None:
-    with pytest.raises(SchemaParseError, match="declared before this place"):
-        parse_avro('["F", {"type": "fixed", "name": "F", "size": 1}]')
-
-
 def test_a_name_is_declared_once() -> None:
     fixed = '{"type": "fixed", "name": "F", "size": 1}'
     with pytest.raises(SchemaParseError, match="'F' is declared twice"):

@@ -26,6 +26,7 @@ from counterfoil.schema.formats.avro.attributes import (
     show,
 )
 from counterfoil.schema.formats.avro.defaults import describe_default, fits_default
+from counterfoil.schema.formats.avro.forward import find_declarations
 from counterfoil.schema.formats.avro.leaves import Leaves
 from counterfoil.schema.formats.avro.logical import read_logical_type
 from counterfoil.schema.formats.avro.names import PRIMITIVE_NAMES, full_name, is_full_name, is_name, split_name
@@ -48,6 +49,7 @@ from counterfoil.schema.java_numbers import read_java_double
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from counterfoil.schema.formats.avro.forward import Declaration
     from counterfoil.schema.formats.avro.types import AvroType, Json, NamedType
 
 _PRIMITIVE_KIND_BY_WORD = {WORD_BY_KIND[kind]: kind for kind in PRIMITIVE_KINDS}
@@ -69,6 +71,9 @@ class TypeReader:
         self.named: dict[str, NamedType] = dict(known or {})
         self._checks_names = checks_names
         self._checks_defaults = checks_defaults
+        self._document: Json = None
+        self._later: dict[str, Declaration] | None = None
+        self._early: dict[int, AvroType] = {}
         self._unread: set[str] = set()
         self._leaves = Leaves(most=0)
         self._namespaces: set[str] = set()  # valid ones, seen before
@@ -84,6 +89,7 @@ class TypeReader:
     def read_document(self, document: Json, *, leaves: Leaves | None = None) -> AvroType:
         """The type that a whole text declares; ``leaves`` are nodes that other schemas may share."""
         self._leaves = leaves or Leaves(most=0)
+        self._document, self._later, self._early = document, None, {}
         return self._read(document, None, "")
 
     def _read(self, value: Json, namespace: str | None, pointer: str) -> AvroType:
@@ -100,14 +106,25 @@ class TypeReader:
         kind = _PRIMITIVE_KIND_BY_WORD.get(written)
         if kind is not None:
             return self._leaves.primitive(kind, pointer)
-        found = self._find(written, namespace)
+        found = self._find(written, namespace) or self._read_early(written, namespace)
         if found is None:
             raise SchemaFault(
                 f"unknown type {show(written)}",
                 pointer,
-                expected="a primitive type, or a type declared before this place",
+                expected="a primitive type, or a type that this text or one of its references declares",
             )
         return found
+
+    def _read_early(self, written: str, namespace: str | None) -> AvroType | None:
+        """The type of this name that is declared further down, read now; see ``forward``."""
+        if self._later is None:
+            self._later = find_declarations(self._document)
+        for name in (full_name(written, namespace), written):
+            declaration = self._later.get(name)
+            if declaration is not None and name not in self.named:
+                found = self._early[id(declaration.value)] = self._read_object(*declaration)
+                return found
+        return None
 
     def _find(self, written: str, namespace: str | None) -> NamedType | None:
         return self.named.get(full_name(written, namespace)) or self.named.get(written)
@@ -120,7 +137,8 @@ class TypeReader:
             raise SchemaFault(problem, place, expected="the name of a type in 'type'")
         read = self._read_by_word.get(word)
         if read is not None:
-            return read(value, namespace, pointer)
+            early = self._early.get(id(value)) if self._early else None
+            return read(value, namespace, pointer) if early is None else early
         if word in PRIMITIVE_NAMES:
             return self._read_primitive(value, Kind(word), pointer)
         return self._read_name(word, namespace, f"{pointer}/type")

@@ -48,7 +48,7 @@ def parse_avro(
     clear_pointers(reader.named.values())
     root = _read(reader, text, leaves=SHARED)
     if _may_be_deep([text, *(reference.text for reference in references)]) and is_too_deep(root):
-        raise SchemaParseError("types lie too deep in each other", expected=f"at most {MAX_TYPE_DEPTH} levels")
+        raise _too_deep()
     return AvroSchema(text, root, reader.named, supplied=supplied)
 
 
@@ -58,6 +58,8 @@ def _read(reader: TypeReader, text: str, *, leaves: Leaves | None = None) -> Avr
         return reader.read_document(document, leaves=leaves)
     except SchemaFault as fault:
         raise fault.located(text) from None
+    except RecursionError:  # names used before their types are declared lead from one into the next
+        raise _too_deep() from None
 
 
 def _read_reference(reader: TypeReader, reference: ResolvedReference) -> None:
@@ -69,6 +71,10 @@ def _read_reference(reader: TypeReader, reference: ResolvedReference) -> None:
             f"the reference {reference.reference.name!r} ({source}) is not valid: {error.problem}",
             expected=error.expected,
         ) from error
+
+
+def _too_deep() -> SchemaParseError:
+    return SchemaParseError("types lie too deep in each other", expected=f"at most {MAX_TYPE_DEPTH} levels")
 
 
 def _may_be_deep(texts: Sequence[str]) -> bool:
