@@ -1,9 +1,9 @@
 """Apache Avro's checker for Python, which Karapace asks.
 
-It differs from the one for Java in four things. Three are matters of spelling, so it is asked in a spelling that it
+It differs from the one for Java in five things. Four are matters of spelling, so it is asked in a spelling that it
 understands: an ``error`` resolves like a record, and it does not know the word; it compares an alias as it is written
-with the writer's full name; it does not look for a name in the null namespace. The fourth is its own: a field that
-matches several fields of the writer takes the one of its own name, where Java throws.
+with the writer's full name; it looks for a name neither in the null namespace nor further down. The fifth is its own: a
+field that matches several fields of the writer takes the one of its own name, where Java throws.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from pairs import COUNT, pairs, parsed, parsed_pairs
 
 from counterfoil.schema.formats.avro import rules
 from counterfoil.schema.formats.avro.differences import find_differences
+from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.formats.avro.types import PRIMITIVE_KINDS
+from counterfoil.schema.formats.protocol import Validation
 
 KNOWN_WORDS = {*PRIMITIVE_KINDS, "record", "error", "enum", "fixed", "array", "map"}
 
@@ -57,8 +59,12 @@ def python_finds(texts: tuple[str, str]) -> set[str]:
 
 
 def as_python_reads(text: str) -> str:
-    """The same schema: errors are records, names and aliases are full, the null namespace is one called ``_``."""
-    return json.dumps(respelled(json.loads(text), None, set()))
+    """The same schema: errors are records, names and aliases are full, the null namespace is one called ``_``.
+
+    Types are declared before their names are used.
+    """
+    declared_first = parse_avro(text, validation=Validation.LENIENT).canonical()
+    return json.dumps(respelled(json.loads(declared_first), None, set()))
 
 
 def respelled(node: Any, namespace: str | None, declared: set[str]) -> Any:
