@@ -187,22 +187,6 @@ def count_of(limit: int | Decimal) -> int:
     return int(limit)
 
 
-def type_name(value: Any) -> str:
-    """The JSON type of a value: ``number`` for every number."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case dict():
-            return "object"
-    return "number"
-
-
 def plain(value: Any) -> Any:
     """A value with every whole number as an int, however it was spelt; equal values become alike."""
     match value:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.drafts import Draft
 from counterfoil.schema.formats.jsonschema.patterns import holds_match
-from counterfoil.schema.formats.jsonschema.sites import Site, alike, is_number, type_name
+from counterfoil.schema.formats.jsonschema.sites import Site, alike, is_number
+from counterfoil.schema.formats.jsonschema.values import type_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,7 +53,7 @@ class Sieve:
             return False
         if not (_is_of_type(value, keywords) and _is_chosen(value, keywords) and self._combines(value, site, depth)):
             return False
-        match type_name(value):
+        match type_of(value):
             case "number":
                 return fits_number(value, keywords, site.base.draft)
             case "string":
@@ -131,7 +132,7 @@ def _is_of_type(value: Any, keywords: Mapping[str, Any]) -> bool:
     if named is None:
         return True
     names = named if isinstance(named, list) else [named]
-    name = type_name(value)
+    name = type_of(value)
     return name in names or (name == "number" and "integer" in names and is_whole(value))
 
 

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.matching import matching_strings
-from counterfoil.schema.formats.jsonschema.sound.values import type_of
+from counterfoil.schema.formats.jsonschema.values import type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

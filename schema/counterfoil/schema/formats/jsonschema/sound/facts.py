@@ -14,7 +14,7 @@ from counterfoil.schema.formats.jsonschema.canonical import print_exact
 from counterfoil.schema.formats.jsonschema.drafts import Draft
 from counterfoil.schema.formats.jsonschema.keywords import subschemas
 from counterfoil.schema.formats.jsonschema.resolve import UnresolvedReference
-from counterfoil.schema.formats.jsonschema.sound.values import type_of
+from counterfoil.schema.formats.jsonschema.values import type_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

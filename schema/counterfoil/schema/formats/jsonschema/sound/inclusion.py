@@ -19,8 +19,8 @@ from counterfoil.schema.formats.jsonschema.sound.array_inclusion import array_re
 from counterfoil.schema.formats.jsonschema.sound.disjointness import Disjointness
 from counterfoil.schema.formats.jsonschema.sound.object_inclusion import object_reasons
 from counterfoil.schema.formats.jsonschema.sound.scalar_inclusion import number_reasons, text_reasons
-from counterfoil.schema.formats.jsonschema.sound.values import type_of
 from counterfoil.schema.formats.jsonschema.sound.writers import Writer
+from counterfoil.schema.formats.jsonschema.values import type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.formats.jsonschema.patterns import holds_match
-from counterfoil.schema.formats.jsonschema.sound.values import TYPES
+from counterfoil.schema.formats.jsonschema.values import TYPES
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.model import Number
