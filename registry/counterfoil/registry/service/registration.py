@@ -17,7 +17,7 @@ from counterfoil.registry.domain.subjects import check_subject
 from counterfoil.registry.service.compatibility import check_sound
 from counterfoil.registry.service.matching import completed
 from counterfoil.registry.service.requests import NEXT_VERSION
-from counterfoil.registry.service.retrying import until_current
+from counterfoil.registry.service.retrying import Turns, in_turn
 from counterfoil.registry.service.storage import Append, Appended
 from counterfoil.registry.service.tagging import Tagging
 from counterfoil.schema.errors import IncompatibleSchema, InvalidSchema, OperationNotPermitted
@@ -69,6 +69,7 @@ class Registration:
         self._matcher = matcher
         self._check = check
         self._tagging = Tagging(reader)
+        self._turns = Turns()
 
     async def register(
         self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool = False, force: bool = False
@@ -80,7 +81,8 @@ class Registration:
         """
         check_rule_set(request.rule_set)
         check_subject(subject)
-        return await until_current(partial(self._attempt, subject, request, normalize=normalize, force=force))
+        attempt = partial(self._attempt, subject, request, normalize=normalize, force=force)
+        return await in_turn(attempt, self._turns.of(subject))
 
     async def _attempt(
         self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, force: bool

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Final, TypeVar
+from weakref import WeakValueDictionary
 
 from counterfoil.registry.domain.errors import StaleWrite
 from counterfoil.schema.errors import StoreTimeout
@@ -10,8 +12,33 @@ from counterfoil.schema.errors import StoreTimeout
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from counterfoil.schema.contexts import QualifiedSubject
+
 _T = TypeVar("_T")
 _MAX_ATTEMPTS: Final = 1000
+
+
+class Turns:
+    """A lock for each subject that many write at once: they take turns, where they would overtake each other."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[QualifiedSubject, asyncio.Lock] = WeakValueDictionary()
+
+    def of(self, subject: QualifiedSubject) -> asyncio.Lock:
+        """The lock of ``subject``, which is there as long as somebody has it."""
+        found = self._locks.get(subject)
+        if found is None:
+            found = self._locks[subject] = asyncio.Lock()
+        return found
+
+
+async def in_turn(attempt: Callable[[], Awaitable[_T]], turn: asyncio.Lock) -> _T:
+    """What ``attempt`` gives; one that is overtaken goes on as :func:`until_current` when it holds ``turn``."""
+    try:
+        return await attempt()
+    except StaleWrite:
+        async with turn:
+            return await until_current(attempt)
 
 
 async def until_current(attempt: Callable[[], Awaitable[_T]]) -> _T:
