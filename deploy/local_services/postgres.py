@@ -6,10 +6,12 @@ import asyncio
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tarfile
 import tempfile
 import zipfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -17,6 +19,7 @@ from local_services.jars import jar_folder
 from local_services.process import Service, ServiceError, free_port, wait_until
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
 
 _INSTALLED: Final = Path("/usr/lib/postgresql")
@@ -119,12 +122,24 @@ class PostgresServer:
         """Remove a database and end whatever is connected to it."""
         self.run(f'DROP DATABASE "{name}" WITH (FORCE)')
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """The server stands still in here, as on a machine or a network that hangs: connected, and silent."""
+        processes = [self._service.pid, *_children_of(self._service.pid)]
+        for pid in processes:
+            _signal(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in processes:
+                _signal(pid, signal.SIGCONT)
+
     def kill(self) -> None:
         """End the server and all of its processes as a crash would; its data stays."""
-        children = [int(pid) for pid in _children_of(self._service.pid)]
+        children = _children_of(self._service.pid)
         self._service.kill()
         for pid in children:
-            _kill(pid)
+            _signal(pid, signal.SIGKILL)
         wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in children), what="PostgreSQL's processes")
 
     def restart(self) -> None:
@@ -145,13 +160,13 @@ class PostgresServer:
         self.stop()
 
 
-def _children_of(pid: int) -> list[str]:
-    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+def _children_of(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def _kill(pid: int) -> None:
+def _signal(pid: int, number: signal.Signals) -> None:
     try:
-        os.kill(pid, 9)
+        os.kill(pid, number)
     except ProcessLookupError:
         return
 

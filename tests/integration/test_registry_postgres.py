@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import os
 import random
 import subprocess
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 import uuid
@@ -242,6 +244,31 @@ def test_more_requests_than_connections_wait_their_turn(postgres_url: str) -> No
     asyncio.run(main())
 
 
+def test_a_database_that_hangs_is_told_in_time_and_forgiven(own_postgres: PostgresServer) -> None:
+    limit_s = 0.5
+
+    async def main() -> None:
+        storage = open_store(f"{own_postgres.url()}?timeout_s={limit_s}&pool_size=3")
+        registry = InProcessRegistry(storage)
+        try:
+            assert (await registry.register("s", INT)).status == 200
+            with own_postgres.paused():
+                begun = time.monotonic()
+                asked = [registry.register(f"s{number}", INT) for number in range(10)]
+                asked += [registry.get("/subjects"), registry.get("/schemas/ids/1"), registry.get("/health/ready")]
+                replies = await asyncio.gather(*asked)
+                assert {reply.status for reply in replies} == {503}
+                assert time.monotonic() - begun < 10 * limit_s
+            async with asyncio.timeout(30):
+                while (await registry.register("s", LONG)).status == 503:
+                    continue
+            assert (await registry.get("/schemas/ids/1")).status == 200
+        finally:
+            await storage.close()
+
+    asyncio.run(main())
+
+
 @pytest.fixture
 def own_postgres() -> Iterator[PostgresServer]:
     with PostgresServer() as running:
@@ -283,7 +310,7 @@ class Writers:
             subject = f"s{number % 7}"
             try:
                 status, body, headers = post(f"{url}/subjects/{subject}/versions", record("R", f"f_{name}_{number}"))
-            except (OSError, json.JSONDecodeError):  # the server is gone
+            except (OSError, http.client.HTTPException, json.JSONDecodeError):  # the server is gone
                 return
             if status == 200:
                 self.answers[subject, body["version"]] = body
