@@ -36,17 +36,18 @@ class PostgresServer:
 
     ``url()`` is what clients connect to, as a superuser without a password; a role ``guarded`` would need one.
     ``durable`` waits for the disk at each commit, as in production; without it only the machine's own crash loses
-    anything, which no test brings about.
+    anything, which no test brings about. ``fetched`` runs the programs that Ivy fetches where packages have brought
+    others, too.
     """
 
-    def __init__(self, *, durable: bool = False) -> None:
+    def __init__(self, *, durable: bool = False, fetched: bool = False) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="counterfoil-postgres-"))
         self.port = free_port()
         self._durable = durable
         self._user = _unprivileged_user()
         if self._user is not None:
             os.chown(self._folder, self._user.pw_uid, self._user.pw_gid)
-        self._programs = _installed_programs() or _unpack(self._folder)
+        self._programs = (None if fetched else _installed_programs()) or _unpack(self._folder)
         self._make_cluster()
         self._service = self._start()
 

@@ -206,6 +206,16 @@ def test_a_pooler_that_loses_prepared_statements_is_noticed(postgres_url: str) -
     asyncio.run(main())
 
 
+def test_it_runs_on_the_programs_that_are_fetched_too() -> None:
+    with PostgresServer(fetched=True) as newer:
+        assert newer.run("SHOW server_version")[0][0].startswith("17.")
+        with RegistryProcess(store=newer.url()) as registry:
+            assert post(f"{registry.url}/subjects/s/versions", "int")[1]["id"] == 1
+            newer.kill()
+            newer.restart()
+            assert get(f"{registry.url}/subjects") == ["s"]
+
+
 # --- a database that is slow, or gone ---------------------------------------------------------------------------------
 
 
