@@ -47,7 +47,7 @@ def test_json_keeps_its_members(counterfoil, broken):
     assert list(report) == ["schemaVersion", "kind", "against", "note", "exitCode", "summary", "files", "findings"]
     assert (report["schemaVersion"], report["kind"], report["exitCode"]) == (1, "check", 1)
     assert report["summary"] == {"checked": 1, "errors": 1, "warnings": 0, "notices": 0}
-    assert list(report["files"][0]) == ["path", "subject", "status", "level", "comparedWith", "policy"]
+    assert list(report["files"][0]) == ["path", "subject", "status", "level", "comparedWith", "policy", "confirmed"]
     assert list(report["findings"][0]) == [
         "rule",
         "severity",

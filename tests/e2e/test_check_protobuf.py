@@ -81,12 +81,19 @@ def test_a_file_that_is_no_schema_is_located(counterfoil, shop, text, said, line
 def test_a_missing_import_is_told_at_its_place_and_the_rest_is_judged(counterfoil, shop):
     paths = [*shop.paths, "elsewhere/rules.proto"]
     shop.write("protos/shop/order.proto", order("  bool total = 1;", *shop.fields[1:], imports=paths))
-    result = counterfoil("check", "--format", "json", folder=shop.folder)
+    result = counterfoil("check", "--format", "json", "--confirm", "0", folder=shop.folder)
     missing = result.report["findings"][0]
     assert result.rules == ["missing-import"], result
     assert (missing["severity"], missing["line"], missing["column"]) == ("warning", 5, 8)
     assert "'elsewhere/rules.proto'" in missing["text"]
     assert counterfoil("check", "--policy", "SOUND", folder=shop.folder).code == 1
+
+
+def test_a_change_that_the_rules_allow_and_the_runtime_does_not_read_is_a_warning(counterfoil, shop):
+    shop.write("protos/shop/order.proto", order("  bool total = 1;", *shop.fields[1:], imports=shop.paths))
+    result = counterfoil("check", "--format", "json", folder=shop.folder)
+    assert (result.code, result.rules) == (0, ["compatible-yet-unread"]), result
+    assert "(integer-narrowed)" in result.report["findings"][0]["text"]
 
 
 def test_a_moved_file_is_itself(counterfoil, shop):

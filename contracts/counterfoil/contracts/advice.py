@@ -54,6 +54,12 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
             "Save the file as UTF-8 without a byte order mark.",
         ),
         FileRule(
+            "compatible-yet-unread",
+            "The rules of the policy call the two schemas compatible, and yet a record that one of them writes is not "
+            "read with the other as it was written.",
+            "See whether such records exist. --policy SOUND refuses the change.",
+        ),
+        FileRule(
             "missing-import",
             "The file imports a file that is not here. What that declares is left out of the comparison, and a "
             "compiler will ask for it.",

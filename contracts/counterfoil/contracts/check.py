@@ -23,12 +23,15 @@ from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.rules import RULE_BY_ID
+from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.position import Position
 from counterfoil.schema.witness import Witness, search_for_witness
+from counterfoil.schema.witness.confirm import confirm_compatible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from collections.abc import Set as AbstractSet
 
     from counterfoil.contracts.baseline import Baseline
     from counterfoil.contracts.tree import ReadSchema, SchemaTree
@@ -38,9 +41,12 @@ if TYPE_CHECKING:
 
 DEFAULT_LEVEL = CompatibilityLevel.BACKWARD
 DEFAULT_POLICY = CompatibilityPolicy.STRICT
+_UNREAD: Final = "compatible-yet-unread"
 _MISSING_IMPORT: Final = "missing-import"
 _UNRESOLVED: Final = "unresolved-reference"
 """The only difference of a pair in which a reference leads nowhere."""
+_ABOUT_VALUES: Final = frozenset(CompatibilityPolicy) - {CompatibilityPolicy.WIRE, CompatibilityPolicy.WIRE_JSON}
+"""The policies whose verdict is about values being read; the others are about bytes that can be taken apart."""
 _WAS_SO: Final = " (it was so before this change)"
 
 
@@ -51,17 +57,22 @@ def check_files(
     baseline: Baseline,
     level: CompatibilityLevel | None = None,
     policy: CompatibilityPolicy | None = None,
+    confirm: int = 0,
 ) -> CheckReport:
     """The report on the files of ``head`` at ``paths``, compared with ``baseline``.
 
     ``level`` and ``policy`` overrule what the baseline asks; without both the level is BACKWARD and the policy STRICT.
-    All files and all findings are in the report, in the order of paths and positions.
+    All files and all findings are in the report, in the order of paths and positions. Where the verdict is
+    "compatible", ``confirm`` generated records are written with one schema and read with the other; one that is not
+    read is a warning, since the rules allow it and a decoder does not.
     """
     outcomes: list[FileOutcome] = []
     findings: list[Finding] = []
     for path in sorted(paths):
         asked = _Asked(
-            level or baseline.level(path) or DEFAULT_LEVEL, policy or baseline.policy(path) or DEFAULT_POLICY
+            level or baseline.level(path) or DEFAULT_LEVEL,
+            policy or baseline.policy(path) or DEFAULT_POLICY,
+            confirm,
         )
         check = _FileCheck(head, path, baseline, asked)
         outcomes.append(check.run())
@@ -102,6 +113,11 @@ def _call_sides(text: str, reader: str, writer: str) -> str:
     """``text`` with the two sides called what they are in this check, and without a capital at its start."""
     called = (text[:1].lower() + text[1:]).replace("the reader", reader).replace("the writer", writer)
     return called.replace("this one's", "this schema's").replace("the earlier one's", "the earlier schema's")
+
+
+def _sides_of(direction: Direction) -> tuple[str, str]:
+    """What reader and writer are called, for :func:`_call_sides`."""
+    return ("this schema", "the earlier one") if direction is Direction.BACKWARD else ("the earlier schema", "this one")
 
 
 def _position(failure: Failure, difference: Difference) -> Position | None:
@@ -145,6 +161,7 @@ def _is_same(earlier: ReadSchema, candidate: ReadSchema) -> bool:
 class _Asked:
     level: CompatibilityLevel
     policy: CompatibilityPolicy
+    confirm: int = 0
 
 
 class _FileCheck:
@@ -158,6 +175,7 @@ class _FileCheck:
         self._asked = asked
         names = head.outline(path)
         self._subject = baseline.subject(path) or (names and names.name) or path
+        self._confirmed = 0
         self.findings: list[Finding] = []
 
     def run(self) -> FileOutcome:
@@ -241,12 +259,57 @@ class _FileCheck:
         except InvalidSchema as error:  # nested too deep to be compared
             self._add("schema-invalid", Severity.ERROR, error.message, against=(earlier.label,))
             return True
+        if self._asked.confirm:
+            self._confirm(candidate, earlier, {failure.direction for failure in report.failures})
         found = [(failure, difference) for failure in report.failures for difference in failure.differences]
         for failure, difference in found:
             if difference.rule == _UNRESOLVED:  # the candidate's references were found when it was read
                 return self._cannot_compare(earlier, Problem(difference.detail))
             self._add_difference(failure, difference, earlier)
         return True
+
+    def _confirm(self, candidate: ParsedSchema, earlier: ReadSchema, failed: AbstractSet[Direction]) -> None:
+        """Write and read generated records in each direction in which the rules found nothing."""
+        if earlier.schema is None or self._asked.policy not in _ABOUT_VALUES:
+            return
+        for direction in self._asked.level.directions:
+            if direction in failed:
+                continue
+            is_backward = direction is Direction.BACKWARD
+            sides = (candidate, earlier.schema) if is_backward else (earlier.schema, candidate)
+            confirmation = confirm_compatible(*sides, self._asked.confirm)
+            self._confirmed += confirmation.round_tripped
+            if confirmation.counter_witness is not None:
+                self._tell_unread(sides, confirmation.counter_witness, earlier, direction)
+
+    def _tell_unread(
+        self, sides: tuple[ParsedSchema, ParsedSchema], witness: Witness, earlier: ReadSchema, direction: Direction
+    ) -> None:
+        """A record that is not read, and, where SOUND knows it, the rule behind that."""
+        find = format_for(sides[0].schema_type).find_differences
+        why = next(iter(find(*sides, policy=CompatibilityPolicy.SOUND)), None)
+        text = "compatible by the policy's rules, and yet a decoder does not read this record as it was written"
+        if why is not None:
+            text += f": {_call_sides(why.text, *_sides_of(direction))} ({why.rule})"
+        self._add(
+            _UNREAD,
+            Severity.WARNING,
+            text,
+            direction=direction,
+            against=(earlier.label,),
+            evidence=self._evidence(witness, earlier, direction),
+        )
+
+    def _evidence(self, witness: Witness, earlier: ReadSchema, direction: Direction) -> Evidence:
+        is_backward = direction is Direction.BACKWARD
+        reader, writer = (self._path, earlier.label) if is_backward else (earlier.label, self._path)
+        return Evidence(
+            datum_json=witness.datum_json,
+            writer=writer,
+            reader=reader,
+            step=_call_sides(witness.step, *_sides_of(direction)),
+            confirmed_by=witness.confirmed_by,
+        )
 
     def _cannot_compare(self, earlier: ReadSchema, problem: Problem) -> bool:
         where = f" at {problem.position}" if problem.position else ""
@@ -255,23 +318,12 @@ class _FileCheck:
         return False
 
     def _add_difference(self, failure: Failure, difference: Difference, earlier: ReadSchema) -> None:
-        is_backward = failure.direction is Direction.BACKWARD
-        reader, writer = (self._path, earlier.label) if is_backward else (earlier.label, self._path)
         witness = search_for_witness(failure.reader, failure.writer, difference)
-        names = ("this schema", "the earlier one") if is_backward else ("the earlier schema", "this one")
-        evidence = None
-        if isinstance(witness, Witness):
-            evidence = Evidence(
-                datum_json=witness.datum_json,
-                writer=writer,
-                reader=reader,
-                step=_call_sides(witness.step, *names),
-                confirmed_by=witness.confirmed_by,
-            )
+        evidence = self._evidence(witness, earlier, failure.direction) if isinstance(witness, Witness) else None
         self._add(
             difference.rule,
             Severity.ERROR,
-            _call_sides(difference.text, *names),
+            _call_sides(difference.text, *_sides_of(failure.direction)),
             position=_position(failure, difference),
             element=element_of(failure.reader, difference),
             direction=failure.direction,
@@ -322,4 +374,5 @@ class _FileCheck:
 
     def _outcome(self, status: Status, compared: Sequence[ReadSchema] = ()) -> FileOutcome:
         labels = tuple(earlier.label for earlier in compared)
-        return FileOutcome(self._path, self._subject, status, self._asked.level, self._asked.policy, labels)
+        asked = self._asked
+        return FileOutcome(self._path, self._subject, status, asked.level, asked.policy, labels, self._confirmed)

@@ -92,7 +92,8 @@ class FileOutcome:
     """What was done with one schema file.
 
     ``subject`` is the path where neither subject nor name is known; ``level`` and ``policy`` are those it was judged
-    by, ``compared_with`` the earlier versions.
+    by, ``compared_with`` the earlier versions. ``confirmed`` counts the generated records that were written with one
+    schema and read with the other where the verdict is "compatible".
     """
 
     path: str
@@ -101,6 +102,7 @@ class FileOutcome:
     level: CompatibilityLevel
     policy: CompatibilityPolicy
     compared_with: tuple[str, ...] = ()
+    confirmed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

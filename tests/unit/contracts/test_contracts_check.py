@@ -32,9 +32,9 @@ def record(name="Order", **kinds):
     return json.dumps({"type": "record", "name": name, "fields": fields})
 
 
-def check(head, *states, level=None):
+def check(head, *states, level=None, policy=None, confirm=0):
     baseline = TreeBaseline(head, states, label="base", is_wanted=lambda _: True)
-    return check_files(head, head.paths, baseline=baseline, level=level)
+    return check_files(head, head.paths, baseline=baseline, level=level, policy=policy, confirm=confirm)
 
 
 class FakeBaseline:
@@ -280,3 +280,34 @@ def test_what_the_candidate_lacks_is_placed_at_what_is_around_it():
     baseline = TreeBaseline(head, [before], label="base", is_wanted=lambda _: True)
     (finding,) = check_files(head, head.paths, baseline=baseline).findings
     assert (finding.rule, finding.element, finding.position.line) == ("oneof-field-removed", "M.b", 3)
+
+
+def test_a_compatible_verdict_is_confirmed_by_records_in_each_direction():
+    head, base = tree(order=record(id="long", note="string")), tree(order=record(note="string", id="long"))
+    assert check(head, base, confirm=20).files[0].confirmed == 20
+    assert check(head, base, confirm=20, level=CompatibilityLevel.FULL).files[0].confirmed == 40
+    assert check(head, base).files[0].confirmed == 0
+    assert check(head, base, confirm=20, level=CompatibilityLevel.NONE).files[0].confirmed == 0
+
+
+def test_a_record_that_is_not_read_although_the_rules_allow_it_is_a_warning_with_the_rule_of_sound():
+    head, base = tree(order=record(note="string")), tree(order=record(note="bytes"))
+    report = check(head, base, confirm=20)
+    (finding,) = report.findings
+    assert (finding.rule, finding.severity) == ("compatible-yet-unread", Severity.WARNING)
+    assert "(bytes-read-as-string)" in finding.text
+    assert finding.evidence.datum_json == '{"note": "ÿ"}'
+    assert (finding.evidence.writer, finding.evidence.reader) == (base.label, "order.avsc")
+    assert not report.is_broken(FailOn.ERROR)
+    assert "compatible-yet-unread" in text_report(report, exit_code=ExitCode.OK, style=TextStyle())
+
+
+def test_what_is_incompatible_is_not_confirmed():
+    head, base = tree(order=record(id="int")), tree(order=record(id="string"))
+    report = check(head, base, confirm=20)
+    assert (report.files[0].confirmed, [finding.rule for finding in report.findings]) == (0, ["type-mismatch"])
+
+
+def test_policies_about_bytes_are_not_asked_about_values():
+    head, base = tree(order=record(note="string")), tree(order=record(note="bytes"))
+    assert check(head, base, confirm=20, policy=CompatibilityPolicy.WIRE).findings == ()

@@ -33,6 +33,7 @@ _LEVELS = (
     "FULL",
     "FULL_TRANSITIVE",
 )
+_CONFIRMED = 100
 _POLICIES = ("STRICT", "LENIENT", "LOGICAL", "SOUND", "WIRE", "WIRE_JSON")
 
 
@@ -69,6 +70,13 @@ _POLICIES = ("STRICT", "LENIENT", "LOGICAL", "SOUND", "WIRE", "WIRE_JSON")
     show_default=True,
     help="The least severity that ends in exit code 1.",
 )
+@click.option(
+    "--confirm",
+    default=_CONFIRMED,
+    show_default=True,
+    type=click.IntRange(0, 10_000),
+    help="Generated records to write and read where the verdict is compatible; 0 for none.",
+)
 @click.option("--allow-empty", is_flag=True, help="Exit 0, not 4, when there was nothing to check.")
 @click.option("--offline", is_flag=True, help="Refuse to ask a registry.")
 @output_options
@@ -81,6 +89,7 @@ def check(  # noqa: PLR0917 (click passes options by name)
     registry_url: str | None,
     timeout_s: float | None,
     fail_on: str,
+    confirm: int,
     allow_empty: bool,  # noqa: FBT001 (a flag of the command line)
     offline: bool,  # noqa: FBT001 (likewise, a flag)
     formats: tuple[str, ...],
@@ -109,7 +118,7 @@ def check(  # noqa: PLR0917 (click passes options by name)
         registry_url=None if offline else registry_url,
         timeout_s=timeout_s,
     )
-    comparison, report = _judge(request, level, policy)
+    comparison, report = _judge(request, level, policy, confirm)
     code = exit_code_of(report, fail_on=FailOn(fail_on), is_empty_fine=allow_empty)
 
     def as_text(output: Output) -> str:
@@ -128,7 +137,7 @@ def check(  # noqa: PLR0917 (click passes options by name)
     return code
 
 
-def _judge(request: Request, level: str | None, policy: str | None) -> tuple[Comparison, CheckReport]:
+def _judge(request: Request, level: str | None, policy: str | None, confirm: int) -> tuple[Comparison, CheckReport]:
     from counterfoil.contracts.baselines.choose import open_comparison
     from counterfoil.contracts.check import check_files
     from counterfoil.schema.compatibility.levels import parse_level
@@ -141,6 +150,7 @@ def _judge(request: Request, level: str | None, policy: str | None) -> tuple[Com
         baseline=comparison.baseline,
         level=parse_level(level) if level else None,
         policy=parse_policy(policy) if policy else None,
+        confirm=confirm,
     )
     return comparison, report
 

@@ -45,6 +45,7 @@ def _file(outcome: FileOutcome) -> dict[str, Any]:
         "level": outcome.level,
         "comparedWith": list(outcome.compared_with),
         "policy": outcome.policy,
+        "confirmed": outcome.confirmed,
     }
 
 

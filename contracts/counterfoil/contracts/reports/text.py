@@ -74,7 +74,8 @@ def _fine(outcome: FileOutcome, style: TextStyle) -> str:
     asked = outcome.level if outcome.policy is _USUAL_POLICY else f"{outcome.level}, {outcome.policy}"
     said = "unchanged" if outcome.status is Status.UNCHANGED else f"compatible ({asked})"
     compared = f" with {', '.join(outcome.compared_with)}" if outcome.status is Status.COMPARED else ""
-    return printable(f"{outcome.subject}  {style.shown_path(outcome.path)}  {said}{compared}")
+    confirmed = f"; {outcome.confirmed} generated records were written and read" if outcome.confirmed else ""
+    return printable(f"{outcome.subject}  {style.shown_path(outcome.path)}  {said}{compared}{confirmed}")
 
 
 def _group(subject: str, path: str, findings: Iterable[Finding], style: TextStyle) -> Iterator[str]:
