@@ -7,7 +7,7 @@ import json
 import pytest
 
 from counterfoil.schema import InvalidSchema, SchemaType, parse_schema
-from counterfoil.schema.tags import Entity, EntityKind, TagEdit, edit_tags, find_tags
+from counterfoil.schema.tags import Entity, EntityKind, TagEdit, edit_tags, find_tags, matches_path, tags_by_entity
 
 AVRO = """{"type":"record","name":"Order","namespace":"shop","fields":[
   {"name":"id","type":"long","confluent:tags":["PII"]},
@@ -103,6 +103,36 @@ def test_an_entity_that_is_not_there_is_named_with_those_that_are(schema_type: S
     text, _, tagged, _ = SCHEMAS[schema_type]
     with pytest.raises(InvalidSchema, match=f"no sr_field 'nowhere'.*{tagged}"):
         edit_tags(parse_schema(text, schema_type), TagEdit(add={field("nowhere"): ("X",)}))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "is_meant"),
+    [
+        ("shop.Order.id", "shop.Order.id", True),
+        ("shop.Order.id", "shopxOrder.id", False),
+        ("**.id", "shop.Order.id", True),
+        ("**.id", "shop.Order.paid", False),
+        ("shop.*.id", "shop.Order.id", True),
+        ("shop.*.id", "shop.Order.line.id", False),
+        ("shop.Order.i?", "shop.Order.id", True),
+        ("shop.Order.i?", "shop.Order.ids", False),
+        ("**", "object", True),
+        ("*y" * 100 + "x", "y" * 2000, False),
+        ("a**", "a", True),
+        ("", "a", False),
+    ],
+)
+def test_paths_with_wildcards(pattern: str, path: str, *, is_meant: bool):
+    assert matches_path(pattern, path) is is_meant
+
+
+@pytest.mark.parametrize("schema_type", SCHEMAS)
+def test_metadata_gives_tags_by_path_beside_those_in_the_text(schema_type: SchemaType):
+    text, root, tagged, others = SCHEMAS[schema_type]
+    schema = parse_schema(text, schema_type)
+    found = tags_by_entity(schema, {"**.id": ("KEY", "PII"), others[-1]: ("X",)})
+    last = next(entity for entity, _ in find_tags(schema) if entity.path == others[-1])
+    assert found == {record(root): ("A",), field(tagged): ("PII", "KEY"), last: ("X",)}
 
 
 def test_a_leading_dot_says_nothing():

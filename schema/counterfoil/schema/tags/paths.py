@@ -1,0 +1,72 @@
+"""Tags by path: those that a schema's metadata gives to everything whose path matches.
+
+Source: Confluent's documentation of data contracts, metadata ``tags``: ``?`` stands for one character and ``*`` for any
+number of them, without dots; ``**`` stands for anything.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.tags.edit import find_tags
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from counterfoil.schema.formats.protocol import ParsedSchema
+    from counterfoil.schema.tags.model import Entity
+
+_PART: Final = re.compile(r"\*\*|.", re.DOTALL)
+_ANY_NUMBER: Final = ("*", "**")
+
+
+def tags_by_entity(schema: ParsedSchema, by_path: Mapping[str, Sequence[str]]) -> dict[Entity, tuple[str, ...]]:
+    """Everything in ``schema`` that carries tags: its own first, then those that ``by_path`` gives it.
+
+    ``by_path`` are the tags of a schema's metadata, by path with wildcards: ``**.ssn``, ``ns.Order.*``.
+    """
+    found: dict[Entity, tuple[str, ...]] = {}
+    for entity, inline in find_tags(schema):
+        given = (tag for path, tags in by_path.items() if matches_path(path, entity.path) for tag in tags)
+        tags = tuple(dict.fromkeys((*inline, *given)))
+        if tags:
+            found[entity] = tags
+    return found
+
+
+def matches_path(pattern: str, path: str) -> bool:
+    """Whether a path with wildcards means ``path``, in time that grows with the product of their lengths.
+
+    >>> matches_path("**.ssn", "shop.Customer.ssn"), matches_path("shop.*.ssn", "shop.a.b.ssn")
+    (True, False)
+    """
+    parts = _PART.findall(pattern)
+    reached = _skipping(parts, {0})
+    for character in path:
+        reached = _skipping(parts, {after for at in reached for after in _after(parts, at, character)})
+        if not reached:
+            return False
+    return len(parts) in reached
+
+
+def _skipping(parts: Sequence[str], reached: set[int]) -> set[int]:
+    """The places in the pattern that are reached when wildcards for any number of characters stand for none."""
+    waiting = list(reached)
+    while waiting:
+        at = waiting.pop()
+        if at < len(parts) and parts[at] in _ANY_NUMBER and at + 1 not in reached:
+            reached.add(at + 1)
+            waiting.append(at + 1)
+    return reached
+
+
+def _after(parts: Sequence[str], at: int, character: str) -> Iterator[int]:
+    """The places that one character leads to."""
+    if at == len(parts):
+        return
+    part = parts[at]
+    if part == "**" or (part == "*" and character != "."):
+        yield at
+    elif part == character or (part == "?" and character != "."):
+        yield at + 1
