@@ -9,6 +9,7 @@ LANGUAGE plpgsql SET search_path = counterfoil, pg_catalog, pg_temp AS $$
 DECLARE
   outcomes jsonb[] := '{}';
   plan jsonb;
+  outcome jsonb;
   begun bigint;
   stamp bigint;
 BEGIN
@@ -19,18 +20,23 @@ BEGIN
   SELECT change INTO STRICT begun FROM stamps FOR UPDATE;
   stamp := begun;
   FOR plan IN SELECT value FROM jsonb_array_elements(plans) LOOP
-    stamp := stamp + 1;
-    outcomes := array_append(outcomes, CASE
+    outcome := CASE
       WHEN (plan ->> 'settings_revision')::bigint <> (SELECT settings FROM stamps) THEN '{"refused": "settings"}'::jsonb
       WHEN plan ->> 'kind' = 'append' THEN
-        append(plan, stamp, guids[(plan ->> 'content')::int], texts[(plan ->> 'content')::int])
-      WHEN plan ->> 'kind' = 'soft' THEN soft_delete(plan, stamp)
-      WHEN plan ->> 'kind' = 'hard' THEN hard_delete(plan, stamp)
-      WHEN plan ->> 'kind' = 'settings' THEN put_settings(plan, stamp)
+        append(plan, stamp + 1, guids[(plan ->> 'content')::int], texts[(plan ->> 'content')::int])
+      WHEN plan ->> 'kind' = 'soft' THEN soft_delete(plan, stamp + 1)
+      WHEN plan ->> 'kind' = 'hard' THEN hard_delete(plan, stamp + 1)
+      WHEN plan ->> 'kind' = 'settings' THEN put_settings(plan, stamp + 1)
       WHEN plan ->> 'kind' = 'drop' THEN drop_context(plan)
-    END);
+    END;
+    outcomes := array_append(outcomes, outcome);
+    IF outcome -> 'refused' IS NULL THEN
+      stamp := stamp + 1;
+    END IF;
   END LOOP;
-  UPDATE stamps SET change = stamp;
+  IF stamp > begun THEN
+    UPDATE stamps SET change = stamp;
+  END IF;
   RETURN jsonb_build_object('begun', begun, 'ended', stamp, 'outcomes', to_jsonb(outcomes));
 END $$;
 
