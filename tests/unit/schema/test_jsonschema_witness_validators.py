@@ -18,9 +18,9 @@ from counterfoil.schema.formats.jsonschema.drafts import Draft
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
 from counterfoil.schema.formats.jsonschema.sites import root_of
 from counterfoil.schema.witness import Witness, search_for_witness
-from counterfoil.schema.witness.jsonschema.holds import Sieve
+from counterfoil.schema.formats.jsonschema.samples.holds import Sieve
 from counterfoil.schema.witness.jsonschema.validator import SchemaValidator
-from counterfoil.schema.witness.jsonschema.values import ValueSource
+from counterfoil.schema.formats.jsonschema.samples.values import ValueSource
 from json_schemas import json_schemas, json_values
 
 if TYPE_CHECKING:

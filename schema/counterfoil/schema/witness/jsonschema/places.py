@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.witness.jsonschema.property_names import Step
+    from counterfoil.schema.formats.jsonschema.samples.property_names import Step
     from counterfoil.schema.witness.jsonschema.validator import Failure
 
 _BRANCHES: Final = frozenset({"allOf", "anyOf", "oneOf"})

@@ -11,14 +11,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sieve
+from counterfoil.schema.formats.jsonschema.samples.values import MAX_BUILT, MAX_VARIATIONS, ValueSource
 from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 from counterfoil.schema.formats.jsonschema.sites import root_of
 from counterfoil.schema.formats.jsonschema.validity import check_validity
-from counterfoil.schema.witness.jsonschema.holds import OutOfBudget, Sieve
 from counterfoil.schema.witness.jsonschema.places import place_of
 from counterfoil.schema.witness.jsonschema.shrinking import smaller
 from counterfoil.schema.witness.jsonschema.validator import SchemaValidator, ValidatorRefuses, validator_name
-from counterfoil.schema.witness.jsonschema.values import MAX_BUILT, MAX_VARIATIONS, ValueSource
 from counterfoil.schema.witness.jsonschema.wording import step_in_words, value_text
 from counterfoil.schema.witness.model import Confirmation, NoWitness, Witness
 

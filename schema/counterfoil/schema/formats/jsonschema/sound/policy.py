@@ -6,24 +6,33 @@ What is proved to be compatible is; what a value refutes is not; and where neith
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.compatibility.report import Difference
+from counterfoil.schema.formats.jsonschema import sound_rules as rules
 from counterfoil.schema.formats.jsonschema.canonical import print_exact
+from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sieve
+from counterfoil.schema.formats.jsonschema.samples.values import ValueSource
+from counterfoil.schema.formats.jsonschema.sites import root_of
 from counterfoil.schema.formats.jsonschema.sound.evaluate import Evaluator, OutOfSteps
 from counterfoil.schema.formats.jsonschema.sound.examples import Examples
 from counterfoil.schema.formats.jsonschema.sound.facts import Source
-from counterfoil.schema.formats.jsonschema.sound.inclusion import Inclusion
+from counterfoil.schema.formats.jsonschema.sound.inclusion import Inclusion, Reason
 from counterfoil.schema.formats.jsonschema.sound.writers import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
-    from counterfoil.schema.formats.jsonschema.sound.inclusion import Reason
 
 MAX_STEPS: Final = 20_000
 """How many steps a decision may take before it is left to STRICT."""
+
+MAX_SAMPLES: Final = 200
+"""How many values are tried where neither a proof nor a refutation was found."""
+MAX_SAMPLING_STEPS: Final = 40_000
+MAX_SAMPLING_LOOKS: Final = 40_000
 
 _SHOWN_CHARACTERS: Final = 200
 _FAMILY_BY_KEYWORD: Final = {
@@ -63,7 +72,23 @@ def decide(reader: JsonSchema, writer: JsonSchema, *, max_steps: int = MAX_STEPS
         reasons = inclusion.reasons(written, Source(reader.document, reader.resolver).root)
     except (OutOfSteps, ArithmeticError, RecursionError):
         return Decision(is_proved=False)
-    return Decision(is_proved=not reasons, reasons=reasons)
+    if not reasons or any(reason.values for reason in reasons):
+        return Decision(is_proved=not reasons, reasons=reasons)
+    return Decision(is_proved=False, reasons=(*reasons, *_sampled(reader, writer)))
+
+
+def _sampled(reader: JsonSchema, writer: JsonSchema) -> list[Reason]:
+    """A value of the writer's that the reader refuses, out of many that are made for that; for what is undecided."""
+    evaluator = Evaluator(MAX_SAMPLING_STEPS)
+    written, read = Source(writer.document, writer.resolver).root, Source(reader.document, reader.resolver).root
+    samples = ValueSource(Sieve(MAX_SAMPLING_LOOKS)).values([root_of(writer)], [root_of(reader)])
+    try:
+        for value in islice(samples, MAX_SAMPLES):
+            if evaluator.accepts(read, value) is False and evaluator.accepts(written, value) is True:
+                return [Reason(rules.VALUE_REFUSED, (), read, "", "", (value,), written.pointer)]
+    except (OutOfBudget, OutOfSteps, ArithmeticError, RecursionError):
+        return []
+    return []
 
 
 def find_sound_differences(

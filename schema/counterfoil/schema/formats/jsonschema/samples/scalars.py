@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.matching import MAX_LENGTH, matching_strings, stretched
 from counterfoil.schema.formats.jsonschema.patterns import holds_match
+from counterfoil.schema.formats.jsonschema.samples.holds import is_multiple, is_whole
 from counterfoil.schema.formats.jsonschema.sites import count_of, is_reachable, plain
-from counterfoil.schema.witness.jsonschema.holds import is_multiple, is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from counterfoil.schema.formats.jsonschema.samples.facts import Facts
     from counterfoil.schema.formats.jsonschema.sites import Site
-    from counterfoil.schema.witness.jsonschema.facts import Facts
 
 MAX_NUMBERS: Final = 80
 MAX_STRINGS: Final = 60

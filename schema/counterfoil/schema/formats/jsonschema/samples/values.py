@@ -10,10 +10,9 @@ from __future__ import annotations
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.formats.jsonschema.sites import Site, alike, count_of, is_reachable, plain, spread
-from counterfoil.schema.witness.jsonschema.facts import ways_to_fit
-from counterfoil.schema.witness.jsonschema.holds import OutOfBudget, Sieve, dependency_keywords
-from counterfoil.schema.witness.jsonschema.property_names import (
+from counterfoil.schema.formats.jsonschema.samples.facts import ways_to_fit
+from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sieve, dependency_keywords
+from counterfoil.schema.formats.jsonschema.samples.property_names import (
     MAX_REFUSED,
     MAX_SIZE,
     Step,
@@ -22,12 +21,13 @@ from counterfoil.schema.witness.jsonschema.property_names import (
     names_for,
     telling_names,
 )
-from counterfoil.schema.witness.jsonschema.scalars import numbers, strings
+from counterfoil.schema.formats.jsonschema.samples.scalars import numbers, strings
+from counterfoil.schema.formats.jsonschema.sites import Site, alike, count_of, is_reachable, plain, spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from counterfoil.schema.witness.jsonschema.facts import Facts
+    from counterfoil.schema.formats.jsonschema.samples.facts import Facts
 
 MAX_DEPTH: Final = 14
 """How deep a value may nest."""

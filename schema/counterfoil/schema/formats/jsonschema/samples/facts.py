@@ -11,8 +11,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.drafts import Draft
+from counterfoil.schema.formats.jsonschema.samples.holds import dependency_keywords
 from counterfoil.schema.formats.jsonschema.sites import Site, alike, is_reachable
-from counterfoil.schema.witness.jsonschema.holds import dependency_keywords
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.formats.jsonschema.matching import matching_strings, stretched
+from counterfoil.schema.formats.jsonschema.samples.holds import dependency_keywords
 from counterfoil.schema.formats.jsonschema.sites import Site, count_of, is_reachable, spread
-from counterfoil.schema.witness.jsonschema.holds import dependency_keywords
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counterfoil.schema.witness.jsonschema.facts import Facts
+    from counterfoil.schema.formats.jsonschema.samples.facts import Facts
 
 FRESH_NAME: Final = "other"
 
