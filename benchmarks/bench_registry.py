@@ -1,8 +1,9 @@
 """How quick the registry is, as ratios to a server that does nothing, taken in turns on the same machine.
 
-``python benchmarks/bench_registry.py`` prints: reading by id against a bare ASGI application under the same server
-settings (by time, and by CPU time of the server, which a busy machine disturbs less), and registrations a second on a
-SQLite file with every answered write on the disk. The load comes from a process of its own, over raw sockets.
+``python benchmarks/bench_registry.py`` prints: what is asked most (an id, a latest version, a registration that is
+there already, a compatibility test) against a bare ASGI application under the same server settings (by time, and by CPU
+time of the server, which a busy machine disturbs less), and new registrations a second on a SQLite file with every
+answered write on the disk. The load comes from a process of its own, over raw sockets.
 """
 
 from __future__ import annotations
@@ -93,11 +94,11 @@ class Server:
 
 def requests_of(kind, client):
     """The requests of one client, one after another, for ever."""
-    if kind == "get":
+    if kind in KNOWN:
         number = client * 31
         while True:
             number = (number + 1) % (SCHEMAS - FIRST_ID)
-            yield b"GET /schemas/ids/%d HTTP/1.1\r\nhost: x\r\n\r\n" % (FIRST_ID + number)
+            yield KNOWN[kind](FIRST_ID + number)
     count = 0
     stamp = f"{os.getpid()}_{client}"
     while True:
@@ -121,9 +122,31 @@ def record(name, fields):
 
 
 def registration(subject, schema):
+    return posted(f"/subjects/{subject}/versions", schema)
+
+
+def posted(path, schema):
     body = json.dumps({"schema": json.dumps(schema)}).encode()
-    head = f"POST /subjects/{subject}/versions HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n\r\n"
+    head = f"POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n\r\n"
     return head.encode() + body
+
+
+def got(path):
+    return f"GET {path} HTTP/1.1\r\nhost: x\r\n\r\n".encode()
+
+
+def filled(number):
+    """The schema that is there from the beginning under this number."""
+    return {"type": "fixed", "name": f"F{number:05}", "size": 10000 + number}
+
+
+KNOWN = {
+    "by id": lambda number: got(f"/schemas/ids/{number}"),
+    "latest": lambda number: got(f"/subjects/s{number:05}/versions/latest"),
+    "same again": lambda number: registration(f"s{number:05}", filled(number)),
+    "test": lambda number: posted(f"/compatibility/subjects/s{number:05}/versions/latest", filled(number)),
+}
+"""What was asked before, and is asked again."""
 
 
 class Client(asyncio.Protocol):
@@ -191,7 +214,7 @@ def measure(server, kind, seconds, clients=CLIENTS):
 
 def fill(port):
     for number in range(SCHEMAS):
-        body = json.dumps({"schema": json.dumps({"type": "fixed", "name": f"F{number:05}", "size": 10000 + number})})
+        body = json.dumps({"schema": json.dumps(filled(number))})
         url = f"http://127.0.0.1:{port}/subjects/s{number:05}/versions"
         request = urllib.request.Request(url, body.encode(), {"content-type": "application/json"})
         urllib.request.urlopen(request, timeout=30).read()
@@ -209,17 +232,20 @@ def report(rounds, seconds, base_port):
         ours = Server(command, base_port + 1)
         try:
             fill(ours.port)
-            measure(ours, "get", 1)
-            pairs = [(measure(bare, "get", seconds), measure(ours, "get", seconds)) for _ in range(rounds)]
-            by_time = statistics.median(our["per_s"] / idle["per_s"] for idle, our in pairs)
-            by_cpu = statistics.median(idle["cpu_us"] / our["cpu_us"] for idle, our in pairs)
-            hello_runs, get_runs = zip(*pairs, strict=True)
-            print(
-                f"bare ASGI            {median(hello_runs, 'per_s'):9.0f}/s  {median(hello_runs, 'cpu_us'):6.1f} us CPU"
-            )
-            print(f"GET /schemas/ids/ID  {median(get_runs, 'per_s'):9.0f}/s  {median(get_runs, 'cpu_us'):6.1f} us CPU"
-                  f"  p99 {median(get_runs, 'p99_ms'):.1f} ms")  # fmt: skip
-            print(f"  ratio to bare ASGI: {by_time:.3f} by time, {by_cpu:.3f} by CPU")
+            for kind in KNOWN:
+                measure(ours, kind, 1)
+            rounds_run = [
+                {"bare": measure(bare, "by id", seconds), **{kind: measure(ours, kind, seconds) for kind in KNOWN}}
+                for _ in range(rounds)
+            ]
+            hello_runs = [each["bare"] for each in rounds_run]
+            for kind in ("bare", *KNOWN):
+                runs = [each[kind] for each in rounds_run]
+                by_time = statistics.median(each[kind]["per_s"] / each["bare"]["per_s"] for each in rounds_run)
+                by_cpu = statistics.median(each["bare"]["cpu_us"] / each[kind]["cpu_us"] for each in rounds_run)
+                print(f"{kind:12} {median(runs, 'per_s'):9.0f}/s {median(runs, 'cpu_us'):7.1f} us CPU"
+                      f"  p99 {median(runs, 'p99_ms'):5.2f} ms"
+                      f"  {by_time:.3f} of bare by time, {by_cpu:.3f} by CPU")  # fmt: skip
             for kind, what in (("subjects", "new subjects"), ("versions", "new versions, checked")):
                 runs = [measure(ours, kind, seconds) for _ in range(rounds)]
                 share = median(hello_runs, "cpu_us") / median(runs, "cpu_us")

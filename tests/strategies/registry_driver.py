@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from counterfoil.registry.app import assemble
 from counterfoil.registry.settings import ServerSettings
 from counterfoil.registry.store.memory import MemoryStorage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
 
@@ -47,9 +50,17 @@ class InProcessRegistry:
         self.app = assemble(storage or MemoryStorage(), settings)
 
     async def ask(
-        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+        *,
+        messages: Sequence[dict[str, Any]] = (),
     ) -> Reply:
+        """The answer to a request; ``messages`` are what the body arrives as, in one piece by default."""
         raw_path, _, query = path.partition("?")
+        sent = {"Content-Length": str(len(body)), **(headers or {})} if body is not None else headers or {}
         scope = {
             "type": "http",
             "asgi": {"version": "3.0"},
@@ -60,22 +71,23 @@ class InProcessRegistry:
             "raw_path": raw_path.encode(),
             "query_string": query.encode(),
             "root_path": "",
-            "headers": [(name.lower().encode(), value.encode()) for name, value in (headers or {}).items()],
+            "headers": [(name.lower().encode(), value.encode()) for name, value in sent.items()],
             "server": ("test", 80),
             "client": ("test", 1),
         }
-        messages: list[dict[str, Any]] = []
+        arriving = iter(messages or [{"type": "http.request", "body": body or b"", "more_body": False}])
+        sent_back: list[dict[str, Any]] = []
 
         async def receive() -> dict[str, Any]:
-            return {"type": "http.request", "body": body or b"", "more_body": False}
+            return next(arriving)
 
         async def send(message: Any) -> None:
-            messages.append(message)
+            sent_back.append(message)
 
         await self.app(scope, receive, send)
-        answered = {name.decode().lower(): value.decode() for name, value in messages[0]["headers"]}
-        text = b"".join(message.get("body", b"") for message in messages[1:]).decode()
-        return Reply(messages[0]["status"], answered, text)
+        answered = {name.decode().lower(): value.decode() for name, value in sent_back[0]["headers"]}
+        text = b"".join(message.get("body", b"") for message in sent_back[1:]).decode()
+        return Reply(sent_back[0]["status"], answered, text)
 
     async def get(self, path: str) -> Reply:
         return await self.ask("GET", path)

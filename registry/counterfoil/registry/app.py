@@ -66,7 +66,7 @@ def assemble(storage: Storage, settings: ServerSettings) -> RegistryApp:
     """The registry as an ASGI application over ``storage``."""
     lifecycle, telemetry = Lifecycle(), Telemetry()
     cases = use_cases(storage)
-    replies = Replies(cases, memory_bytes=_REPLY_MEMORY_BYTES)
+    replies = Replies(storage, memory_bytes=_REPLY_MEMORY_BYTES if settings.fast_lane else 0)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

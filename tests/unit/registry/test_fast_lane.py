@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from counterfoil.registry.store.memory import MemoryStorage
 from registry_driver import InProcessRegistry, Reply
 
 V1 = "application/vnd.schemaregistry.v1+json"
 
+SCHEMA = {"type": "fixed", "name": "F", "size": 4}
+BODY = json.dumps({"schema": json.dumps(SCHEMA)})
+
 REQUESTS: dict[str, tuple[str, str, dict[str, str]]] = {
-    # method, path, headers
+    # method, path, headers; a POST sends BODY
     "the plain way": ("GET", "/schemas/ids/1", {}),
     "json is enough": ("GET", "/schemas/ids/1", {"Accept": "application/json"}),
     "anything": ("GET", "/schemas/ids/1", {"Accept": "*/*"}),
@@ -29,17 +36,32 @@ REQUESTS: dict[str, tuple[str, str, dict[str, str]]] = {
     "the head alone": ("HEAD", "/schemas/ids/1", {}),
     "another method": ("DELETE", "/schemas/ids/1", {}),
     "a caller's request id": ("GET", "/schemas/ids/1", {"X-Request-ID": "mine"}),
+    "the latest version": ("GET", "/subjects/s/versions/latest", {}),
+    "a version": ("GET", "/subjects/s/versions/1", {}),
+    "a version that is not there": ("GET", "/subjects/s/versions/2", {}),
+    "a version's text": ("GET", "/subjects/s/versions/1/schema", {}),
+    "versions": ("GET", "/subjects/s/versions", {}),
+    "subjects": ("GET", "/subjects", {}),
+    "a context in the path": ("GET", "/contexts/:.:/subjects/s/versions/latest", {}),
+    "the same registration": ("POST", "/subjects/s/versions", {"Content-Type": V1}),
+    "a look-up": ("POST", "/subjects/s", {}),
+    "a look-up where nothing is": ("POST", "/subjects/t", {}),
+    "a test": ("POST", "/compatibility/subjects/s/versions", {"Content-Type": "application/json"}),
+    "a test against one": ("POST", "/compatibility/subjects/s/versions/latest", {}),
+    "a body of another type": ("POST", "/subjects/s", {"Content-Type": "text/plain"}),
+    "a body and no such answer": ("POST", "/subjects/s", {"Accept": "text/html"}),
 }
 
 
 async def replies(method: str, path: str, headers: dict[str, str]) -> list[Reply]:
-    """The answer through the lane, and without it; asked twice, so that it is at hand."""
+    """The answer through the lane, and without it; asked before, so that it is at hand."""
     found = []
     for fast_lane in (True, False):
         registry = InProcessRegistry(fast_lane=fast_lane)
-        await registry.register("s", {"type": "fixed", "name": "F", "size": 4})
-        await registry.get("/schemas/ids/1")
-        found.append(await registry.ask(method, path, headers=headers))
+        await registry.register("s", SCHEMA)
+        body = BODY.encode() if method == "POST" else None
+        await registry.ask(method, path, body, {})
+        found.append(await registry.ask(method, path, body, headers))
     return found
 
 
@@ -62,9 +84,9 @@ def comparable(text: str) -> str:
 def test_what_is_written_is_seen_at_once():
     async def story() -> list[Any]:
         registry = InProcessRegistry()
-        await registry.register("s", {"type": "fixed", "name": "F", "size": 4})
+        await registry.register("s", SCHEMA)
         first = await registry.get("/schemas/ids/1")
-        await registry.register("a", {"type": "fixed", "name": "F", "size": 4})
+        await registry.register("a", SCHEMA)
         again = await registry.get("/schemas/ids/1")
         await registry.ask("DELETE", "/subjects/a")
         await registry.ask("DELETE", "/subjects/a?permanent=true")
@@ -84,3 +106,132 @@ def test_it_is_measured_as_the_ordinary_route():
     measures = asyncio.run(story())
     assert 'counterfoil_requests_total{method="GET",route="/schemas/ids/{id}",status="200"} 3.0' in measures
     assert 'counterfoil_request_seconds_count{route="/schemas/ids/{id}"} 3.0' in measures
+
+
+class CountingStorage(MemoryStorage):
+    """A storage that counts how often a subject's versions are read."""
+
+    read = 0
+
+    async def history(self, subject: Any) -> Any:
+        self.read += 1
+        return await super().history(subject)
+
+
+@pytest.mark.parametrize(
+    "case", ["the latest version", "a version", "versions", "the same registration", "a look-up", "a test"]
+)
+def test_what_was_asked_before_is_not_looked_up_again(case: str):
+    method, path, headers = REQUESTS[case]
+    body = BODY.encode() if method == "POST" else None
+
+    async def story() -> list[int]:
+        storage = CountingStorage()
+        registry = InProcessRegistry(storage)
+        await registry.register("s", SCHEMA)
+        reads = []
+        for _ in range(3):
+            assert (await registry.ask(method, path, body, headers)).status == 200
+            reads.append(storage.read)
+        return reads
+
+    first, second, third = asyncio.run(story())
+    assert first == second == third
+
+
+def test_a_body_that_comes_in_pieces_and_a_caller_who_goes_away():
+    async def story() -> list[int]:
+        registry = InProcessRegistry()
+        await registry.register("s", SCHEMA)
+        half = len(BODY) // 2
+        pieces = [(BODY[:half], True), (BODY[half:], False)]
+        whole = [{"type": "http.request", "body": part.encode(), "more_body": more} for part, more in pieces]
+        statuses = []
+        for path, messages in [("/subjects/s", whole), ("/subjects/s", whole), ("/subjects/t", whole)]:
+            statuses.append((await registry.ask("POST", path, BODY.encode(), messages=messages)).status)
+        gone = [whole[0], {"type": "http.disconnect"}]
+        statuses.append((await registry.ask("POST", "/subjects/s", BODY.encode(), messages=gone)).status)
+        return statuses
+
+    assert asyncio.run(story()) == [200, 200, 404, 400]
+
+
+# --- whatever is written, the lane says what the route says
+
+SUBJECTS = ("s", "t", ":.c:s")
+SCHEMAS = ('"string"', '"int"', '{"type": "record", "name": "R", "fields": []}')
+REFERENCE = {"name": "R", "subject": "s", "version": -1}
+
+WRITES = st.one_of(
+    st.builds(
+        lambda subject, schema: ("POST", f"/subjects/{subject}/versions", {"schema": schema}),
+        st.sampled_from(SUBJECTS),
+        st.sampled_from(SCHEMAS),
+    ),
+    st.builds(
+        lambda subject, path, query: ("DELETE", f"/subjects/{subject}{path}{query}", None),
+        st.sampled_from(SUBJECTS),
+        st.sampled_from(["", "/versions/1", "/versions/latest"]),
+        st.sampled_from(["", "?permanent=true"]),
+    ),
+    st.builds(
+        lambda scope, config: ("PUT", f"/config{scope}", config),
+        st.sampled_from(["", "/s", "/t", "/:.c:"]),
+        st.sampled_from(
+            [{"compatibility": "NONE"}, {"compatibility": "FULL"}, {"alias": "t"}, {"alias": ""}, {"normalize": True}]
+        ),
+    ),
+    st.builds(
+        lambda scope, mode: ("PUT", f"/mode{scope}?force=true", {"mode": mode}),
+        st.sampled_from(["", "/s"]),
+        st.sampled_from(["READWRITE", "READONLY", "IMPORT"]),
+    ),
+    st.builds(
+        lambda subject, schema, number: (
+            "POST",
+            f"/subjects/{subject}/versions",
+            {"schema": schema, "id": number, "version": number},
+        ),
+        st.sampled_from(SUBJECTS),
+        st.sampled_from(SCHEMAS),
+        st.integers(1, 4),
+    ),
+)
+
+
+def readings() -> list[tuple[str, str, Any]]:
+    """Requests that change nothing, whose answers the lane may keep."""
+    found: list[tuple[str, str, Any]] = [("GET", "/subjects", None)]
+    found += [("GET", f"/schemas/ids/{number}", None) for number in range(1, 5)]
+    for subject in SUBJECTS:
+        found += [("GET", f"/subjects/{subject}/versions{rest}", None) for rest in ("", "/1", "/latest")]
+        for schema in SCHEMAS:
+            found.append(("POST", f"/subjects/{subject}", {"schema": schema}))
+            found.append(("POST", f"/compatibility/subjects/{subject}/versions", {"schema": schema}))
+        request = {"schema": '{"type": "array", "items": "R"}', "references": [REFERENCE]}
+        found.append(("POST", f"/compatibility/subjects/{subject}/versions", request))
+    return found
+
+
+@given(st.lists(WRITES, min_size=1, max_size=12))
+@settings(max_examples=40, deadline=None)
+def test_after_any_writes_the_lane_answers_as_the_route_does(writes: list[tuple[str, str, Any]]):
+    async def ask(registry: InProcessRegistry, request: tuple[str, str, Any]) -> tuple[int, str]:
+        method, path, body = request
+        reply = await registry.ask(method, path, None if body is None else json.dumps(body).encode())
+        return reply.status, reply.text
+
+    async def story() -> None:
+        storage = MemoryStorage()
+        lane, route = InProcessRegistry(storage), InProcessRegistry(storage, fast_lane=False)
+        for write in writes:
+            if write[0] == "POST":  # the same registration again answers the same, and from then on changes nothing
+                for _ in range(2):
+                    await ask(lane, write)
+                assert await ask(lane, write) == await ask(route, write), write
+            else:
+                await ask(lane, write)
+            for reading in readings():
+                assert await ask(lane, reading) == await ask(route, reading), reading
+
+    asyncio.run(story())

@@ -17,12 +17,6 @@ NO_CONTENT: Final = 204
 _RETRY_AFTER_S: Final = "1"
 
 
-class JsonBytes(bytes):
-    """A body that is JSON already."""
-
-    __slots__ = ()
-
-
 class RawText(str):
     """A body that is a schema's own text, not a JSON value of it."""
 
@@ -35,8 +29,6 @@ NOTHING: Final = object()
 
 def answer(value: Any, media_type: str) -> Response:
     """The response for what an operation gives: JSON, or the text itself for a :class:`RawText`."""
-    if type(value) is JsonBytes:
-        return Response(value, headers={"content-type": media_type})
     if value is NOTHING:
         return Response(status_code=NO_CONTENT)
     if isinstance(value, RawText):

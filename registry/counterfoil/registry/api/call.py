@@ -7,6 +7,7 @@ from urllib.parse import parse_qs
 
 from counterfoil.registry.api.json_body import parse_json, read_body
 from counterfoil.registry.api.paths import decode_segment
+from counterfoil.registry.api.replies import MAX_KEPT_BODY_BYTES, EveryWrite, Kept, request_key
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.errors import NotFound
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope
 
-    from counterfoil.registry.api.replies import Replies
+    from counterfoil.registry.api.replies import Basis, Ground, Replies
     from counterfoil.registry.service.use_cases import UseCases
 
 _MAX_INT = 2**31 - 1
@@ -33,9 +34,12 @@ def parse_integer(text: str, what: str) -> int:
 
 
 class Call:
-    """A request in the hands of an operation: ``cases`` it may ask, ``replies`` kept from earlier."""
+    """A request in the hands of an operation, and ``cases`` it may ask.
 
-    __slots__ = ("_body", "_max_body_bytes", "_query", "_receive", "_scope", "cases", "replies")
+    An operation that says what its answer rests on has it kept for the fast lane.
+    """
+
+    __slots__ = ("_basis", "_body", "_max_body_bytes", "_query", "_receive", "_replies", "_scope", "cases")
 
     def __init__(
         self, scope: Scope, receive: Receive, *, cases: UseCases, replies: Replies, max_body_bytes: int
@@ -45,8 +49,9 @@ class Call:
         self._query: dict[str, list[str]] | None = None
         self._body: bytes | None = None
         self._max_body_bytes = max_body_bytes
+        self._replies = replies
+        self._basis: Basis | None = None
         self.cases = cases
-        self.replies = replies
 
     # --- path
 
@@ -66,10 +71,35 @@ class Call:
         """The subject in the path, or the one that it is an alias of."""
         return await self.cases.scopes.aliased(self.scope_subject())
 
+    async def lasting_subject(self) -> QualifiedSubject:
+        """As :meth:`subject`; the answer rests on what subjects of its name hold, in whatever context."""
+        if self.has_query:
+            return await self.subject()
+        epoch = await self._replies.current_epoch()
+        subject = await self.subject()
+        self._basis = self._replies.basis(subject.name, epoch)
+        return subject
+
     async def subject_parameter(self) -> str:
         """The query's ``subject``, or what it is an alias of; empty when there is none."""
         text = self.text("subject")
         return str(await self.cases.scopes.aliased(parse_subject(text))) if text else ""
+
+    # --- what the answer rests on
+
+    async def rests_on(self, ground: Ground = EveryWrite) -> None:
+        """Say, before anything is read, what the answer to this request rests on."""
+        if not self.has_query:
+            self._basis = self._replies.basis(ground, await self._replies.current_epoch())
+
+    def rests_on_more(self) -> None:
+        """Say that the answer rests on more than was said, so that it is not kept."""
+        self._basis = None
+
+    def keep(self, answer: bytes, route: str) -> None:
+        """Keep the answer, if the operation has said what it rests on."""
+        if self._basis is not None and len(self._body or b"") <= MAX_KEPT_BODY_BYTES:
+            self._replies.put(request_key(self._scope["raw_path"], self._body), Kept(answer, route, self._basis))
 
     # --- query
 

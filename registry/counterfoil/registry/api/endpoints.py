@@ -89,9 +89,12 @@ def _endpoint(
         try:
             media_type = _agree(request, has_body=has_body)
             call = Call(request.scope, request.receive, cases=cases, replies=replies, max_body_bytes=max_body_bytes)
-            return answer(await until_current(partial(operation, call)), media_type)
+            value = await until_current(partial(operation, call))
         except RegistryError as error:
             return error_answer(error, media_type)
+        response = answer(value, media_type)
+        call.keep(bytes(response.body), path)
+        return response
 
     return endpoint
 

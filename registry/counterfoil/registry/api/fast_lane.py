@@ -1,29 +1,33 @@
-"""Answers from memory, ahead of routing: what an id stands for, asked in the plain way.
+"""Answers from memory, ahead of routing: what was asked before, in the same words, and has not changed since.
 
-The bytes are those of the ordinary route. Whatever is not asked in the plain way (a query, another spelling of the id,
-an ``Accept`` that cannot be satisfied) goes there.
+The bytes are those of the ordinary route, which keeps them (:mod:`~counterfoil.registry.api.replies`). Whatever is
+asked in another way than the plain one (a query, another spelling of the path, an ``Accept`` that cannot be satisfied)
+goes there.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.api.media_types import negotiate
+from counterfoil.registry.api.media_types import check_consumed, negotiate
 from counterfoil.registry.api.middleware import ROUTE_HOLDER
+from counterfoil.registry.api.replies import MAX_KEPT_BODY_BYTES, request_key
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from counterfoil.registry.api.replies import Replies
+    from counterfoil.registry.api.replies import Kept, Replies
 
-_PREFIX: Final = b"/schemas/ids/"
-_ROUTE: Final = "/schemas/ids/{id}"
-_MAX_DIGITS: Final = 9
+_POSTS: Final = (b"/subjects/", b"/compatibility/")
 
 
 class FastLane:
-    """Answers ``GET /schemas/ids/{id}`` when the answer is at hand, and hands everything else on."""
+    """Answers a GET, or a POST under ``/subjects`` and ``/compatibility``, when the answer is at hand.
+
+    Everything else is handed on, with the body that was read on the way.
+    """
 
     def __init__(self, app: ASGIApp, *, replies: Replies) -> None:
         self._app = app
@@ -31,31 +35,89 @@ class FastLane:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or hand on."""
-        if scope["type"] == "http" and scope["method"] == "GET" and not scope["query_string"]:
-            digits = scope.get("raw_path", b"").removeprefix(_PREFIX)
-            if digits.isdigit() and len(digits) <= _MAX_DIGITS and digits[0] != ord("0"):
-                reply = await self._kept(int(digits))
-                media_type = _media_type(scope["headers"])
-                if reply is not None and media_type is not None:
-                    scope[ROUTE_HOLDER][0] = _ROUTE
-                    length = b"%d" % len(reply)
-                    headers = [(b"content-type", media_type), (b"content-length", length)]
+        if scope["type"] == "http" and not scope["query_string"]:
+            media_type = _media_type(scope["headers"])
+            if media_type is not None:
+                kept, receive = await self._find(scope, receive)
+                if kept is not None:
+                    scope[ROUTE_HOLDER][0] = kept.route
+                    headers = [(b"content-type", media_type), (b"content-length", b"%d" % len(kept.body))]
                     await send({"type": "http.response.start", "status": 200, "headers": headers})
-                    await send({"type": "http.response.body", "body": reply})
+                    await send({"type": "http.response.body", "body": kept.body})
                     return
         await self._app(scope, receive, send)
 
-    async def _kept(self, schema_id: int) -> bytes | None:
+    async def _find(self, scope: Scope, receive: Receive) -> tuple[Kept | None, Receive]:
+        """The answer, where it is at hand, and what gives the body that was sent."""
+        path = scope.get("raw_path", b"")
+        if scope["method"] == "GET":
+            return await self._kept(request_key(path)), receive
+        if scope["method"] != "POST" or not path.startswith(_POSTS) or not _is_small(scope["headers"]):
+            return None, receive
+        messages = await _received(receive)
+        is_whole = messages[-1]["type"] == "http.request"
+        kept = await self._kept(request_key(path, _joined(messages))) if is_whole else None
+        return kept, receive if kept is not None else _again(messages, receive)
+
+    async def _kept(self, key: bytes) -> Kept | None:
         try:
-            return await self._replies.kept(schema_id)
+            return await self._replies.get(key)
         except RegistryError:  # the store does not answer: the ordinary route says so
             return None
 
 
 def _media_type(headers: list[tuple[bytes, bytes]]) -> bytes | None:
     """What to answer with; None where the request must be refused."""
-    accept = b",".join([value for name, value in headers if name == b"accept"])
+    return _produced(b",".join([value for name, value in headers if name == b"accept"]))
+
+
+@lru_cache(maxsize=256)
+def _produced(accept: bytes) -> bytes | None:
     try:
         return negotiate(accept.decode("latin-1")).encode()
     except RegistryError:
         return None
+
+
+def _is_small(headers: list[tuple[bytes, bytes]]) -> bool:
+    """Whether the body is of a known size and not large, and of a type that is read."""
+    length = -1
+    for name, value in headers:
+        if name == b"content-length" and value.isdigit():
+            length = int(value)
+        elif name == b"content-encoding" or (name == b"content-type" and not _is_consumed(value)):
+            return False
+    return 0 <= length <= MAX_KEPT_BODY_BYTES
+
+
+@lru_cache(maxsize=256)
+def _is_consumed(content_type: bytes) -> bool:
+    try:
+        check_consumed(content_type.decode("latin-1"))
+    except RegistryError:
+        return False
+    return True
+
+
+async def _received(receive: Receive) -> list[Message]:
+    """The messages that bring the body; the last one is of another type where the caller went away."""
+    messages = [await receive()]
+    while messages[-1]["type"] == "http.request" and messages[-1].get("more_body", False):
+        messages.append(await receive())
+    return messages
+
+
+def _joined(messages: list[Message]) -> bytes:
+    if len(messages) == 1:
+        return bytes(messages[0].get("body", b""))
+    return b"".join([part.get("body", b"") for part in messages])
+
+
+def _again(messages: list[Message], receive: Receive) -> Receive:
+    """What gives ``messages`` once more, and then what ``receive`` gives."""
+    waiting = iter(messages)
+
+    async def receive_again() -> Message:
+        return next(waiting, None) or await receive()
+
+    return receive_again

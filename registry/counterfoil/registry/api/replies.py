@@ -1,62 +1,118 @@
-"""Answers kept as bytes: what an id stands for hardly ever changes, and is asked for most."""
+"""Answers kept as bytes, for the requests that are made again and again.
+
+An answer is kept together with what it rests on (:class:`Basis`), and is given again while that stands. What a write
+changes is told by the storage, for the writes of other servers on the same store as well.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-import orjson
-
-from counterfoil.registry.api.answers import JsonBytes
-from counterfoil.registry.api.documents import by_id_document
 from counterfoil.registry.service.reading import RecentValues
 from counterfoil.registry.service.storage import Append
-from counterfoil.schema.contexts import DEFAULT_CONTEXT
 
 if TYPE_CHECKING:
-    from counterfoil.registry.service.storage import Appended, Plan
-    from counterfoil.registry.service.use_cases import UseCases
+    from counterfoil.registry.service.storage import Appended, Plan, Storage
 
-_OVERHEAD_BYTES: Final = 200
+MAX_KEPT_BODY_BYTES: Final = 64 * 1024
+"""The largest request body for whose answer there is a place."""
+
+_OVERHEAD_BYTES: Final = 400
+_MAX_STAMPS: Final = 100_000
+
+
+class EveryWrite:
+    """What an answer rests on when any write at all may change it."""
+
+
+class OfId(int):
+    """A schema id, in whatever context: its answer names a version that holds it."""
+
+
+Ground: TypeAlias = "str | OfId | type[EveryWrite]"
+"""What an answer rests on, beside all config and modes: the subjects of one name in whatever context, an id, or all."""
+
+
+class Basis(NamedTuple):
+    """What an answer rests on, as it was before the answer was made."""
+
+    ground: Ground
+    stamp: int
+    epoch: int
+
+
+class Kept(NamedTuple):
+    """An answer, the route that gave it, and what it rests on."""
+
+    body: bytes
+    route: str
+    basis: Basis
 
 
 class Replies:
-    """The answers to ``GET /schemas/ids/{id}``, as bytes, for ids of the default context.
+    """The answers at hand, by request. ``memory_bytes`` bounds what is kept.
 
-    An answer names a version that holds the id; a registration drops the answer for its id, any other write drops all,
-    and so do the writes of other servers.
-    ``memory_bytes`` bounds what is kept.
+    A registration changes what rests on the name of its subject, or on its id. Any other write, and any write of
+    another server, changes everything.
     """
 
-    def __init__(self, cases: UseCases, *, memory_bytes: int) -> None:
-        self._cases = cases
+    def __init__(self, storage: Storage, *, memory_bytes: int) -> None:
+        self._storage = storage
+        self._epoch = 0
+        self._stamps: dict[Ground, int] = {}
+        self._kept: RecentValues[bytes, Kept] = RecentValues(memory_bytes)
         self._memory_bytes = memory_bytes
-        self._writes = 0
-        self._kept: RecentValues[int, JsonBytes] = RecentValues(memory_bytes)
-        cases.storage.observe(self._note)
+        storage.observe(self._note)
 
-    async def kept(self, schema_id: int) -> JsonBytes | None:
-        """The answer for an id, where it is at hand and no server has written since; ``StoreUnavailable``."""
-        if schema_id not in self._kept:
+    async def current_epoch(self) -> int:
+        """A number to take a basis in: whatever is read from now on is not older."""
+        await self._storage.catch_up()
+        return self._epoch
+
+    def basis(self, ground: Ground, epoch: int) -> Basis:
+        """``ground`` as it stands now, for an answer that is made from now on."""
+        return Basis(ground, self._stamps.get(ground, 0), epoch)
+
+    async def get(self, key: bytes) -> Kept | None:
+        """The answer to a request, where it is at hand and still stands; ``StoreUnavailable``."""
+        if key not in self._kept:
             return None
-        await self._cases.storage.catch_up()
-        return self._kept.get(schema_id)
-
-    async def by_id(self, schema_id: int) -> JsonBytes:
-        """The answer for an id, without a query."""
-        await self._cases.storage.catch_up()
-        kept = self._kept.get(schema_id)
-        if kept is not None:
+        await self._storage.catch_up()
+        kept = self._kept.get(key)
+        if kept is None or self._stands(kept.basis):
             return kept
-        writes = self._writes
-        found = await self._cases.catalog.by_id(schema_id, "")
-        reply = JsonBytes(orjson.dumps(by_id_document(found, text=found.content.text)))
-        if writes == self._writes:
-            self._kept.put(schema_id, reply, weight=len(reply) + _OVERHEAD_BYTES)
-        return reply
+        self._kept.drop(key)
+        return None
+
+    def put(self, key: bytes, kept: Kept) -> None:
+        """Keep an answer, if what it rests on has not changed while it was made."""
+        if self._stands(kept.basis):
+            body = bytes(memoryview(kept.body))  # what the JSON library gives takes kilobytes more than it holds
+            self._kept.put(key, kept._replace(body=body), weight=len(key) + len(body) + _OVERHEAD_BYTES)
+
+    def _stands(self, basis: Basis) -> bool:
+        return basis.epoch == self._epoch and basis.stamp == self._stamps.get(basis.ground, 0)
 
     def _note(self, plan: Plan | None, outcome: Appended | None, /) -> None:
-        self._writes += 1
         if not isinstance(plan, Append) or outcome is None or plan.schema_id is not None:
-            self._kept = RecentValues(self._memory_bytes)
-        elif plan.subject.context == DEFAULT_CONTEXT:
-            self._kept.drop(outcome.schema_id)
+            self._forget()
+            return
+        self._change(plan.subject.name)
+        self._change(EveryWrite)
+        self._change(OfId(outcome.schema_id))
+        if len(self._stamps) > _MAX_STAMPS:
+            self._forget()
+
+    def _change(self, ground: Ground) -> None:
+        self._stamps[ground] = self._stamps.get(ground, 0) + 1
+
+    def _forget(self) -> None:
+        self._epoch += 1
+        self._stamps.clear()
+        self._kept = RecentValues(self._memory_bytes)
+
+
+def request_key(raw_path: bytes, body: bytes | None = None) -> bytes:
+    """What tells requests without a query apart: the path as it was sent, and the body's digest where one is sent."""
+    return raw_path if body is None else b"%b\0%b" % (raw_path, sha256(body).digest())

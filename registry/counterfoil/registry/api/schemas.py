@@ -7,6 +7,7 @@ from uuid import UUID
 
 from counterfoil.registry.api.answers import NOTHING, RawText
 from counterfoil.registry.api.documents import by_guid_document, by_id_document, version_document
+from counterfoil.registry.api.replies import OfId
 from counterfoil.registry.api.subjects import formatted
 from counterfoil.registry.api.tags import found_tags
 from counterfoil.registry.service.requests import SUPPORTED_TYPES
@@ -63,8 +64,7 @@ def _refuse_associations(call: Call) -> None:
 async def get_by_id(call: Call) -> Any:
     """What an id stands for."""
     schema_id = call.integer_segment("id")
-    if not call.has_query:
-        return await call.replies.by_id(schema_id)
+    await call.rests_on(OfId(schema_id))
     found = await call.cases.catalog.by_id(schema_id, await call.subject_parameter())
     document = by_id_document(
         found,

@@ -38,6 +38,7 @@ async def formatted(call: Call, context: str, content: Content) -> str:
 
 async def list_subjects(call: Call) -> Any:
     """Subject names, sorted; of all contexts unless a prefix says otherwise."""
+    await call.rests_on()
     first, last = call.bounds()
     prefix = parse_prefix(next(iter(call.texts("subjectPrefix")), _ALL_CONTEXTS))
     return (await call.cases.catalog.subjects(prefix, visibility_of(call)))[first:last]
@@ -53,8 +54,10 @@ async def delete_subject(call: Call) -> Any:
 
 async def look_up(call: Call) -> Any:
     """The version under which a subject holds the schema in the body."""
-    subject = await call.subject()
+    subject = await call.lasting_subject()
     request = read_schema_request(await call.json())
+    if request.references:
+        call.rests_on_more()
     found = await call.cases.lookup.by_content(
         subject, request, normalize=call.flag("normalize"), deleted=call.flag("deleted")
     )
@@ -72,7 +75,7 @@ async def find_by_metadata(call: Call) -> Any:
 async def list_versions(call: Call) -> Any:
     """The version numbers of a subject, ascending."""
     first, last = call.bounds()
-    subject = await call.subject()
+    subject = await call.lasting_subject()
     numbers = await call.cases.catalog.versions(
         subject, visibility=visibility_of(call), deleted_as_negative=call.flag("deletedAsNegative")
     )
@@ -81,9 +84,12 @@ async def list_versions(call: Call) -> Any:
 
 async def register(call: Call) -> Any:
     """The id and version of the schema in the body, which is stored if it was not."""
-    subject = await call.subject()
+    subject = await call.lasting_subject()
+    request = read_registration(await call.json())
+    if request.references:
+        call.rests_on_more()
     registered = await call.cases.registration.register(
-        subject, read_registration(await call.json()), normalize=call.flag("normalize"), force=call.flag("force")
+        subject, request, normalize=call.flag("normalize"), force=call.flag("force")
     )
     return registered_document(registered, text=await formatted(call, subject.context, registered.content))
 
@@ -98,7 +104,7 @@ async def tag_version(call: Call) -> Any:
 
 async def get_version(call: Call) -> Any:
     """One version of a subject."""
-    subject = await call.subject()
+    subject = await call.lasting_subject()
     version = parse_version(call.segment("version"))
     stored = await call.cases.catalog.version(subject, version, deleted=call.flag("deleted"))
     document = version_document(
@@ -112,7 +118,7 @@ async def get_version(call: Call) -> Any:
 
 async def get_version_text(call: Call) -> Any:
     """The text of one version, by itself."""
-    subject = await call.subject()
+    subject = await call.lasting_subject()
     version = parse_version(call.segment("version"))
     stored = await call.cases.catalog.version(subject, version, deleted=call.flag("deleted"))
     return RawText(await formatted(call, stored.subject.context, stored.content))
