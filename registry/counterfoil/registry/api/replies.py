@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from counterfoil.registry.service.reading import RecentValues
-from counterfoil.registry.service.storage import Append
+from counterfoil.registry.service.storage import Append, PutRecords
 
 if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Appended, Plan, Storage
@@ -95,6 +95,8 @@ class Replies:
         return basis.epoch == self._epoch and basis.stamp == self._stamps.get(basis.ground, 0)
 
     def _note(self, plan: Plan | None, outcome: Appended | None, /) -> None:
+        if isinstance(plan, PutRecords) and plan.settings_revision is None:
+            return
         if not isinstance(plan, Append) or outcome is None or plan.schema_id is not None:
             self._forget()
             return

@@ -27,6 +27,8 @@ from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from counterfoil.registry.domain.modes import Mode
+
 Document = dict[str, Any]
 
 
@@ -216,3 +218,8 @@ def config_document(config: Config) -> Document:
 def read_config(document: Mapping[str, Any]) -> Config:
     """The config that a stored document describes."""
     return Config().updated(read_config_changes(document))
+
+
+def scope_document(config: Config | None, mode: Mode | None) -> Document:
+    """All that is stored for a scope: ``config`` and ``mode``, where they are."""
+    return without_null({"config": None if config is None else config_document(config), "mode": mode})

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
+    from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.domain.config import Config
     from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.domain.documents import Document
     from counterfoil.registry.domain.modes import Mode
     from counterfoil.registry.domain.versions import History
     from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
@@ -63,7 +65,8 @@ class Append:
     """Store a version of ``subject``, and the content it holds.
 
     ``schema_id`` is the id that an import brings; None takes the content's id in this context, or a new one.
-    ``version`` None means one above the highest.
+    ``version`` None means one above the highest. ``ts`` (epoch ms) is when an import knows the version to have been
+    stored; None is now.
     """
 
     subject: QualifiedSubject
@@ -73,6 +76,7 @@ class Append:
     settings_revision: int
     schema_id: int | None = None
     version: int | None = None
+    ts: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +120,49 @@ class DropContext:
     context: str
 
 
-Plan = Append | SoftDelete | HardDelete | PutSettings | DropContext
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Something kept beside schemas: a key, an association.
+
+    ``kind`` names the sort and ``key`` tells those of a sort apart. ``ts`` (epoch ms) is when it was stored as it is;
+    ``revision`` changes with every write to it.
+    """
+
+    kind: str
+    key: tuple[str, ...]
+    document: Document
+    ts: int
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordWrite:
+    """Store a record, or remove it where ``document`` is None.
+
+    ``revision`` is the one that was read, 0 where there was no such record. Writing what is there already gives it a
+    new revision, so that what was decided on the old one is not carried out.
+    """
+
+    kind: str
+    key: tuple[str, ...]
+    document: Document | None
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class PutRecords:
+    """Write records, all or none.
+
+    ``subjects`` are those that it was decided on, with their revisions. With ``settings_revision`` the records have a
+    say in registrations and deletions: it is compared, and changed, so that no plan made before is carried out.
+    """
+
+    writes: tuple[RecordWrite, ...]
+    subjects: tuple[tuple[QualifiedSubject, int], ...] = ()
+    settings_revision: int | None = None
+
+
+Plan = Append | SoftDelete | HardDelete | PutSettings | DropContext | PutRecords
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +234,18 @@ class Storage(Protocol):
 
     async def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
         """All scopes with something stored."""
+
+    async def records(self, kind: str, prefix: tuple[str, ...] = ()) -> Sequence[Record]:
+        """The records of a kind whose keys begin with these parts, sorted by key."""
+
+    async def changes(self, after: int, limit: int) -> Sequence[Change]:
+        """At most ``limit`` changes with a higher ``seq`` than ``after``, in order."""
+
+    async def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
+        """The changes of one subject or scope up to the one with the number ``until``, in order."""
+
+    async def last_change(self, until_ts: int | None = None) -> int:
+        """The number of the last change, or of the last one up to a time (epoch ms); 0 when there is none."""
 
     async def check(self) -> None:
         """Return when the storage answers; else ``StoreUnavailable``."""

@@ -8,12 +8,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
+    from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.domain.versions import History
     from counterfoil.registry.service.storage import (
         Appended,
         Observer,
         Plan,
+        Record,
         ScopeSettings,
         Use,
         Visibility,
@@ -91,3 +93,19 @@ class LocalStorage:
     async def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
         """All scopes with settings."""
         return self._reads.scopes()
+
+    async def records(self, kind: str, prefix: tuple[str, ...] = ()) -> Sequence[Record]:
+        """The records of a kind whose keys begin so."""
+        return self._reads.records(kind, prefix)
+
+    async def changes(self, after: int, limit: int) -> Sequence[Change]:
+        """The changes after one, so many at most."""
+        return self._reads.changes(after, limit)
+
+    async def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
+        """The changes of one scope up to a number."""
+        return self._reads.changes_of(subject, until)
+
+    async def last_change(self, until_ts: int | None = None) -> int:
+        """The number of the last change up to a time."""
+        return self._reads.last_change(until_ts)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from counterfoil.registry.domain.changes import Change
 from counterfoil.registry.domain.versions import History, VersionEntry
-from counterfoil.registry.service.storage import ScopeSettings, Use, Visibility
+from counterfoil.registry.service.storage import Record, ScopeSettings, Use, Visibility
 from counterfoil.registry.store.local import LocalStorage
 from counterfoil.registry.store.tables import apply
 from counterfoil.schema.contexts import QualifiedSubject
@@ -16,8 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from uuid import UUID
 
+    from counterfoil.registry.domain.changes import ChangeKind
     from counterfoil.registry.domain.content import Content
-    from counterfoil.registry.service.storage import Appended, Plan, Target
+    from counterfoil.registry.domain.documents import Document
+    from counterfoil.registry.service.storage import Appended, Plan, RecordWrite, Target
     from counterfoil.schema.contexts import SubjectPrefix
 
 _Key = tuple[QualifiedSubject, int]
@@ -37,7 +41,8 @@ class MemoryTables:
     """The primitives over dictionaries."""
 
     def __init__(self) -> None:
-        self._change = 0
+        self._changes: list[Change] = []
+        self._records: dict[tuple[str, tuple[str, ...]], Record] = {}
         self._settings_revision = 0
         self._histories: dict[QualifiedSubject, History] = {}
         self._contents: dict[UUID, Content] = {}
@@ -155,13 +160,14 @@ class MemoryTables:
         if not self.ids_of_guid(guid):
             del self._contents[guid]
 
-    def put_version(self, subject: QualifiedSubject, version: int, schema_id: int) -> None:
+    def put_version(self, subject: QualifiedSubject, version: int, schema_id: int, ts: int | None) -> None:
         """Store a version as active."""
         context = self._contexts.setdefault(subject.context, _Context())
         context.listed = True
         if self.history(subject).find(version, deleted=True):
             self.remove_version(subject, version)
-        entry = VersionEntry(version, schema_id, context.guid_by_id[schema_id], deleted=False, ts=_now_ms())
+        stored_at = _now_ms() if ts is None else ts
+        entry = VersionEntry(version, schema_id, context.guid_by_id[schema_id], deleted=False, ts=stored_at)
         self._set(subject, [*self.history(subject).entries, entry])
         context.versions_by_id.setdefault(schema_id, set()).add((subject, version))
 
@@ -184,21 +190,69 @@ class MemoryTables:
 
     def touch(self, subject: QualifiedSubject) -> None:
         """Give the subject a new revision."""
-        self._change += 1
         history = self.history(subject)
         if history.entries:
-            self._histories[subject] = replace(history, revision=self._change)
+            self._histories[subject] = replace(history, revision=len(self._changes))
         else:
             self._histories.pop(subject, None)
 
     def put_settings(self, scope: QualifiedSubject, settings: ScopeSettings) -> None:
         """Store config and mode of a scope."""
-        self._change += 1
-        self._settings_revision = self._change
+        self.touch_settings()
         if settings == ScopeSettings():
             self._settings.pop(scope, None)
         else:
             self._settings[scope] = settings
+
+    def touch_settings(self) -> None:
+        """Make the number of the last change the settings' revision."""
+        self._settings_revision = len(self._changes)
+
+    def records(self, kind: str, prefix: tuple[str, ...]) -> Sequence[Record]:
+        """The records of a kind whose keys begin so."""
+        found = (record for record in self._records.values() if record.kind == kind)
+        return sorted((each for each in found if each.key[: len(prefix)] == prefix), key=lambda record: record.key)
+
+    def revision_of_record(self, write: RecordWrite) -> int:
+        """The revision of the record that a write is about."""
+        found = self._records.get((write.kind, write.key))
+        return found.revision if found else 0
+
+    def put_record(self, write: RecordWrite) -> None:
+        """Store or remove a record."""
+        found = self._records.pop((write.kind, write.key), None)
+        if write.document is not None:
+            ts = found.ts if found is not None and found.document == write.document else _now_ms()
+            record = Record(write.kind, write.key, write.document, ts, revision=len(self._changes))
+            self._records[write.kind, write.key] = record
+
+    def note(
+        self,
+        kind: ChangeKind,
+        subject: QualifiedSubject,
+        *,
+        version: int | None = None,
+        schema_id: int | None = None,
+        guid: UUID | None = None,
+        document: Document | None = None,
+    ) -> None:
+        """Add a change, under the next number."""
+        ts = max(_now_ms(), self._changes[-1].ts if self._changes else 0)
+        self._changes.append(Change(len(self._changes) + 1, ts, kind, subject, version, schema_id, guid, document))
+
+    def changes(self, after: int, limit: int) -> Sequence[Change]:
+        """The changes after one, so many at most."""
+        return self._changes[max(after, 0) : max(after, 0) + limit]
+
+    def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
+        """The changes of one scope up to a number."""
+        return [change for change in self._changes[: max(until, 0)] if change.subject == subject]
+
+    def last_change(self, until_ts: int | None) -> int:
+        """The number of the last change up to a time."""
+        if until_ts is None:
+            return len(self._changes)
+        return bisect_right(self._changes, until_ts, key=lambda change: change.ts)
 
     def drop_context(self, context: str) -> None:
         """Take a context out of the listing."""

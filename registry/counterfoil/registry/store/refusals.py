@@ -8,7 +8,7 @@ from counterfoil.registry.domain.errors import StaleWrite
 from counterfoil.schema.errors import ContextNotEmpty, OperationNotPermitted
 
 if TYPE_CHECKING:
-    from counterfoil.registry.service.storage import Append
+    from counterfoil.registry.service.storage import Append, RecordWrite
     from counterfoil.schema.contexts import QualifiedSubject
 
 
@@ -20,6 +20,11 @@ def settings_changed() -> StaleWrite:
 def subject_changed(subject: QualifiedSubject) -> StaleWrite:
     """The subject is not what it was."""
     return StaleWrite(f"{subject} has changed since the write was planned")
+
+
+def record_changed(write: RecordWrite) -> StaleWrite:
+    """A record is not what it was."""
+    return StaleWrite(f"{write.kind} {'/'.join(write.key)} has changed since the write was planned")
 
 
 def target_gone(subject: QualifiedSubject, version: int) -> StaleWrite:

@@ -57,5 +57,26 @@ CREATE TABLE settings (                         -- an empty name is the context 
   mode TEXT,
   PRIMARY KEY (context, name)) WITHOUT ROWID;
 
+CREATE TABLE changes (                          -- all that has happened, in the order in which it was committed
+  seq INTEGER PRIMARY KEY,                      -- from 1, without a gap
+  ts INTEGER NOT NULL,                          -- epoch milliseconds; never less than the one before
+  kind TEXT NOT NULL,
+  context TEXT NOT NULL,
+  name TEXT NOT NULL,
+  version INTEGER,
+  schema_id INTEGER,
+  guid BLOB,
+  document TEXT);                               -- JSON document or NULL
+CREATE INDEX changes_scope ON changes(context, name, seq);
+CREATE INDEX changes_ts ON changes(ts);
+
+CREATE TABLE records (                          -- what is kept beside schemas: keys, associations
+  kind TEXT NOT NULL,
+  key TEXT NOT NULL,                            -- its parts, each ended by U+001F
+  document TEXT NOT NULL,                       -- JSON
+  ts INTEGER NOT NULL,
+  revision INTEGER NOT NULL,
+  PRIMARY KEY (kind, key)) WITHOUT ROWID;
+
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 INSERT INTO counters VALUES ('change', 0), ('settings', 0);

@@ -104,7 +104,7 @@ class SqliteStorage(LocalStorage):
         return self._settings_revision
 
     def _announce(self, plan: Plan, outcome: Appended | None) -> None:
-        if not isinstance(plan, (Append, SoftDelete)):
+        if not isinstance(plan, (Append, SoftDelete)):  # the others may change settings, or what counts as one
             self._settings_revision = None
         super()._announce(plan, outcome)
 

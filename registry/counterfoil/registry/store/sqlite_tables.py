@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from counterfoil.registry.domain.changes import Change, ChangeKind
 from counterfoil.registry.domain.content import Content
 from counterfoil.registry.domain.documents import (
     Document,
@@ -22,7 +23,7 @@ from counterfoil.registry.domain.documents import (
 )
 from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.domain.versions import History, VersionEntry
-from counterfoil.registry.service.storage import ScopeSettings, Use, Visibility
+from counterfoil.registry.service.storage import Record, ScopeSettings, Use, Visibility
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import StoreUnavailable
 from counterfoil.schema.model import SchemaType
@@ -30,7 +31,7 @@ from counterfoil.schema.model import SchemaType
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from counterfoil.registry.service.storage import Target
+    from counterfoil.registry.service.storage import RecordWrite, Target
     from counterfoil.schema.contexts import SubjectPrefix
 
 _HISTORY = """
@@ -56,7 +57,7 @@ WHERE (:context IS NULL OR c.name = :context) AND s.name >= :low AND substr(s.na
   AND (:visibility = 'all' OR (s.active_versions > 0) = (:visibility = 'active'))
 ORDER BY c.name, s.name"""
 _TOUCH = """
-UPDATE subjects SET revision = ?,
+UPDATE subjects SET revision = (SELECT value FROM counters WHERE name = 'change'),
   active_versions = (SELECT count(*) FROM versions WHERE subject_id = id AND deleted = 0)
 WHERE context_id = ? AND name = ? RETURNING EXISTS (SELECT 1 FROM versions WHERE subject_id = id)"""
 _MARK_DELETED = """
@@ -67,6 +68,9 @@ _REMOVE_VERSION = """
 DELETE FROM versions
 WHERE subject_id = (SELECT s.id FROM subjects s JOIN contexts c ON c.id = s.context_id WHERE c.name = ? AND s.name = ?)
   AND version = ?"""
+
+_CHANGES = "SELECT seq, ts, kind, context, name, version, schema_id, guid, document FROM changes"
+_KEY_PART_END = "\x1f"
 
 
 class SqliteTables:
@@ -187,6 +191,36 @@ class SqliteTables:
         rows = self._all("SELECT context, name, config, mode FROM settings ORDER BY context, name")
         return [(QualifiedSubject(context, name), _settings(config, mode)) for context, name, config, mode in rows]
 
+    def records(self, kind: str, prefix: tuple[str, ...]) -> Sequence[Record]:
+        """The records of a kind whose keys begin so."""
+        low = key_text(prefix)
+        rows = self._all(
+            "SELECT key, document, ts, revision FROM records WHERE kind = ?1 AND key >= ?2"
+            " AND substr(key, 1, length(?2)) = ?2 ORDER BY key",
+            (kind, low),
+        )
+        return [Record(kind, key_of(key), json.loads(document), ts, revision) for key, document, ts, revision in rows]
+
+    def changes(self, after: int, limit: int) -> Sequence[Change]:
+        """The changes after one, so many at most."""
+        return [_change(row) for row in self._all(f"{_CHANGES} WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))]
+
+    def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
+        """The changes of one scope up to a number."""
+        rows = self._all(
+            f"{_CHANGES} WHERE context = ? AND name = ? AND seq <= ? ORDER BY seq",
+            (subject.context, subject.name, until),
+        )
+        return [_change(row) for row in rows]
+
+    def last_change(self, until_ts: int | None) -> int:
+        """The number of the last change up to a time."""
+        if until_ts is None:
+            return int(self._one("SELECT value FROM counters WHERE name = 'change'"))
+        return int(
+            self._one("SELECT seq FROM changes WHERE ts <= ? ORDER BY ts DESC, seq DESC LIMIT 1", (until_ts,)) or 0
+        )
+
     # --- writes
 
     def put_content(self, content: Content) -> None:
@@ -255,7 +289,7 @@ class SqliteTables:
         if not self.ids_of_guid(guid):
             self._run("DELETE FROM contents WHERE guid = ?", (guid.bytes,))
 
-    def put_version(self, subject: QualifiedSubject, version: int, schema_id: int) -> None:
+    def put_version(self, subject: QualifiedSubject, version: int, schema_id: int, ts: int | None) -> None:
         """Store a version as active."""
         context_id = self._context_id(subject.context)
         if subject.context not in self._listed:
@@ -268,7 +302,7 @@ class SqliteTables:
         )
         self._run(
             "INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, 0, ?)",
-            (subject_id, version, context_id, schema_id, time.time_ns() // 1_000_000),
+            (subject_id, version, context_id, schema_id, _now_ms() if ts is None else ts),
         )
 
     def mark_deleted(self, subject: QualifiedSubject, version: int) -> None:
@@ -287,17 +321,13 @@ class SqliteTables:
 
     def touch(self, subject: QualifiedSubject) -> None:
         """Give the subject a new revision."""
-        stamp = self._one("UPDATE counters SET value = value + 1 WHERE name = 'change' RETURNING value")
         place = (self._context_id(subject.context), subject.name)
-        if not self._one(_TOUCH, (stamp, *place)):
+        if not self._one(_TOUCH, place):
             self._run("DELETE FROM subjects WHERE context_id = ? AND name = ?", place)
 
     def put_settings(self, scope: QualifiedSubject, settings: ScopeSettings) -> None:
         """Store config and mode of a scope."""
-        self._run("UPDATE counters SET value = value + 1 WHERE name = 'change'")
-        self._run(
-            "UPDATE counters SET value = (SELECT value FROM counters WHERE name = 'change') WHERE name = 'settings'"
-        )
+        self.touch_settings()
         if settings == ScopeSettings():
             self._run("DELETE FROM settings WHERE context = ? AND name = ?", (scope.context, scope.name))
             return
@@ -306,10 +336,89 @@ class SqliteTables:
             "INSERT OR REPLACE INTO settings VALUES (?, ?, ?, ?)", (scope.context, scope.name, config, settings.mode)
         )
 
+    def touch_settings(self) -> None:
+        """Make the number of the last change the settings' revision."""
+        self._run(
+            "UPDATE counters SET value = (SELECT value FROM counters WHERE name = 'change') WHERE name = 'settings'"
+        )
+
+    def revision_of_record(self, write: RecordWrite) -> int:
+        """The revision of the record that a write is about."""
+        found = self._one("SELECT revision FROM records WHERE kind = ? AND key = ?", (write.kind, key_text(write.key)))
+        return int(found or 0)
+
+    def put_record(self, write: RecordWrite) -> None:
+        """Store or remove a record."""
+        if write.document is None:
+            self._run("DELETE FROM records WHERE kind = ? AND key = ?", (write.kind, key_text(write.key)))
+            return
+        self._run(
+            "INSERT INTO records VALUES (?, ?, ?, ?, (SELECT value FROM counters WHERE name = 'change'))"
+            " ON CONFLICT (kind, key) DO UPDATE SET revision = excluded.revision, document = excluded.document,"
+            " ts = CASE WHEN document = excluded.document THEN ts ELSE excluded.ts END",
+            (write.kind, key_text(write.key), json.dumps(write.document, sort_keys=True), _now_ms()),
+        )
+
+    def note(
+        self,
+        kind: ChangeKind,
+        subject: QualifiedSubject,
+        *,
+        version: int | None = None,
+        schema_id: int | None = None,
+        guid: UUID | None = None,
+        document: Document | None = None,
+    ) -> None:
+        """Add a change, under the next number."""
+        seq = self._one("UPDATE counters SET value = value + 1 WHERE name = 'change' RETURNING value")
+        self._run(
+            "INSERT INTO changes VALUES (?1, max(?2, coalesce((SELECT ts FROM changes WHERE seq = ?1 - 1), 0)),"
+            " ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            (
+                seq,
+                _now_ms(),
+                kind.value,
+                subject.context,
+                subject.name,
+                version,
+                schema_id,
+                None if guid is None else guid.bytes,
+                _json(document),
+            ),
+        )
+
     def drop_context(self, context: str) -> None:
         """Take a context out of the listing."""
         self._listed.discard(context)
         self._run("UPDATE contexts SET listed = 0 WHERE name = ?", (context,))
+
+
+def key_text(parts: Sequence[str]) -> str:
+    """A key, or the beginning of one, as one text that sorts and begins as its parts do."""
+    return "".join(f"{part}{_KEY_PART_END}" for part in parts)
+
+
+def key_of(text: str) -> tuple[str, ...]:
+    """The parts of a key."""
+    return tuple(text.split(_KEY_PART_END)[:-1])
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _change(row: tuple[int, int, str, str, str, int | None, int | None, bytes | None, str | None]) -> Change:
+    seq, ts, kind, context, name, version, schema_id, guid, document = row
+    return Change(
+        seq,
+        ts,
+        ChangeKind(kind),
+        QualifiedSubject(context, name),
+        version,
+        schema_id,
+        None if guid is None else UUID(bytes=guid),
+        None if document is None else json.loads(document),
+    )
 
 
 def _use(row: tuple[str, str, int, int, int, int]) -> Use:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from counterfoil.registry.domain.changes import ChangeKind
+from counterfoil.registry.domain.documents import scope_document
 from counterfoil.registry.domain.versions import reference_exists
 from counterfoil.registry.service.storage import (
     Append,
     Appended,
     DropContext,
     HardDelete,
+    PutRecords,
     PutSettings,
     SoftDelete,
     Visibility,
@@ -21,20 +24,23 @@ from counterfoil.registry.service.storage import (
 from counterfoil.registry.store.refusals import (
     context_not_empty,
     id_taken,
+    record_changed,
     settings_changed,
     still_active,
     subject_changed,
     target_gone,
 )
-from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
+from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, SubjectPrefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from uuid import UUID
 
+    from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.domain.content import Content
-    from counterfoil.registry.domain.versions import History
-    from counterfoil.registry.service.storage import Plan, ScopeSettings, Target, Use
+    from counterfoil.registry.domain.documents import Document
+    from counterfoil.registry.domain.versions import History, VersionEntry
+    from counterfoil.registry.service.storage import Plan, Record, RecordWrite, ScopeSettings, Target, Use
 
 
 class Reads(Protocol):
@@ -79,6 +85,18 @@ class Reads(Protocol):
     def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
         """All scopes with settings."""
 
+    def records(self, kind: str, prefix: tuple[str, ...]) -> Sequence[Record]:
+        """The records of a kind whose keys begin so."""
+
+    def changes(self, after: int, limit: int) -> Sequence[Change]:
+        """The changes after one, so many at most."""
+
+    def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
+        """The changes of one scope up to a number."""
+
+    def last_change(self, until_ts: int | None) -> int:
+        """The number of the last change up to a time."""
+
 
 class Tables(Reads, Protocol):
     """The primitive writes, beside the reads. They check nothing."""
@@ -101,8 +119,8 @@ class Tables(Reads, Protocol):
     def release_id(self, context: str, schema_id: int) -> None:
         """Forget an id that no version holds, and its content where no other id holds it."""
 
-    def put_version(self, subject: QualifiedSubject, version: int, schema_id: int) -> None:
-        """Store a version as active, over whatever row has its number."""
+    def put_version(self, subject: QualifiedSubject, version: int, schema_id: int, ts: int | None) -> None:
+        """Store a version as active, over whatever row has its number; as of now where ``ts`` is None."""
 
     def mark_deleted(self, subject: QualifiedSubject, version: int) -> None:
         """Soft-delete a version."""
@@ -111,10 +129,31 @@ class Tables(Reads, Protocol):
         """Remove a version's row."""
 
     def touch(self, subject: QualifiedSubject) -> None:
-        """Give the subject a new revision; a subject without rows goes."""
+        """Give the subject the number of the last change as its revision; a subject without rows goes."""
 
     def put_settings(self, scope: QualifiedSubject, settings: ScopeSettings) -> None:
-        """Store config and mode of a scope, and a new settings revision."""
+        """Store config and mode of a scope; the number of the last change is the settings' revision."""
+
+    def revision_of_record(self, write: RecordWrite) -> int:
+        """The revision of the record that a write is about; 0 when there is none."""
+
+    def put_record(self, write: RecordWrite) -> None:
+        """Store or remove a record; the number of the last change is its revision."""
+
+    def touch_settings(self) -> None:
+        """Make the number of the last change the settings' revision."""
+
+    def note(
+        self,
+        kind: ChangeKind,
+        subject: QualifiedSubject,
+        *,
+        version: int | None = None,
+        schema_id: int | None = None,
+        guid: UUID | None = None,
+        document: Document | None = None,
+    ) -> None:
+        """Add a change, under the next number."""
 
     def drop_context(self, context: str) -> None:
         """Take a context out of the listing; its ids stay given out."""
@@ -133,6 +172,8 @@ def apply(tables: Tables, plan: Plan) -> Appended | None:
             _put_settings(tables, plan)
         case DropContext():
             _drop_context(tables, plan)
+        case PutRecords():
+            _put_records(tables, plan)
     return None
 
 
@@ -149,12 +190,13 @@ def _append(tables: Tables, plan: Append) -> Appended:
             tables.claim_id(context, schema_id, guid)
         tables.bind_id(context, schema_id, guid, plan.targets)
     replaced = next((entry for entry in history.entries if entry.version == version), None)
-    tables.put_version(plan.subject, version, schema_id)
+    tables.put_version(plan.subject, version, schema_id, plan.ts)
+    tables.note(ChangeKind.REGISTERED, plan.subject, version=version, schema_id=schema_id, guid=guid)
     if replaced is not None:
         _release_unused(tables, context, {replaced.schema_id})
     for entry in history.entries:
         if entry.deleted and entry.schema_id == schema_id and entry.version < version:
-            _drop_superseded(tables, plan.subject, entry.version)
+            _drop_superseded(tables, plan.subject, entry)
     tables.touch(plan.subject)
     return Appended(schema_id, version)
 
@@ -177,17 +219,24 @@ def _check_targets(tables: Tables, targets: Iterable[Target]) -> None:
             raise target_gone(target.subject, target.version)
 
 
-def _drop_superseded(tables: Tables, subject: QualifiedSubject, version: int) -> None:
-    if not tables.referrers(subject, version):
-        tables.remove_version(subject, version)
+def _drop_superseded(tables: Tables, subject: QualifiedSubject, entry: VersionEntry) -> None:
+    if not tables.referrers(subject, entry.version):
+        tables.remove_version(subject, entry.version)
+        _note_version(tables, ChangeKind.REMOVED, subject, entry)
 
 
 def _soft_delete(tables: Tables, plan: SoftDelete) -> None:
-    _current(tables, plan)
+    history = _current(tables, plan)
     _check_unreferenced(tables, plan, deleted_count=False)
-    for version in plan.versions:
-        tables.mark_deleted(plan.subject, version)
+    for entry in history.entries:
+        if entry.version in plan.versions:
+            tables.mark_deleted(plan.subject, entry.version)
+            _note_version(tables, ChangeKind.DELETED, plan.subject, entry)
     tables.touch(plan.subject)
+
+
+def _note_version(tables: Tables, kind: ChangeKind, subject: QualifiedSubject, entry: VersionEntry) -> None:
+    tables.note(kind, subject, version=entry.version, schema_id=entry.schema_id, guid=entry.guid)
 
 
 def _hard_delete(tables: Tables, plan: HardDelete) -> None:
@@ -200,11 +249,12 @@ def _remove(tables: Tables, subject: QualifiedSubject, history: History, version
     gone = [entry for entry in history.entries if entry.version in versions]
     for entry in gone:
         tables.remove_version(subject, entry.version)
+        _note_version(tables, ChangeKind.REMOVED, subject, entry)
     _release_unused(tables, subject.context, {entry.schema_id for entry in gone})
     tables.touch(subject)
     stored = tables.settings(subject)
     if len(gone) == len(history.entries) and not subject.is_context and (stored.config or stored.mode):
-        tables.put_settings(subject, type(stored)())
+        _put_scope(tables, subject, type(stored)())
 
 
 def _release_unused(tables: Tables, context: str, schema_ids: set[int]) -> None:
@@ -228,7 +278,12 @@ def _put_settings(tables: Tables, plan: PutSettings) -> None:
         history = tables.history(subject)
         _remove(tables, subject, history, {entry.version for entry in history.entries})
     for scope, settings in plan.scopes:
-        tables.put_settings(scope, settings)
+        _put_scope(tables, scope, settings)
+
+
+def _put_scope(tables: Tables, scope: QualifiedSubject, settings: ScopeSettings) -> None:
+    tables.note(ChangeKind.SETTINGS, scope, document=scope_document(settings.config, settings.mode))
+    tables.put_settings(scope, settings)
 
 
 def _purgeable(tables: Tables, scope: SubjectPrefix | QualifiedSubject) -> Sequence[QualifiedSubject]:
@@ -258,6 +313,23 @@ def _drop_context(tables: Tables, plan: DropContext) -> None:
     if tables.subjects(SubjectPrefix(plan.context, ""), Visibility.ALL):
         raise context_not_empty(plan.context)
     tables.drop_context(plan.context)
+    tables.note(ChangeKind.CONTEXT_DELETED, QualifiedSubject(plan.context, ""))
+
+
+def _put_records(tables: Tables, plan: PutRecords) -> None:
+    if plan.settings_revision is not None:
+        _check_settings(tables, plan.settings_revision)
+    for subject, revision in plan.subjects:
+        if tables.history(subject).revision != revision:
+            raise subject_changed(subject)
+    for write in plan.writes:
+        if tables.revision_of_record(write) != write.revision:
+            raise record_changed(write)
+    for write in plan.writes:
+        tables.note(ChangeKind.RECORD, TOP_LEVEL, document={"kind": write.kind, "key": list(write.key)})
+        tables.put_record(write)
+    if plan.settings_revision is not None:
+        tables.touch_settings()
 
 
 def _current(tables: Tables, plan: Append | SoftDelete | HardDelete) -> History:
