@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 from http import HTTPStatus
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 
 from counterfoil.registry.api.answers import error_answer
-from counterfoil.registry.api.endpoints import add_body_shapes, add_routes
+from counterfoil.registry.api.endpoints import api_routes
 from counterfoil.registry.api.fast_lane import FastLane
 from counterfoil.registry.api.middleware import Envelope, Paths, unforeseen
-from counterfoil.registry.api.operations import Lifecycle, add_operations
+from counterfoil.registry.api.operations import Lifecycle, operation_routes
 from counterfoil.registry.api.replies import Replies
 from counterfoil.registry.service.use_cases import use_cases
 from counterfoil.registry.store.opening import open_store
@@ -33,7 +37,6 @@ if TYPE_CHECKING:
     from counterfoil.registry.settings import ServerSettings
 
 _REPLY_MEMORY_BYTES = 64 * 1024 * 1024
-_QUIET = {"tracing": False, "metrics": False, "logs": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class RegistryApp:
     """The registry as an ASGI application, and what whoever runs it needs beside it.
 
     ``asgi`` is the application with everything around it: the envelope, the fast lane, the reading of paths, and
-    FastAPI innermost.
+    the routes innermost.
     """
 
     asgi: ASGIApp
@@ -69,38 +72,37 @@ def assemble(storage: Storage, settings: ServerSettings) -> RegistryApp:
     replies = Replies(storage, memory_bytes=_REPLY_MEMORY_BYTES if settings.fast_lane else 0)
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
         lifecycle.stopping = True
         await storage.close()
 
-    app = FastAPI(
-        title="counterfoil registry",
-        version=metadata.version("counterfoil"),
-        description="A schema registry for event streams, compatible with Confluent's REST API.",
+    app = Starlette(
+        routes=[
+            *api_routes(cases, replies, max_body_bytes=settings.max_body_bytes),
+            *operation_routes(storage, telemetry, lifecycle),
+            Route("/openapi.json", _description),
+        ],
         lifespan=lifespan,
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
-        **_without_framework_telemetry(),
+        exception_handlers={HTTPException: _framework_error, Exception: _unforeseen_error},
     )
-    add_routes(app, cases, replies, max_body_bytes=settings.max_body_bytes)
-    describe = app.openapi
-    app.openapi = lambda: add_body_shapes(describe())  # type: ignore[method-assign]  # FastAPI's own way to extend it
-    add_operations(app, storage, telemetry, lifecycle)
-    app.add_exception_handler(HTTPException, _framework_error)
-    app.add_exception_handler(Exception, _unforeseen_error)
+    app.router.redirect_slashes = False
     asgi: ASGIApp = Paths(app, max_body_bytes=settings.max_body_bytes)
     if settings.fast_lane:
         asgi = FastLane(asgi, replies=replies)
     return RegistryApp(Envelope(asgi, telemetry=telemetry, log_requests=settings.log_requests), storage, lifecycle)
 
 
-def _without_framework_telemetry() -> dict[str, Any]:
-    """FastAPI measures by itself from 0.165 on, at a price; older ones know no such argument."""
-    import inspect
+async def _description(_: Request) -> Response:
+    """The API in the terms of OpenAPI."""
+    return JSONResponse(await asyncio.to_thread(_described))
 
-    return {"telemetry": _QUIET} if "telemetry" in inspect.signature(FastAPI.__init__).parameters else {}
+
+@cache
+def _described() -> dict[str, Any]:
+    from counterfoil.registry.api.description import describe_api
+
+    return describe_api(metadata.version("counterfoil"))
 
 
 async def _framework_error(request: Request, error: Exception) -> Response:

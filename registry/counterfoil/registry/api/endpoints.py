@@ -1,33 +1,30 @@
-"""From operations to routes of the web framework."""
+"""From operations to routes: each operation of the table as a small ASGI application behind Starlette's router."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.convertors import CONVERTOR_TYPES, StringConvertor
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotation
+from starlette.routing import Route as RoutedPath
 
 from counterfoil.registry.api.answers import answer, error_answer
 from counterfoil.registry.api.call import Call
 from counterfoil.registry.api.media_types import V1, check_consumed, negotiate
 from counterfoil.registry.api.middleware import ROUTE_HOLDER
-from counterfoil.registry.api.models import ErrorBody
 from counterfoil.registry.api.routes import ROUTES
 from counterfoil.registry.service.retrying import until_current
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from fastapi import FastAPI
     from starlette.responses import Response
+    from starlette.types import Receive, Scope, Send
 
     from counterfoil.registry.api.replies import Replies
     from counterfoil.registry.api.routes import Route
     from counterfoil.registry.service.use_cases import UseCases
 
-_SEGMENT: Final = "segment"
+SEGMENT: Final = "segment"
 _BODY_METHODS: Final = frozenset({"POST", "PUT"})
 
 
@@ -37,72 +34,53 @@ class _SegmentConvertor(StringConvertor):
     regex = "[^/]*"
 
 
-def add_routes(app: FastAPI, cases: UseCases, replies: Replies, *, max_body_bytes: int) -> None:
-    """Serve every operation of the table from ``app``."""
-    CONVERTOR_TYPES[_SEGMENT] = _SegmentConvertor()
-    for route in ROUTES:
-        app.add_api_route(
-            route.path.replace("}", f":{_SEGMENT}}}"),
-            _endpoint(route, cases, replies, max_body_bytes),
+def api_routes(cases: UseCases, replies: Replies, *, max_body_bytes: int) -> list[RoutedPath]:
+    """Every operation of the table, to be served under its path."""
+    CONVERTOR_TYPES[SEGMENT] = _SegmentConvertor()
+    return [
+        RoutedPath(
+            route.path.replace("}", f":{SEGMENT}}}"),
+            _Endpoint(route, cases, replies, max_body_bytes=max_body_bytes),
             methods=[route.method],
-            tags=[route.tag],
-            summary=(route.operation.__doc__ or "").split("\n")[0],
-            operation_id=f"{route.operation.__name__}_{route.method.lower()}_{_slug(route.path)}",
-            response_model=None,
-            responses=_responses(route),
-            openapi_extra=route.openapi(),
         )
+        for route in ROUTES
+    ]
 
 
-def add_body_shapes(description: dict[str, Any]) -> dict[str, Any]:
-    """The OpenAPI ``description`` with the shapes that the bodies of requests are made of."""
-    shapes = description.setdefault("components", {}).setdefault("schemas", {})
-    for route in ROUTES:
-        if route.body is not None:
-            whole = route.body.model_json_schema(ref_template="#/components/schemas/{model}")
-            shapes.update(whole.get("$defs", {}))
-    return description
+class _Endpoint:
+    """One operation as an ASGI application, which hands it the request and sends what it gives."""
 
+    def __init__(self, route: Route, cases: UseCases, replies: Replies, *, max_body_bytes: int) -> None:
+        self._operation = route.operation
+        self._path = route.path
+        self._has_body = route.method in _BODY_METHODS
+        self._cases = cases
+        self._replies = replies
+        self._max_body_bytes = max_body_bytes
 
-def _slug(path: str) -> str:
-    return "_".join(segment.strip("{}") for segment in path.split("/") if segment) or "root"
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        scope[ROUTE_HOLDER][0] = self._path
+        response = await self._response(scope, receive)
+        await response(scope, receive, send)
 
-
-def _responses(route: Route) -> dict[int | str, dict[str, Any]]:
-    described: dict[int | str, dict[str, Any]] = {"default": {"model": ErrorBody, "description": "Not a success."}}
-    if route.result is not None:
-        described[200] = {"model": route.result}
-    else:
-        described[204] = {"description": "Done."}
-    return described
-
-
-def _endpoint(
-    route: Route, cases: UseCases, replies: Replies, max_body_bytes: int
-) -> Callable[[Request], Awaitable[Response]]:
-    operation, path = route.operation, route.path
-    has_body = route.method in _BODY_METHODS
-
-    async def endpoint(request: Request) -> Response:
-        request.scope[ROUTE_HOLDER][0] = path
+    async def _response(self, scope: Scope, receive: Receive) -> Response:
         media_type = V1
         try:
-            media_type = _agree(request, has_body=has_body)
-            call = Call(request.scope, request.receive, cases=cases, replies=replies, max_body_bytes=max_body_bytes)
-            value = await until_current(partial(operation, call))
+            media_type = _agree(scope, has_body=self._has_body)
+            call = Call(scope, receive, cases=self._cases, replies=self._replies, max_body_bytes=self._max_body_bytes)
+            value = await until_current(partial(self._operation, call))
         except RegistryError as error:
             return error_answer(error, media_type)
         response = answer(value, media_type)
-        call.keep(bytes(response.body), path)
+        call.keep(bytes(response.body), self._path)
         return response
 
-    return endpoint
 
-
-def _agree(request: Request, *, has_body: bool) -> str:
+def _agree(scope: Scope, *, has_body: bool) -> str:
     """The media type to answer with; the body's own type is checked first."""
     accept = content_type = b""
-    for name, value in request.scope["headers"]:
+    for name, value in scope["headers"]:
         if name == b"accept":
             accept = accept + b"," + value if accept else value
         elif name == b"content-type":

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import orjson
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotation
 from starlette.responses import Response
+from starlette.routing import Route
 
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
+    from starlette.requests import Request
 
     from counterfoil.registry.service.storage import Storage
     from counterfoil.registry.telemetry import Telemetry
 
 _JSON = {"content-type": "application/json"}
 _UNAVAILABLE = 503
+
+SUMMARIES: Final = {
+    "/health/live": "The process answers.",
+    "/health/ready": "Whether requests are served, and which step waits on what.",
+    "/metrics": "Measures in Prometheus' format.",
+}
+"""What each path is for, for the description of the API."""
 
 
 class Lifecycle:
@@ -27,8 +34,8 @@ class Lifecycle:
         self.stopping = False
 
 
-def add_operations(app: FastAPI, storage: Storage, telemetry: Telemetry, lifecycle: Lifecycle) -> None:
-    """Serve ``/health/live``, ``/health/ready`` and ``/metrics`` from ``app``."""
+def operation_routes(storage: Storage, telemetry: Telemetry, lifecycle: Lifecycle) -> list[Route]:
+    """``/health/live``, ``/health/ready`` and ``/metrics``."""
 
     async def live(_: Request) -> Response:
         return Response(b'{"status":"live"}', headers=_JSON)
@@ -42,13 +49,7 @@ def add_operations(app: FastAPI, storage: Storage, telemetry: Telemetry, lifecyc
     async def metrics(_: Request) -> Response:
         return Response(telemetry.exposition(), headers={"content-type": "text/plain; version=0.0.4; charset=utf-8"})
 
-    summaries = {
-        "/health/live": (live, "The process answers."),
-        "/health/ready": (ready, "Whether requests are served, and which step waits on what."),
-        "/metrics": (metrics, "Measures in Prometheus' format."),
-    }
-    for path, (operation, summary) in summaries.items():
-        app.add_api_route(path, operation, methods=["GET"], tags=["operations"], summary=summary, response_model=None)
+    return [Route("/health/live", live), Route("/health/ready", ready), Route("/metrics", metrics)]
 
 
 async def _store_step(storage: Storage) -> dict[str, str]:
