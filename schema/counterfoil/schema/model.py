@@ -20,6 +20,8 @@ class SchemaType(StrEnum):
     PROTOBUF = "PROTOBUF"
     JSON = "JSON"
 
+    __hash__ = str.__hash__  # as equality is that of texts; an enum's own is a slow one
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:

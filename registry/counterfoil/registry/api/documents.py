@@ -52,11 +52,10 @@ def read_schema_request(value: object) -> SchemaRequest:
 def read_registration(value: object) -> SchemaRequest:
     """The same with the fields about tags, which only a registration knows."""
     fields = object_of(value, "The request body")
-    return replace(
-        read_schema_request(fields),
-        tag_edit=read_tag_edit(fields, add="schemaTagsToAdd", remove="schemaTagsToRemove"),
-        propagates_tags=optional(fields, "propagateSchemaTags", boolean_of) or False,
-    )
+    request = read_schema_request(fields)
+    tag_edit = read_tag_edit(fields, add="schemaTagsToAdd", remove="schemaTagsToRemove")
+    propagates = optional(fields, "propagateSchemaTags", boolean_of) or False
+    return replace(request, tag_edit=tag_edit, propagates_tags=propagates) if tag_edit or propagates else request
 
 
 def _content_fields(content: Content, *, text: str) -> Document:

@@ -62,4 +62,7 @@ async def completed(request: SchemaRequest, config: Config, history: History, re
         latest = await reader.content(history.latest.guid)
         metadata = latest.metadata if metadata is None else metadata
         rule_set = latest.rule_set if rule_set is None else rule_set
-    return replace(request, metadata=merged_metadata(config, metadata), rule_set=merged_rule_set(config, rule_set))
+    metadata, rule_set = merged_metadata(config, metadata), merged_rule_set(config, rule_set)
+    if metadata is request.metadata and rule_set is request.rule_set:
+        return request
+    return replace(request, metadata=metadata, rule_set=rule_set)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _MAX_REFERENCE_DEPTH: Final = 100
 _LATEST: Final = -1
+_ENTRY_CHARS: Final = 200
+"""What a remembered schema takes beside its text."""
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -81,10 +83,11 @@ _NO_REFERENCES: Final = Resolution()
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A request that was read: the schema, and the versions it refers to."""
+    """A request that was read: the schema, the versions it refers to, and the strictest reading that it passes."""
 
     candidate: Candidate
     targets: tuple[Target, ...]
+    validation: Validation
 
 
 class SchemaReader:
@@ -105,15 +108,19 @@ class SchemaReader:
             found = await self._storage.content(guid)
             if found is None:
                 raise StaleWrite(f"the version that held {guid} was deleted since it was read")
-            self._contents.put(guid, found, weight=len(found.text) + 200)
+            self.keep(found)
         return found
+
+    def keep(self, content: Content) -> None:
+        """Remember a content that was just stored: the next version is compared with it."""
+        self._contents.put(content.guid, content, weight=len(content.text) + _ENTRY_CHARS)
 
     async def parsed(
         self, context: str, content: Content, *, validation: Validation = Validation.LENIENT
     ) -> ParsedSchema:
         """The parsed form of a content stored in ``context``."""
         resolution = await self.resolve(context, content.references, deleted=True)
-        return self._parse(content.text, content.schema_type, resolution, validation)
+        return self._parse(content.text, content.schema_type, resolution, validation)[0]
 
     async def read(
         self, context: str, request: SchemaRequest, *, validation: Validation, normalize: bool, deleted: bool
@@ -127,10 +134,10 @@ class SchemaReader:
         schema_type = parse_schema_type(request.schema_type)
         references = _sorted_references(request.references) if normalize else request.references
         resolution = await self.resolve(context, references, deleted=deleted)
-        parsed = self._parse(request.text or "", schema_type, resolution, validation)
+        parsed, passed = self._parse(request.text or "", schema_type, resolution, validation)
         if normalize:
             text = parsed.normalized()
-            parsed = self._parse(text, schema_type, resolution, Validation.LENIENT)
+            parsed, _ = self._parse(text, schema_type, resolution, Validation.LENIENT)
         else:
             text = parsed.canonical()
             self._remember(text, parsed, resolution, Validation.LENIENT)
@@ -141,22 +148,25 @@ class SchemaReader:
             metadata=request.metadata,
             rule_set=request.rule_set,
         )
-        return Reading(Candidate(content, parsed), resolution.targets)
+        return Reading(Candidate(content, parsed), resolution.targets, passed)
 
     def _parse(
         self, text: str, schema_type: SchemaType, resolution: Resolution, validation: Validation
-    ) -> ParsedSchema:
-        """``text`` parsed, or remembered. What passes the strict reading is the same schema under the others."""
-        for known in dict.fromkeys((Validation.STRICT, validation)):
-            found = self._parsed.get((text, schema_type, known, resolution.resolved))
+    ) -> tuple[ParsedSchema, Validation]:
+        """``text`` parsed, or remembered, and how strictly. What passes the strict reading reads the same under all."""
+        found = self._parsed.get((text, schema_type, Validation.STRICT, resolution.resolved))
+        if found is not None:
+            return found, Validation.STRICT
+        if validation is not Validation.STRICT:
+            found = self._parsed.get((text, schema_type, validation, resolution.resolved))
             if found is not None:
-                return found
+                return found, validation
         try:
-            return self._parse_anew(text, schema_type, resolution, Validation.STRICT)
+            return self._parse_anew(text, schema_type, resolution, Validation.STRICT), Validation.STRICT
         except InvalidSchema:
             if validation is Validation.STRICT:
                 raise
-            return self._parse_anew(text, schema_type, resolution, validation)
+            return self._parse_anew(text, schema_type, resolution, validation), validation
 
     def _parse_anew(
         self, text: str, schema_type: SchemaType, resolution: Resolution, validation: Validation
@@ -170,7 +180,7 @@ class SchemaReader:
 
     def _remember(self, text: str, parsed: ParsedSchema, resolution: Resolution, validation: Validation) -> None:
         key = (text, parsed.schema_type, validation, resolution.resolved)
-        self._parsed.put(key, parsed, weight=len(text) + 200)
+        self._parsed.put(key, parsed, weight=len(text) + _ENTRY_CHARS)
 
     async def resolve(self, context: str, references: Sequence[Reference], *, deleted: bool) -> Resolution:
         """What ``references``, made in ``context``, mean; ``InvalidSchema`` names the first that means nothing."""

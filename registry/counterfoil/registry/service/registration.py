@@ -91,28 +91,28 @@ class Registration:
         history = await self._storage.history(subject)
         normalize = (normalize or bool(terms.config.normalize)) and not terms.mode.takes_ids
         now = _Situation(subject, terms, history, normalize, force)
-        request = await self._tagging.edited(subject.context, request)
-        there, sought = await self._already_there(now, request)
+        asked = await self._tagging.edited(subject.context, request)
+        there, sought = await self._already_there(now, asked)
         if there is not None:
             return there
-        check_registration(terms.mode, subject, with_id=request.schema_id is not None)
-        if not terms.mode.takes_ids:
-            request = await self._inherit(now, request)
-        reading = await self._read(now, request)
+        check_registration(terms.mode, subject, with_id=asked.schema_id is not None)
+        request = asked if terms.mode.takes_ids else await self._inherit(now, asked)
+        if sought is not None and request is asked and sought.validation is Validation.STRICT and not sought.targets:
+            reading = sought  # nothing is left that another reading could refuse
+        else:
+            reading = await self._read(now, request)
         if not terms.mode.takes_ids:
             check_sound(reading.candidate.parsed, terms.config)
         there = None
-        if sought is None or sought.content != reading.candidate.content:
+        if sought is None or sought.candidate.content != reading.candidate.content:
             there = await self._same_content(now, request, reading.candidate)
         if there is not None:
             return there
         await self._check_compatible(now, reading.candidate)
         return await self._append(now, request, reading)
 
-    async def _already_there(
-        self, now: _Situation, request: SchemaRequest
-    ) -> tuple[Registered | None, Candidate | None]:
-        """The active version that holds the schema as it was sent, and what was sought.
+    async def _already_there(self, now: _Situation, request: SchemaRequest) -> tuple[Registered | None, Reading | None]:
+        """The active version that holds the schema as it was sent, and the schema as it was read.
 
         Asked before modes and levels come into play.
         """
@@ -126,9 +126,9 @@ class Registration:
             entries = entries[-1:]
         match = await self._matcher.find(now.subject.context, reading.candidate, entries)
         if match is None or not _answers(match.entry, request):
-            return None, reading.candidate
+            return None, reading
         is_same = match.exact and request.version != NEXT_VERSION  # as the next version it would have been stamped
-        return _registered(replace(match, exact=is_same)), reading.candidate
+        return _registered(replace(match, exact=is_same)), reading
 
     async def _inherit(self, now: _Situation, request: SchemaRequest) -> SchemaRequest:
         """``request`` with what it leaves out filled in, and its version number stamped where that is asked for."""
@@ -210,6 +210,7 @@ class Registration:
         outcome = await self._storage.commit(plan)
         if not isinstance(outcome, Appended):
             raise TypeError(f"a storage answered {outcome!r} to an append")
+        self._reader.keep(content)
         return Registered(outcome.schema_id, outcome.version, content)
 
 

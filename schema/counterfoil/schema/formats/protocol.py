@@ -32,6 +32,8 @@ class Validation(Enum):
     LOOKUP = "lookup"
     LENIENT = "lenient"
 
+    __hash__ = object.__hash__  # members are singletons; an enum's own hash is a slow one
+
 
 @dataclass(frozen=True, slots=True)
 class SchemaWarning:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from counterfoil.schema.formats.avro.types import WORD_BY_KIND, Array, Enum, Fixed, Map, Record, Union
+from counterfoil.schema.formats.avro.types import WORD_BY_KIND, Array, Enum, Fixed, Map, Primitive, Record, Union
 from counterfoil.schema.json_print import print_json
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ class TreeWriter:
 
     def write(self, node: AvroType, namespace: str | None = None) -> Json:
         """The JSON value of a type that stands inside ``namespace``."""
+        if type(node) is Primitive and not node.properties:
+            return WORD_BY_KIND[node.kind]
         if isinstance(node, (Record, Enum, Fixed)):
             return self._write_named(node, namespace)
         if isinstance(node, Union):
@@ -54,7 +56,7 @@ class TreeWriter:
             return {"type": "array", "items": self.write(node.items, namespace), **node.properties}
         if isinstance(node, Map):
             return {"type": "map", "values": self.write(node.values, namespace), **node.properties}
-        return {"type": WORD_BY_KIND[node.kind], **node.properties} if node.properties else WORD_BY_KIND[node.kind]
+        return {"type": WORD_BY_KIND[node.kind], **node.properties}
 
     def _write_named(self, node: NamedType, namespace: str | None) -> Json:
         full_name = node.full_name
@@ -77,7 +79,7 @@ class TreeWriter:
         if isinstance(node, Record):
             if node.is_error:
                 written["type"] = "error"
-            written["fields"] = [self._write_field(member, node.namespace) for member in node.fields]
+            written["fields"] = [member.written or self._write_field(member, node.namespace) for member in node.fields]
         elif isinstance(node, Fixed):
             written["size"] = node.size
         else:
@@ -96,7 +98,16 @@ class TreeWriter:
         if member.aliases:
             written["aliases"] = self.arrange_aliases(member.aliases)
         written.update(member.properties)
+        if not member.aliases and _is_plain(member.type):
+            member.written = written
         return written
+
+
+def _is_plain(node: AvroType) -> bool:
+    """Whether the type is written the same wherever it stands: bare words of primitive types."""
+    if type(node) is Union:
+        return all(type(branch) is Primitive and not branch.properties for branch in node.branches)
+    return type(node) is Primitive and not node.properties
 
 
 def _written_name(node: NamedType, namespace: str | None) -> str:

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 _PRIMITIVE_KIND_BY_WORD = {WORD_BY_KIND[kind]: kind for kind in PRIMITIVE_KINDS}
 _NAME_AND_TYPE = 2
+_NAME_TYPE_AND_DEFAULT = 3
 _TYPE_AND_ITEMS = 2
 _TYPE_NAME_AND_SYMBOLS = 3
 _A_NAME = "letters, digits and _, no digit first"
@@ -236,10 +237,13 @@ class TypeReader:
             field_type = self._read(read_required(value, "type", pointer), namespace, f"{pointer}/type")
         if len(value) == _NAME_AND_TYPE:
             return self._leaves.field(name, field_type, pointer)
+        default = self._read_default(value, field_type, pointer) if "default" in value else NO_DEFAULT
+        if default is None and len(value) == _NAME_TYPE_AND_DEFAULT:
+            return self._leaves.field(name, field_type, pointer, default=None)
         return Field(
             name=name,
             type=field_type,
-            default=self._read_default(value, field_type, pointer) if "default" in value else NO_DEFAULT,
+            default=default,
             doc=read_text(value, "doc"),
             order=read_order(value, pointer),
             aliases=tuple(read_texts(value, "aliases", pointer)),

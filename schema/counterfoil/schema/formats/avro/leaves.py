@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from counterfoil.schema.formats.avro.types import Array, Field, Primitive, Union
+from counterfoil.schema.formats.avro.types import NO_DEFAULT, Array, Field, Primitive, Union
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.avro.types import AvroType, Kind
+    from counterfoil.schema.formats.avro.types import AvroType, Kind, NoDefault
 
 MAX_SHARED: Final = 50_000
 
@@ -26,7 +26,7 @@ class Leaves:
         self._primitives: dict[tuple[Kind, str], Primitive] = {}
         self._arrays: dict[tuple[Kind, str], Array] = {}
         self._unions: dict[tuple[tuple[str, ...], str], Union] = {}
-        self._fields: dict[tuple[str, AvroType], Field] = {}
+        self._fields: dict[tuple[str, AvroType, bool], Field] = {}
         self._kept: set[AvroType] = set()
 
     def primitive(self, kind: Kind, pointer: str) -> Primitive:
@@ -56,13 +56,14 @@ class Leaves:
         if self._keeps(union):
             self._unions[words, union.pointer] = union
 
-    def field(self, name: str, field_type: AvroType, pointer: str) -> Field:
-        """The field at ``pointer`` that says nothing but its name and type; shared where its type is."""
-        found = self._fields.get((name, field_type))
+    def field(self, name: str, field_type: AvroType, pointer: str, *, default: NoDefault | None = NO_DEFAULT) -> Field:
+        """The field at ``pointer`` that says its name and type, at most a null default; shared where its type is."""
+        key = (name, field_type, default is None)
+        found = self._fields.get(key)
         if found is None:
-            found = Field(name, field_type, pointer=pointer)
+            found = Field(name, field_type, default, pointer=pointer)
             if field_type in self._kept:
-                self._fields[name, field_type] = found
+                self._fields[key] = found
         return found
 
     def _keeps(self, leaf: _Leaf) -> bool:

@@ -73,7 +73,11 @@ class AvroSchema:
 
     def is_equivalent(self, other: ParsedSchema) -> bool:
         """Whether both say the same, attribute order aside; docs, aliases and enum defaults count."""
-        return isinstance(other, AvroSchema) and self.equivalence_key == other.equivalence_key
+        if not isinstance(other, AvroSchema):
+            return False
+        if not self.supplied and not other.supplied and len(self.canonical()) != len(other.canonical()):
+            return False  # another order is no shorter: seen before the costly keys are made
+        return self.equivalence_key == other.equivalence_key
 
     @cached_property
     def equivalence_key(self) -> str:

@@ -34,6 +34,8 @@ class Kind(StrEnum):
     FIXED = "fixed"
     UNION = "union"
 
+    __hash__ = str.__hash__  # as equality is that of texts; an enum's own is a slow one, and kinds are keys everywhere
+
 
 KIND_BY_WORD: Final = {kind.value: kind for kind in Kind}
 """The kind that a word of schema text means."""
@@ -44,14 +46,14 @@ PRIMITIVE_KINDS: Final = frozenset(
 )
 
 
-class _NoDefault:
+class NoDefault:
     """The default of a field that has none: ``None`` would be Avro's ``null``."""
 
     def __repr__(self) -> str:
         return "NO_DEFAULT"
 
 
-NO_DEFAULT: Final = _NoDefault()
+NO_DEFAULT: Final = NoDefault()
 
 Json: TypeAlias = Any
 """A JSON value: None, bool, int, float, str, list or dict of such."""
@@ -144,7 +146,8 @@ class _Named(_Node):
 class Field:
     """A field of a record. ``aliases`` are plain names; ``default`` is JSON as written, or ``NO_DEFAULT``.
 
-    ``pointer`` is the JSON pointer of the field object, such as ``/fields/3``.
+    ``pointer`` is the JSON pointer of the field object, such as ``/fields/3``. ``written`` is for whoever prints
+    schemas: the field as JSON, where that is the same in every schema.
     """
 
     name: str
@@ -155,6 +158,7 @@ class Field:
     aliases: Sequence[str] = ()
     properties: Mapping[str, Json] = field(default_factory=dict)
     pointer: str = ""
+    written: Mapping[str, Json] | None = field(default=None, init=False, repr=False)
 
     @property
     def has_default(self) -> bool:
