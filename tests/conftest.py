@@ -56,6 +56,7 @@ def emptied_postgres(postgres: PostgresServer) -> Callable[[], Storage]:
     url = postgres.create_database(f"emptied_{uuid.uuid4().hex[:10]}")
     open_store(url)
     tables = ["versions", "schema_refs", "schema_ids", "contents", "subjects", "settings", "contexts"]
+    tables += ["changes", "records"]
     deletions = "".join(f"DELETE FROM counterfoil.{table};;" for table in tables)
     statement = f"{deletions}UPDATE counterfoil.stamps SET change = 0, settings = 0"
 

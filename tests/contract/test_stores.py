@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counterfoil.registry.domain.config import Config
-from counterfoil.registry.domain.content import make_content
 from counterfoil.registry.domain.errors import StaleWrite
 from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.service.storage import (
@@ -26,87 +25,18 @@ from counterfoil.registry.service.storage import (
     Visibility,
 )
 from counterfoil.registry.store.memory import MemoryStorage
-from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.sqlite import SqliteStorage
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.contexts import TOP_LEVEL, SubjectPrefix, parse_subject
 from counterfoil.schema.errors import ContextNotEmpty, OperationNotPermitted, ReferenceExists
-from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet, SchemaType
+from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet
+from plans_on_storage import ELSEWHERE, EVERYTHING, ORDERS, append, content, delete, put, put_record
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-    from contextlib import AbstractAsyncContextManager
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
 
+    from counterfoil.registry.domain.versions import VersionEntry
     from counterfoil.registry.service.storage import Storage
-
-from contextlib import asynccontextmanager
-
-ORDERS = parse_subject("orders")
-ELSEWHERE = parse_subject(":.ctx:orders")
-EVERYTHING = SubjectPrefix(None, "")
-
-
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], AbstractAsyncContextManager[Storage]]:
-    """A function that opens the storage; a second call opens it again, which a file and a database survive."""
-    url = {
-        "memory": lambda: "sqlite://",
-        "sqlite": lambda: f"sqlite:///{tmp_path}/registry.db",
-        "postgres": lambda: request.getfixturevalue("postgres_url"),
-    }[request.param]()
-
-    @asynccontextmanager
-    async def opened() -> AsyncIterator[Storage]:
-        storage = open_store(url)
-        try:
-            yield storage
-        finally:
-            await storage.close()
-
-    return opened
-
-
-@pytest.fixture
-def run(store: Any) -> Callable[[Callable[[Storage], Awaitable[None]]], None]:
-    """Run a coroutine function with an open storage."""
-
-    def run_with(behaviour: Callable[[Storage], Awaitable[None]]) -> None:
-        async def main() -> None:
-            async with store() as storage:
-                await behaviour(storage)
-
-        asyncio.run(main())
-
-    return run_with
-
-
-def content(text: str, **parts: Any) -> Any:
-    return make_content(f'"{text}"', SchemaType.AVRO, **parts)
-
-
-async def append(storage: Storage, subject: Any = ORDERS, text: str = "a", **parts: Any) -> Appended:
-    """Append with what is current now."""
-    plan = Append(
-        subject,
-        parts.pop("content", None) or content(text),
-        parts.pop("targets", ()),
-        revision=(await storage.history(subject)).revision,
-        settings_revision=await storage.settings_revision(),
-        **parts,
-    )
-    outcome = await storage.commit(plan)
-    assert isinstance(outcome, Appended)
-    return outcome
-
-
-async def delete(storage: Storage, kind: Any, subject: Any, *versions: int, **parts: Any) -> None:
-    history = await storage.history(subject)
-    await storage.commit(kind(subject, versions, history.revision, await storage.settings_revision(), **parts))
-
-
-async def put(storage: Storage, scope: Any, stored: ScopeSettings, **parts: Any) -> None:
-    await storage.commit(PutSettings(((scope, stored),), await storage.settings_revision(), **parts))
 
 
 def test_ids_count_from_1_in_each_context_and_follow_content(run: Any) -> None:
@@ -404,15 +334,93 @@ def test_a_refused_plan_leaves_the_others_of_its_batch_alone(run: Any) -> None:
     run(behaviour)
 
 
+SUBJECTS = ["a", "b", ":.c:a"]
+ACTIONS = ["append", "append", "refer", "soft", "soft one", "hard", "hard one", "import", "settings", "purge", "drop"]
 actions = st.lists(
     st.tuples(
-        st.sampled_from(["append", "soft", "hard", "import"]),
-        st.sampled_from(["a", "b", ":.c:a"]),
+        st.sampled_from([*ACTIONS, "record", "guarding record"]),
+        st.sampled_from(SUBJECTS),
         st.integers(0, 3),
         st.integers(1, 4),
     ),
     max_size=30,
 )
+SCOPE_SETTINGS = [ScopeSettings(), ScopeSettings(mode=Mode.IMPORT), ScopeSettings(Config(normalize=True)), None]
+
+
+async def carry_out(storage: Storage, step: tuple[str, str, int, int]) -> Any:
+    """One step, on what is current now."""
+    action, name, text, number = step
+    subject = parse_subject(name)
+    entries = (await storage.history(subject)).entries
+    match action:
+        case "append":
+            return await append(storage, subject, f"t{text}")
+        case "refer":
+            other = parse_subject(SUBJECTS[text % 3])
+            references = (Reference("n", str(other), number),)
+            targets = (Target(other, number, must_be_active=number % 2 == 0),)
+            return await append(storage, subject, content=content("r", references=references), targets=targets)
+        case "import":
+            return await append(
+                storage, subject, f"t{text}", schema_id=number, version=number if text else None, ts=number
+            )
+        case "settings":
+            return await put(storage, subject, SCOPE_SETTINGS[text] or ScopeSettings(Config(), Mode.READONLY))
+        case "purge":
+            purge = EVERYTHING if text == 0 else subject
+            return await put(storage, TOP_LEVEL, SCOPE_SETTINGS[1], purge=purge)
+        case "drop":
+            return await storage.commit(DropContext(subject.context))
+        case "record" | "guarding record":
+            guard = await storage.settings_revision() if action == "guarding record" else None
+            document = {"n": text} if text else None
+            return await put_record(storage, "k", (name, str(number)), document, settings_revision=guard)
+    return await carry_out_deletion(storage, step, entries)
+
+
+async def carry_out_deletion(storage: Storage, step: tuple[str, str, int, int], entries: Sequence[VersionEntry]) -> Any:
+    """One step that deletes."""
+    action, name, text, number = step
+    subject = parse_subject(name)
+    match action:
+        case "soft":
+            return entries and await delete(storage, SoftDelete, subject, entries[-1].version)
+        case "soft one":
+            return await delete(storage, SoftDelete, subject, number, ignore_own_references=text == 0)
+        case "hard":
+            return await delete(storage, HardDelete, subject, *(entry.version for entry in entries if entry.deleted))
+        case _:
+            return await delete(storage, HardDelete, subject, number, ignore_own_references=text == 0)
+
+
+async def attempt(storage: Storage, step: tuple[str, str, int, int]) -> Any:
+    """What a step gives, or the error that refuses it."""
+    try:
+        return await carry_out(storage, step)
+    except (StaleWrite, OperationNotPermitted, ReferenceExists, ContextNotEmpty) as error:
+        return type(error), str(error)
+
+
+async def state_of(storage: Storage) -> Any:
+    """Everything that a storage tells, but for the times at which it was told."""
+    subjects = await storage.subjects(EVERYTHING, Visibility.ALL)
+    histories = [await storage.history(subject) for subject in subjects]
+    changes = [replace(change, ts=0) for change in await storage.changes(0, 1000)]
+    return (
+        subjects,
+        [history.revision for history in histories],
+        [[replace(entry, ts=min(entry.ts, 5)) for entry in history.entries] for history in histories],
+        [await storage.max_id(context) for context in (".", ".c")],
+        [await storage.id_of_guid(".", content(f"t{text}").guid) for text in range(4)],
+        await storage.contexts(),
+        await storage.settings_revision(),
+        await storage.scopes(),
+        [replace(record, ts=0) for record in await storage.records("k")],
+        changes,
+        [await storage.changes_of(parse_subject(name), 10) for name in SUBJECTS]
+        == [[c for c in await storage.changes(0, 10) if str(c.subject) == name] for name in SUBJECTS],
+    )
 
 
 @given(actions)
@@ -422,35 +430,6 @@ def test_all_storages_tell_the_same_story(
 ) -> None:
     """Whatever is done to them, memory, SQLite and PostgreSQL answer alike."""
 
-    async def attempt(storage: Storage, step: tuple[str, str, int, int]) -> Any:
-        action, name, text, number = step
-        subject = parse_subject(name)
-        try:
-            match action:
-                case "append":
-                    return await append(storage, subject, f"t{text}")
-                case "import":
-                    return await append(storage, subject, f"t{text}", schema_id=number)
-                case "soft":
-                    entry = (await storage.history(subject)).latest
-                    return entry and await delete(storage, SoftDelete, subject, entry.version)
-                case _:
-                    gone = [entry.version for entry in (await storage.history(subject)).entries if entry.deleted]
-                    return gone and await delete(storage, HardDelete, subject, *gone)
-        except (OperationNotPermitted, ReferenceExists) as error:
-            return type(error)
-
-    async def state(storage: Storage) -> Any:
-        subjects = await storage.subjects(EVERYTHING, Visibility.ALL)
-        histories = [await storage.history(subject) for subject in subjects]
-        return (
-            subjects,
-            [[replace(entry, ts=0) for entry in history.entries] for history in histories],
-            [await storage.max_id(context) for context in (".", ".c")],
-            [await storage.id_of_guid(".", content(f"t{text}").guid) for text in range(4)],
-            await storage.contexts(),
-        )
-
     async def main() -> None:
         memory, file = MemoryStorage(), SqliteStorage(tmp_path_factory.mktemp("stores") / "registry.db")
         database = emptied_postgres()
@@ -458,8 +437,11 @@ def test_all_storages_tell_the_same_story(
             for step in steps:
                 answers = [await attempt(storage, step) for storage in (memory, file, database)]
                 assert answers[1:] == answers[:1] * 2
-                states = [await state(storage) for storage in (memory, file, database)]
+                states = [await state_of(storage) for storage in (memory, file, database)]
                 assert states[1:] == states[:1] * 2
+                changes = states[0][-2]
+                assert [change.seq for change in changes] == list(range(1, len(changes) + 1))
+                assert states[0][-1] is True
         finally:
             await file.close()
             await database.close()

@@ -11,36 +11,34 @@ DECLARE
   plan jsonb;
   outcome jsonb;
   begun bigint;
-  stamp bigint;
+  ended bigint;
 BEGIN
   PERFORM set_config('lock_timeout', '10s', true), set_config('idle_in_transaction_session_timeout', '10s', true);
   IF current_setting('synchronous_commit') = 'off' THEN
     PERFORM set_config('synchronous_commit', 'on', true);  -- an answered write is on the disk, whatever the default
   END IF;
   SELECT change INTO STRICT begun FROM stamps FOR UPDATE;
-  stamp := begun;
   FOR plan IN SELECT value FROM jsonb_array_elements(plans) LOOP
     outcome := CASE
       WHEN (plan ->> 'settings_revision')::bigint <> (SELECT settings FROM stamps) THEN '{"refused": "settings"}'::jsonb
       WHEN plan ->> 'kind' = 'append' THEN
-        append(plan, stamp + 1, guids[(plan ->> 'content')::int], texts[(plan ->> 'content')::int])
-      WHEN plan ->> 'kind' = 'soft' THEN soft_delete(plan, stamp + 1)
-      WHEN plan ->> 'kind' = 'hard' THEN hard_delete(plan, stamp + 1)
-      WHEN plan ->> 'kind' = 'settings' THEN put_settings(plan, stamp + 1)
+        append(plan, guids[(plan ->> 'content')::int], texts[(plan ->> 'content')::int])
+      WHEN plan ->> 'kind' = 'soft' THEN soft_delete(plan)
+      WHEN plan ->> 'kind' = 'hard' THEN hard_delete(plan)
+      WHEN plan ->> 'kind' = 'settings' THEN put_settings(plan)
       WHEN plan ->> 'kind' = 'drop' THEN drop_context(plan)
+      WHEN plan ->> 'kind' = 'records' THEN put_records(plan)
     END;
     outcomes := array_append(outcomes, outcome);
-    IF outcome -> 'refused' IS NULL THEN
-      stamp := stamp + 1;
-    END IF;
   END LOOP;
-  IF stamp > begun THEN
-    UPDATE stamps SET change = stamp;
+  ended := last_seq();
+  IF ended > begun THEN
+    UPDATE stamps SET change = ended;
   END IF;
-  RETURN jsonb_build_object('begun', begun, 'ended', stamp, 'outcomes', to_jsonb(outcomes));
+  RETURN jsonb_build_object('begun', begun, 'ended', ended, 'outcomes', to_jsonb(outcomes));
 END $$;
 
-CREATE FUNCTION append(plan jsonb, stamp bigint, content_guid uuid, content_text bytea) RETURNS jsonb
+CREATE FUNCTION append(plan jsonb, content_guid uuid, content_text bytea) RETURNS jsonb
 LANGUAGE plpgsql AS $$
 DECLARE
   subject subjects%ROWTYPE;
@@ -51,6 +49,7 @@ DECLARE
   number bigint;
   replaced bigint;
   chosen bigint;
+  superseded bigint[];
   missing jsonb;
 BEGIN
   -- checks
@@ -101,45 +100,50 @@ BEGIN
   number := coalesce((plan ->> 'version')::bigint,
                      (SELECT max(version) + 1 FROM versions WHERE subject_id = subject.id), 1);
   SELECT schema_id INTO replaced FROM versions WHERE subject_id = subject.id AND version = number;
-  INSERT INTO versions VALUES (subject.id, number, place, chosen, false, epoch_ms())
+  INSERT INTO versions VALUES (subject.id, number, place, chosen, false,
+                               coalesce((plan ->> 'ts')::bigint, epoch_ms()))
     ON CONFLICT (subject_id, version) DO UPDATE SET schema_id = excluded.schema_id, deleted = false, ts = excluded.ts;
+  PERFORM note('version-registered', plan ->> 'context', subject.name, number, chosen, content_guid);
   IF replaced IS NOT NULL THEN
     PERFORM release_unused(place, replaced);
   END IF;
   -- deleted versions of the same content are superseded, unless something refers to them
-  DELETE FROM versions v WHERE subject_id = subject.id AND deleted AND schema_id = chosen AND version < number
-    AND NOT EXISTS (SELECT FROM referring(place, subject.name, v.version));
-  PERFORM touch(subject.id, stamp);
+  superseded := ARRAY(
+    SELECT version FROM versions v WHERE subject_id = subject.id AND deleted AND schema_id = chosen AND version < number
+      AND NOT EXISTS (SELECT FROM referring(place, subject.name, v.version)));
+  IF note_versions('version-removed', subject, superseded) THEN
+    DELETE FROM versions WHERE subject_id = subject.id AND version = ANY (superseded);
+  END IF;
+  PERFORM touch(subject.id);
   RETURN jsonb_build_object('id', chosen, 'version', number);
 END $$;
 
-CREATE FUNCTION soft_delete(plan jsonb, stamp bigint) RETURNS jsonb
+CREATE FUNCTION soft_delete(plan jsonb) RETURNS jsonb
 LANGUAGE plpgsql AS $$
 DECLARE
   subject subjects%ROWTYPE := find_subject(plan ->> 'context', plan ->> 'name');
   refusal jsonb := refusal_to_delete(subject, plan, deleted_count => false);
 BEGIN
-  IF refusal IS NULL THEN
-    UPDATE versions SET deleted = true
-      WHERE subject_id = subject.id AND version = ANY (numbers_of(plan));
-    PERFORM touch(subject.id, stamp);
+  IF refusal IS NULL AND note_versions('version-deleted', subject, numbers_of(plan)) THEN
+    UPDATE versions SET deleted = true WHERE subject_id = subject.id AND version = ANY (numbers_of(plan));
+    PERFORM touch(subject.id);
   END IF;
   RETURN refusal;
 END $$;
 
-CREATE FUNCTION hard_delete(plan jsonb, stamp bigint) RETURNS jsonb
+CREATE FUNCTION hard_delete(plan jsonb) RETURNS jsonb
 LANGUAGE plpgsql AS $$
 DECLARE
   subject subjects%ROWTYPE := find_subject(plan ->> 'context', plan ->> 'name');
   refusal jsonb := refusal_to_delete(subject, plan, deleted_count => true);
 BEGIN
-  IF refusal IS NULL AND subject.id IS NOT NULL THEN
-    PERFORM remove_versions(subject, numbers_of(plan), stamp);
+  IF refusal IS NULL THEN
+    PERFORM remove_versions(subject, numbers_of(plan));
   END IF;
   RETURN refusal;
 END $$;
 
-CREATE FUNCTION put_settings(plan jsonb, stamp bigint) RETURNS jsonb
+CREATE FUNCTION put_settings(plan jsonb) RETURNS jsonb
 LANGUAGE plpgsql AS $$
 DECLARE
   purged bigint[] := '{}';
@@ -166,15 +170,16 @@ BEGIN
       RETURN blocker;
     END IF;
   END LOOP;
-  FOR subject IN SELECT s.* FROM subjects s WHERE id = ANY (purged) LOOP
-    PERFORM remove_versions(subject, ARRAY(SELECT version FROM versions WHERE subject_id = subject.id), stamp);
+  FOR subject IN SELECT s.* FROM unnest(purged) WITH ORDINALITY p JOIN subjects s ON s.id = p.p ORDER BY ordinality LOOP
+    PERFORM remove_versions(subject, ARRAY(SELECT version FROM versions WHERE subject_id = subject.id));
   END LOOP;
   FOR scope IN SELECT value FROM jsonb_array_elements(plan -> 'scopes') LOOP
-    UPDATE stamps SET settings = stamp;
+    PERFORM note('settings-changed', scope ->> 'context', scope ->> 'name', document => scope ->> 'document');
     DELETE FROM settings WHERE context = scope ->> 'context' AND name = scope ->> 'name';
     IF coalesce(scope ->> 'config', scope ->> 'mode') IS NOT NULL THEN
       INSERT INTO settings VALUES (scope ->> 'context', scope ->> 'name', scope ->> 'config', scope ->> 'mode');
     END IF;
+    PERFORM touch_settings();
   END LOOP;
   RETURN NULL;
 END $$;
@@ -186,6 +191,44 @@ BEGIN
     RETURN '{"refused": "context"}';
   END IF;
   UPDATE contexts SET listed = false WHERE name = plan ->> 'context';
+  PERFORM note('context-deleted', plan ->> 'context', '');
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION put_records(plan jsonb) RETURNS jsonb
+LANGUAGE plpgsql AS $$
+DECLARE
+  stale bigint;
+  entry jsonb;
+BEGIN
+  SELECT ordinality INTO stale FROM jsonb_array_elements(plan -> 'subjects') WITH ORDINALITY
+    WHERE coalesce((find_subject(value ->> 'context', value ->> 'name')).revision, 0)
+      <> (value ->> 'revision')::bigint
+    ORDER BY ordinality LIMIT 1;
+  IF FOUND THEN
+    RETURN jsonb_build_object('refused', 'subject', 'position', stale);
+  END IF;
+  SELECT ordinality INTO stale FROM jsonb_array_elements(plan -> 'writes') WITH ORDINALITY w
+    LEFT JOIN records r ON r.kind = w.value ->> 'kind' AND r.key = w.value ->> 'key'
+    WHERE coalesce(r.revision, 0) <> (w.value ->> 'revision')::bigint
+    ORDER BY ordinality LIMIT 1;
+  IF FOUND THEN
+    RETURN jsonb_build_object('refused', 'record', 'position', stale);
+  END IF;
+  FOR entry IN SELECT value FROM jsonb_array_elements(plan -> 'writes') LOOP
+    PERFORM note('record-changed', '.', '', document => entry ->> 'noted');
+    IF entry ->> 'document' IS NULL THEN
+      DELETE FROM records WHERE kind = entry ->> 'kind' AND key = entry ->> 'key';
+    ELSE
+      INSERT INTO records AS r VALUES (
+        entry ->> 'kind', entry ->> 'key', entry ->> 'document', epoch_ms(), last_seq())
+        ON CONFLICT (kind, key) DO UPDATE SET revision = excluded.revision, document = excluded.document,
+          ts = CASE WHEN r.document = excluded.document THEN r.ts ELSE excluded.ts END;
+    END IF;
+  END LOOP;
+  IF plan ->> 'settings_revision' IS NOT NULL THEN
+    PERFORM touch_settings();
+  END IF;
   RETURN NULL;
 END $$;
 
@@ -193,6 +236,44 @@ END $$;
 
 CREATE FUNCTION epoch_ms() RETURNS bigint
 LANGUAGE sql AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint $$;
+
+-- The number of the last change; whoever asks holds the row in `stamps`.
+CREATE FUNCTION last_seq() RETURNS bigint
+LANGUAGE sql AS $$ SELECT coalesce(max(seq), 0) FROM changes $$;
+
+-- Add a change, under the next number; its time is not before that of the last one.
+CREATE FUNCTION note(
+  kind text, context text, name text, version bigint DEFAULT NULL, schema_id bigint DEFAULT NULL,
+  guid uuid DEFAULT NULL, document text DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  last changes%ROWTYPE;
+BEGIN
+  SELECT * INTO last FROM changes ORDER BY seq DESC LIMIT 1;
+  INSERT INTO changes VALUES (
+    coalesce(last.seq, 0) + 1, greatest(epoch_ms(), last.ts), kind, context, name, version, schema_id, guid, document);
+END $$;
+
+-- Add a change for each of the subject's versions that is among `numbers`, in their order; whether there are any.
+CREATE FUNCTION note_versions(kind text, subject subjects, numbers bigint[]) RETURNS boolean
+LANGUAGE plpgsql AS $$
+DECLARE
+  entry record;
+  context text := context_name(subject.context_id);
+BEGIN
+  FOR entry IN
+    SELECT v.version, v.schema_id, i.guid FROM versions v
+    JOIN schema_ids i ON i.context_id = v.context_id AND i.id = v.schema_id
+    WHERE v.subject_id = subject.id AND v.version = ANY (numbers) ORDER BY v.version
+  LOOP
+    PERFORM note(kind, context, subject.name, entry.version, entry.schema_id, entry.guid);
+  END LOOP;
+  RETURN FOUND;
+END $$;
+
+-- Make the number of the last change the settings' revision.
+CREATE FUNCTION touch_settings() RETURNS void
+LANGUAGE sql AS $$ UPDATE stamps SET settings = last_seq() $$;
 
 CREATE FUNCTION numbers_of(plan jsonb) RETURNS bigint[]
 LANGUAGE sql IMMUTABLE AS $$ SELECT ARRAY(SELECT value::bigint FROM jsonb_array_elements_text(plan -> 'versions')) $$;
@@ -247,19 +328,23 @@ BEGIN
 END $$;
 
 -- Remove versions; the last one takes the subject along, and its config and mode.
-CREATE FUNCTION remove_versions(subject subjects, numbers bigint[], stamp bigint) RETURNS void
+CREATE FUNCTION remove_versions(subject subjects, numbers bigint[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   freed bigint[];
 BEGIN
+  IF NOT note_versions('version-removed', subject, numbers) THEN
+    RETURN;
+  END IF;
   WITH gone AS (DELETE FROM versions WHERE subject_id = subject.id AND version = ANY (numbers) RETURNING schema_id)
     SELECT array_agg(DISTINCT schema_id) INTO freed FROM gone;
   PERFORM release_unused(subject.context_id, each) FROM unnest(freed) each;
-  PERFORM touch(subject.id, stamp);
+  PERFORM touch(subject.id);
   IF subject.name <> '' AND NOT EXISTS (SELECT FROM subjects WHERE id = subject.id) THEN
     DELETE FROM settings WHERE context = context_name(subject.context_id) AND name = subject.name;
     IF FOUND THEN
-      UPDATE stamps SET settings = stamp;
+      PERFORM note('settings-changed', context_name(subject.context_id), subject.name, document => '{}');
+      PERFORM touch_settings();
     END IF;
   END IF;
 END $$;
@@ -281,11 +366,11 @@ BEGIN
   DELETE FROM contents WHERE guid = freed_guid AND NOT EXISTS (SELECT FROM schema_ids WHERE guid = freed_guid);
 END $$;
 
--- Give a subject a new revision; one without versions goes.
-CREATE FUNCTION touch(wanted bigint, stamp bigint) RETURNS void
+-- Give a subject the number of the last change as its revision; one without versions goes.
+CREATE FUNCTION touch(wanted bigint) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-  UPDATE subjects SET revision = stamp,
+  UPDATE subjects SET revision = last_seq(),
     active_versions = (SELECT count(*) FROM versions WHERE subject_id = wanted AND NOT deleted) WHERE id = wanted;
   DELETE FROM subjects WHERE id = wanted AND NOT EXISTS (SELECT FROM versions WHERE subject_id = wanted);
 END $$;

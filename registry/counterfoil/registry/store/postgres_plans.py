@@ -12,12 +12,23 @@ from counterfoil.registry.domain.documents import (
     metadata_document,
     reference_document,
     rule_set_document,
+    scope_document,
 )
 from counterfoil.registry.domain.versions import reference_exists
-from counterfoil.registry.service.storage import Append, Appended, DropContext, HardDelete, PutSettings, SoftDelete
+from counterfoil.registry.service.storage import (
+    Append,
+    Appended,
+    DropContext,
+    HardDelete,
+    PutRecords,
+    PutSettings,
+    SoftDelete,
+)
+from counterfoil.registry.store.record_keys import key_text
 from counterfoil.registry.store.refusals import (
     context_not_empty,
     id_taken,
+    record_changed,
     settings_changed,
     still_active,
     subject_changed,
@@ -31,7 +42,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from counterfoil.registry.domain.content import Content
-    from counterfoil.registry.service.storage import Plan, ScopeSettings
+    from counterfoil.registry.service.storage import Plan, RecordWrite, ScopeSettings
     from counterfoil.schema.errors import CounterfoilError
 
 
@@ -74,6 +85,8 @@ def _document(plan: Plan, contents: list[Content]) -> Document:
             return _put_settings(plan)
         case DropContext():
             return {"kind": "drop", "context": name_of(plan.context)}
+        case PutRecords():
+            return _put_records(plan)
 
 
 def _append(plan: Append, *, content: int) -> Document:
@@ -89,6 +102,7 @@ def _append(plan: Append, *, content: int) -> Document:
         ],
         "schema_id": plan.schema_id,
         "version": plan.version,
+        "ts": plan.ts,
         "content": content,
         "schema_type": held.schema_type.value,
         "refs": json.dumps(references) if references else None,
@@ -123,7 +137,27 @@ def _put_settings(plan: PutSettings) -> Document:
 
 def _stored(settings: ScopeSettings) -> Document:
     config = None if settings.config is None else json.dumps(config_document(settings.config))
-    return {"config": config, "mode": settings.mode}
+    document = json.dumps(scope_document(settings.config, settings.mode))
+    return {"config": config, "mode": settings.mode, "document": document}
+
+
+def _put_records(plan: PutRecords) -> Document:
+    return {
+        "kind": "records",
+        "settings_revision": plan.settings_revision,
+        "subjects": [{**_place(subject), "revision": revision} for subject, revision in plan.subjects],
+        "writes": [_write(write) for write in plan.writes],
+    }
+
+
+def _write(write: RecordWrite) -> Document:
+    return {
+        "kind": write.kind,
+        "key": name_of(key_text(write.key)),
+        "revision": write.revision,
+        "document": None if write.document is None else json.dumps(write.document, sort_keys=True),
+        "noted": json.dumps({"kind": write.kind, "key": list(write.key)}),
+    }
 
 
 def _place(subject: QualifiedSubject) -> dict[str, str]:
@@ -152,6 +186,10 @@ def _refusal(plan: Plan, said: dict[str, Any]) -> CounterfoilError:
             return settings_changed()
         case "subject", Append() | SoftDelete() | HardDelete():
             return subject_changed(plan.subject)
+        case "subject", PutRecords():
+            return subject_changed(plan.subjects[said["position"] - 1][0])
+        case "record", PutRecords():
+            return record_changed(plan.writes[said["position"] - 1])
         case "target", _:
             context, name, version, _ = said["target"]
             return target_gone(QualifiedSubject(context, name), version)

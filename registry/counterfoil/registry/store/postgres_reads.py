@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from counterfoil.registry.domain.changes import Change, ChangeKind
 from counterfoil.registry.domain.content import Content
 from counterfoil.registry.domain.documents import read_config, read_metadata, read_reference, read_rule_set
 from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.domain.versions import History, VersionEntry
-from counterfoil.registry.service.storage import ScopeSettings, Use, Visibility
+from counterfoil.registry.service.storage import Record, ScopeSettings, Use, Visibility
 from counterfoil.registry.store.postgres_plans import name_of
+from counterfoil.registry.store.record_keys import key_of, key_range
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.model import SchemaType
 
@@ -57,6 +59,11 @@ WHERE ($1::text IS NULL OR c.name = $1) AND s.name >= $2 AND starts_with(s.name,
 ORDER BY c.name, s.name"""
 _SETTINGS = "SELECT config, mode FROM counterfoil.settings WHERE context = $1 AND name = $2"
 _SCOPES = "SELECT context, name, config, mode FROM counterfoil.settings ORDER BY context, name"
+_RECORDS = """
+SELECT key, document, ts, revision FROM counterfoil.records
+WHERE kind = $1 AND key >= $2 AND key < $3 ORDER BY key"""
+_CHANGES = "SELECT seq, ts, kind, context, name, version, schema_id, guid, document FROM counterfoil.changes"
+_LAST_UNTIL = "SELECT seq FROM counterfoil.changes WHERE ts <= $1 ORDER BY ts DESC, seq DESC LIMIT 1"
 
 
 class PostgresReads:
@@ -139,6 +146,36 @@ class PostgresReads:
         """All scopes with settings."""
         rows = await self._connections.rows(_SCOPES)
         return [(QualifiedSubject(context, name), _settings(config, mode)) for context, name, config, mode in rows]
+
+    async def records(self, kind: str, prefix: tuple[str, ...] = ()) -> Sequence[Record]:
+        """The records of a kind whose keys begin so."""
+        low, high = key_range([name_of(part) for part in prefix])
+        rows = await self._connections.rows(_RECORDS, name_of(kind), low, high)
+        return [Record(kind, key_of(key), json.loads(document), ts, revision) for key, document, ts, revision in rows]
+
+    async def changes(self, after: int, limit: int) -> Sequence[Change]:
+        """The changes after one, so many at most."""
+        rows = await self._connections.rows(f"{_CHANGES} WHERE seq > $1 ORDER BY seq LIMIT $2", after, limit)
+        return [_change(row) for row in rows]
+
+    async def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
+        """The changes of one scope up to a number."""
+        statement = f"{_CHANGES} WHERE context = $1 AND name = $2 AND seq <= $3 ORDER BY seq"
+        place = name_of(subject.context), name_of(subject.name)
+        return [_change(row) for row in await self._connections.rows(statement, *place, until)]
+
+    async def last_change(self, until_ts: int | None = None) -> int:
+        """The number of the last change up to a time."""
+        if until_ts is None:
+            return int(await self._one("SELECT change FROM counterfoil.stamps"))
+        return int(await self._one(_LAST_UNTIL, until_ts) or 0)
+
+
+def _change(row: tuple[int, int, str, str, str, int | None, int | None, UUID | None, str | None]) -> Change:
+    seq, ts, kind, context, name, version, schema_id, guid, document = row
+    subject = QualifiedSubject(context, name)
+    read = None if document is None else json.loads(document)
+    return Change(seq, ts, ChangeKind(kind), subject, version, schema_id, guid, read)
 
 
 def _use(row: tuple[str, str, int, int, bool, int]) -> Use:

@@ -28,7 +28,7 @@ CREATE TABLE subjects (
   context_id int NOT NULL REFERENCES contexts (id),
   name text COLLATE "C" NOT NULL,
   active_versions int NOT NULL DEFAULT 0,         -- so that listing needs no join
-  revision bigint NOT NULL DEFAULT 0,             -- stamp of the last write; what a plan compares
+  revision bigint NOT NULL DEFAULT 0,             -- number of the last change; what a plan compares
   UNIQUE (context_id, name)) WITH (fillfactor = 80);
 
 CREATE TABLE versions (
@@ -60,9 +60,30 @@ CREATE TABLE settings (               -- an empty name is the context itself; th
   mode text,
   PRIMARY KEY (context, name));
 
+CREATE TABLE changes (                -- all that has happened, in the order in which it was committed
+  seq bigint PRIMARY KEY,                         -- from 1, without a gap
+  ts bigint NOT NULL,                             -- epoch milliseconds; never less than the one before
+  kind text NOT NULL,
+  context text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  version bigint,
+  schema_id bigint,
+  guid uuid,
+  document text);                                 -- JSON document or NULL
+CREATE INDEX changes_scope ON changes (context, name, seq);
+CREATE INDEX changes_ts ON changes (ts);
+
+CREATE TABLE records (                -- what is kept beside schemas: keys, associations
+  kind text COLLATE "C" NOT NULL,
+  key text COLLATE "C" NOT NULL,                  -- its parts, each ended by U+001F
+  document text NOT NULL,                         -- JSON
+  ts bigint NOT NULL,
+  revision bigint NOT NULL,
+  PRIMARY KEY (kind, key));
+
 CREATE TABLE stamps (                 -- one row: the lock that all writers of all nodes take
   only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),
-  change bigint NOT NULL DEFAULT 0,               -- number of the last write
-  settings bigint NOT NULL DEFAULT 0              -- number of the last write to any config or mode
+  change bigint NOT NULL DEFAULT 0,               -- number of the last change
+  settings bigint NOT NULL DEFAULT 0              -- number of the last change that registrations and deletions rest on
 ) WITH (fillfactor = 20);
 INSERT INTO stamps DEFAULT VALUES;

@@ -24,6 +24,7 @@ from counterfoil.registry.domain.documents import (
 from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.domain.versions import History, VersionEntry
 from counterfoil.registry.service.storage import Record, ScopeSettings, Use, Visibility
+from counterfoil.registry.store.record_keys import key_of, key_range, key_text
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import StoreUnavailable
 from counterfoil.schema.model import SchemaType
@@ -70,7 +71,6 @@ WHERE subject_id = (SELECT s.id FROM subjects s JOIN contexts c ON c.id = s.cont
   AND version = ?"""
 
 _CHANGES = "SELECT seq, ts, kind, context, name, version, schema_id, guid, document FROM changes"
-_KEY_PART_END = "\x1f"
 
 
 class SqliteTables:
@@ -193,11 +193,9 @@ class SqliteTables:
 
     def records(self, kind: str, prefix: tuple[str, ...]) -> Sequence[Record]:
         """The records of a kind whose keys begin so."""
-        low = key_text(prefix)
         rows = self._all(
-            "SELECT key, document, ts, revision FROM records WHERE kind = ?1 AND key >= ?2"
-            " AND substr(key, 1, length(?2)) = ?2 ORDER BY key",
-            (kind, low),
+            "SELECT key, document, ts, revision FROM records WHERE kind = ? AND key >= ? AND key < ? ORDER BY key",
+            (kind, *key_range(prefix)),
         )
         return [Record(kind, key_of(key), json.loads(document), ts, revision) for key, document, ts, revision in rows]
 
@@ -391,16 +389,6 @@ class SqliteTables:
         """Take a context out of the listing."""
         self._listed.discard(context)
         self._run("UPDATE contexts SET listed = 0 WHERE name = ?", (context,))
-
-
-def key_text(parts: Sequence[str]) -> str:
-    """A key, or the beginning of one, as one text that sorts and begins as its parts do."""
-    return "".join(f"{part}{_KEY_PART_END}" for part in parts)
-
-
-def key_of(text: str) -> tuple[str, ...]:
-    """The parts of a key."""
-    return tuple(text.split(_KEY_PART_END)[:-1])
 
 
 def _now_ms() -> int:

@@ -228,11 +228,12 @@ def _drop_superseded(tables: Tables, subject: QualifiedSubject, entry: VersionEn
 def _soft_delete(tables: Tables, plan: SoftDelete) -> None:
     history = _current(tables, plan)
     _check_unreferenced(tables, plan, deleted_count=False)
-    for entry in history.entries:
-        if entry.version in plan.versions:
-            tables.mark_deleted(plan.subject, entry.version)
-            _note_version(tables, ChangeKind.DELETED, plan.subject, entry)
-    tables.touch(plan.subject)
+    marked = [entry for entry in history.entries if entry.version in plan.versions]
+    for entry in marked:
+        tables.mark_deleted(plan.subject, entry.version)
+        _note_version(tables, ChangeKind.DELETED, plan.subject, entry)
+    if marked:
+        tables.touch(plan.subject)
 
 
 def _note_version(tables: Tables, kind: ChangeKind, subject: QualifiedSubject, entry: VersionEntry) -> None:
@@ -247,6 +248,8 @@ def _hard_delete(tables: Tables, plan: HardDelete) -> None:
 
 def _remove(tables: Tables, subject: QualifiedSubject, history: History, versions: set[int]) -> None:
     gone = [entry for entry in history.entries if entry.version in versions]
+    if not gone:
+        return
     for entry in gone:
         tables.remove_version(subject, entry.version)
         _note_version(tables, ChangeKind.REMOVED, subject, entry)

@@ -1,0 +1,60 @@
+"""The storages that one behaviour is asked of."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from counterfoil.registry.store.opening import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+    from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
+
+    from counterfoil.registry.service.storage import Storage
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty store."""
+    url: str = {
+        "memory": lambda: "sqlite://",
+        "sqlite": lambda: f"sqlite:///{tmp_path}/registry.db",
+        "postgres": lambda: request.getfixturevalue("postgres_url"),
+    }[request.param]()
+    return url
+
+
+@pytest.fixture
+def store(store_url: str) -> Callable[[], AbstractAsyncContextManager[Storage]]:
+    """A function that opens the storage; a second call opens it again, which a file and a database survive."""
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Storage]:
+        storage = open_store(store_url)
+        try:
+            yield storage
+        finally:
+            await storage.close()
+
+    return opened
+
+
+@pytest.fixture
+def run(
+    store: Callable[[], AbstractAsyncContextManager[Storage]],
+) -> Callable[[Callable[[Storage], Awaitable[None]]], None]:
+    """Run a coroutine function with an open storage."""
+
+    def run_with(behaviour: Callable[[Storage], Awaitable[None]]) -> None:
+        async def main() -> None:
+            async with store() as storage:
+                await behaviour(storage)
+
+        asyncio.run(main())
+
+    return run_with
