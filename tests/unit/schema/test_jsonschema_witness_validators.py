@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
@@ -16,7 +17,7 @@ from hypothesis import given, settings
 from counterfoil.schema.formats.jsonschema.differences import find_differences
 from counterfoil.schema.formats.jsonschema.drafts import Draft
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.jsonschema.samples.holds import Sieve
+from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sieve
 from counterfoil.schema.formats.jsonschema.samples.values import ValueSource
 from counterfoil.schema.formats.jsonschema.sites import root_of
 from counterfoil.schema.witness import Witness, search_for_witness
@@ -124,6 +125,7 @@ def test_all_agree_about_any_value(document: dict[str, Any], value: Any):
 def test_all_agree_about_values_made_to_fit(document: dict[str, Any]):
     schema = parse_json_schema(json.dumps(document))
     root = root_of(schema)
-    for value in islice(ValueSource(Sieve(100_000)).values([root], [root]), 20):
-        assert SchemaValidator(schema).accepts(value)
-        assert accepted_by_rust(schema, _floats(value))
+    with suppress(OutOfBudget):  # some schemas let the making go on for long; what was made by then is good
+        for value in islice(ValueSource(Sieve(100_000)).values([root], [root]), 20):
+            assert SchemaValidator(schema).accepts(value)
+            assert accepted_by_rust(schema, _floats(value))
