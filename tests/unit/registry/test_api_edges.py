@@ -10,7 +10,7 @@ from counterfoil.registry.api.call import parse_integer
 from counterfoil.registry.api.json_body import parse_json, read_body
 from counterfoil.registry.api.media_types import V1, check_consumed, negotiate
 from counterfoil.registry.api.paths import decode_segment, rewrite
-from counterfoil.registry.service.reading import RecentValues
+from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.registry.store.committer import MAX_BATCH, Committer
 from counterfoil.schema.errors import (
     BadRequest,
@@ -148,6 +148,7 @@ class Recorder:
         self.batches: list[list[object]] = []
         self.abandoned = 0
         self._fails = fails
+        self.published = 0
 
     def begin(self) -> None:
         self.batches.append([])
@@ -159,6 +160,9 @@ class Recorder:
     def commit(self) -> None:
         if self._fails:
             raise OSError("disk full")
+
+    def publish(self) -> None:
+        self.published += 1
 
     def abandon(self, error: Exception) -> Exception:
         self.abandoned += 1
@@ -173,6 +177,7 @@ def test_waiting_plans_share_transactions() -> None:
         outcomes = await asyncio.gather(*(committer.commit(plan) for plan in plans), return_exceptions=True)
         await committer.close()
         assert [len(batch) for batch in recorder.batches] == [MAX_BATCH, MAX_BATCH, 151 - 2 * MAX_BATCH]
+        assert recorder.published == 3
         assert outcomes[:-1] == [None] * 150
         assert str(outcomes[-1]) == "refused"
         assert announced == list(range(150))

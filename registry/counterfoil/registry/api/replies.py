@@ -9,7 +9,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from counterfoil.registry.service.reading import RecentValues
+from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.registry.service.storage import Append, PutRecords
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.errors import InvalidVersion, ReferenceExists, SubjectNotFound, VersionNotFound
@@ -72,6 +72,24 @@ class History:
     def next_version(self) -> int:
         """The number that the next version takes: one above the highest, soft-deleted ones included."""
         return self.entries[-1].version + 1 if self.entries else 1
+
+    def put(self, entry: VersionEntry) -> History:
+        """The history with ``entry`` in it, in place of one of the same number."""
+        if not self.entries or entry.version > self.entries[-1].version:
+            return History(self.revision, (*self.entries, entry))
+        others = [other for other in self.entries if other.version != entry.version]
+        return History(self.revision, tuple(sorted([*others, entry], key=lambda each: each.version)))
+
+    def with_deleted(self, version: int) -> History:
+        """The history with the entry of this number soft-deleted."""
+        return History(
+            self.revision,
+            tuple(replace(entry, deleted=True) if entry.version == version else entry for entry in self.entries),
+        )
+
+    def without(self, version: int) -> History:
+        """The history without the entry of this number."""
+        return History(self.revision, tuple(entry for entry in self.entries if entry.version != version))
 
     def visible(self, *, deleted: bool) -> tuple[VersionEntry, ...]:
         """The versions that a caller sees: the active ones, and with ``deleted`` the soft-deleted ones too."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.content import Content, make_content
 from counterfoil.registry.domain.equivalence import Candidate
 from counterfoil.registry.domain.errors import StaleWrite
+from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.registry.service.requests import parse_schema_type
 from counterfoil.registry.service.storage import Target
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
@@ -29,44 +29,6 @@ _MAX_REFERENCE_DEPTH: Final = 100
 _LATEST: Final = -1
 _ENTRY_CHARS: Final = 200
 """What a remembered schema takes beside its text."""
-
-_K = TypeVar("_K")
-_V = TypeVar("_V")
-
-
-class RecentValues(Generic[_K, _V]):
-    """The values used last, up to a total weight; the one unused for longest goes first."""
-
-    def __init__(self, max_weight: int) -> None:
-        self._max_weight = max_weight
-        self._weight = 0
-        self._entries: OrderedDict[_K, tuple[_V, int]] = OrderedDict()
-
-    def __contains__(self, key: _K) -> bool:
-        return key in self._entries
-
-    def get(self, key: _K) -> _V | None:
-        """The value of ``key``, which is then the last used; None when it is not remembered."""
-        found = self._entries.get(key)
-        if found is None:
-            return None
-        self._entries.move_to_end(key)
-        return found[0]
-
-    def put(self, key: _K, value: _V, *, weight: int) -> None:
-        """Remember ``value``."""
-        self.drop(key)
-        self._entries[key] = (value, weight)
-        self._weight += weight
-        while self._weight > self._max_weight:
-            _, (_, gone) = self._entries.popitem(last=False)
-            self._weight -= gone
-
-    def drop(self, key: _K) -> None:
-        """Forget ``key``."""
-        found = self._entries.pop(key, None)
-        if found is not None:
-            self._weight -= found[1]
 
 
 @dataclass(frozen=True, slots=True)

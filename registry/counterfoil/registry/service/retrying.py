@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _MAX_ATTEMPTS: Final = 1000
+_QUICK_ATTEMPTS: Final = 10
+_PAUSE_S: Final = 0.002
 
 
 class Turns:
@@ -43,9 +45,9 @@ async def in_turn(attempt: Callable[[], Awaitable[_T]], turn: asyncio.Lock) -> _
 
 async def until_current(attempt: Callable[[], Awaitable[_T]]) -> _T:
     """What ``attempt`` gives, made again as long as its plan is overtaken; ``StoreTimeout`` in the end."""
-    for _ in range(_MAX_ATTEMPTS):
+    for number in range(_MAX_ATTEMPTS):
         try:
             return await attempt()
         except StaleWrite:
-            continue
+            await asyncio.sleep(0 if number < _QUICK_ATTEMPTS else _PAUSE_S)  # lets the other write become known
     raise StoreTimeout(f"Other writes came first {_MAX_ATTEMPTS} times; try again later")

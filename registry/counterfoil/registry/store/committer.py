@@ -30,6 +30,9 @@ class Transactions(Protocol):
     def commit(self) -> None:
         """Make everything since ``begin`` durable."""
 
+    def publish(self) -> None:
+        """Take note that the commit has succeeded; called where ``carry_out`` is."""
+
     def abandon(self, error: Exception) -> Exception:
         """Undo everything since ``begin``; what to tell whoever waits."""
 
@@ -129,6 +132,7 @@ class Committer:
                 if number % _YIELD_EVERY == 0:
                     await asyncio.sleep(0)
             await asyncio.get_running_loop().run_in_executor(self._thread, self._transactions.commit)
+            self._transactions.publish()
         except Exception as error:  # noqa: BLE001 - whatever it is, the transaction is undone
             return [self._transactions.abandon(error)] * len(plans)
         return outcomes

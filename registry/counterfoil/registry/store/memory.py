@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import time
 from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from counterfoil.registry.domain.changes import Change
-from counterfoil.registry.domain.versions import History, VersionEntry
+from counterfoil.registry.domain.versions import History
 from counterfoil.registry.service.storage import Record, ScopeSettings, Use, Visibility
 from counterfoil.registry.store.local import LocalStorage
-from counterfoil.registry.store.tables import apply
+from counterfoil.registry.store.tables import apply, now_ms
 from counterfoil.schema.contexts import QualifiedSubject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from uuid import UUID
 
     from counterfoil.registry.domain.changes import ChangeKind
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.domain.documents import Document
+    from counterfoil.registry.domain.versions import VersionEntry
     from counterfoil.registry.service.storage import Appended, Plan, RecordWrite, Target
     from counterfoil.schema.contexts import SubjectPrefix
 
@@ -160,33 +160,26 @@ class MemoryTables:
         if not self.ids_of_guid(guid):
             del self._contents[guid]
 
-    def put_version(self, subject: QualifiedSubject, version: int, schema_id: int, ts: int | None) -> None:
-        """Store a version as active."""
+    def put_version(self, subject: QualifiedSubject, entry: VersionEntry) -> None:
+        """Store a version."""
         context = self._contexts.setdefault(subject.context, _Context())
         context.listed = True
-        if self.history(subject).find(version, deleted=True):
-            self.remove_version(subject, version)
-        stored_at = _now_ms() if ts is None else ts
-        entry = VersionEntry(version, schema_id, context.guid_by_id[schema_id], deleted=False, ts=stored_at)
-        self._set(subject, [*self.history(subject).entries, entry])
-        context.versions_by_id.setdefault(schema_id, set()).add((subject, version))
+        if self.history(subject).find(entry.version, deleted=True):
+            self.remove_version(subject, entry.version)
+        self._histories[subject] = self.history(subject).put(entry)
+        context.versions_by_id.setdefault(entry.schema_id, set()).add((subject, entry.version))
 
     def mark_deleted(self, subject: QualifiedSubject, version: int) -> None:
         """Soft-delete a version."""
-        entries = self.history(subject).entries
-        self._set(subject, (replace(entry, deleted=True) if entry.version == version else entry for entry in entries))
+        self._histories[subject] = self.history(subject).with_deleted(version)
 
     def remove_version(self, subject: QualifiedSubject, version: int) -> None:
         """Remove a version's row."""
-        entries = self.history(subject).entries
-        for entry in entries:
-            if entry.version == version:
-                self._contexts[subject.context].versions_by_id[entry.schema_id].discard((subject, version))
-        self._set(subject, (entry for entry in entries if entry.version != version))
-
-    def _set(self, subject: QualifiedSubject, entries: Iterable[VersionEntry]) -> None:
-        ordered = tuple(sorted(entries, key=lambda entry: entry.version))
-        self._histories[subject] = History(self.history(subject).revision, ordered)
+        history = self.history(subject)
+        found = history.find(version, deleted=True)
+        if found is not None:
+            self._contexts[subject.context].versions_by_id[found.schema_id].discard((subject, version))
+            self._histories[subject] = history.without(version)
 
     def touch(self, subject: QualifiedSubject) -> None:
         """Give the subject a new revision."""
@@ -222,7 +215,7 @@ class MemoryTables:
         """Store or remove a record."""
         found = self._records.pop((write.kind, write.key), None)
         if write.document is not None:
-            ts = found.ts if found is not None and found.document == write.document else _now_ms()
+            ts = found.ts if found is not None and found.document == write.document else now_ms()
             record = Record(write.kind, write.key, write.document, ts, revision=len(self._changes))
             self._records[write.kind, write.key] = record
 
@@ -237,7 +230,7 @@ class MemoryTables:
         document: Document | None = None,
     ) -> None:
         """Add a change, under the next number."""
-        ts = max(_now_ms(), self._changes[-1].ts if self._changes else 0)
+        ts = max(now_ms(), self._changes[-1].ts if self._changes else 0)
         self._changes.append(Change(len(self._changes) + 1, ts, kind, subject, version, schema_id, guid, document))
 
     def changes(self, after: int, limit: int) -> Sequence[Change]:
@@ -267,10 +260,6 @@ def _is_listed(history: History, visibility: Visibility) -> bool:
     if visibility is Visibility.ALL:
         return bool(history.entries)
     return bool(history.active) == (visibility is Visibility.ACTIVE) and bool(history.entries)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 class MemoryStorage(LocalStorage):

@@ -78,5 +78,9 @@ CREATE TABLE records (                          -- what is kept beside schemas: 
   revision INTEGER NOT NULL,
   PRIMARY KEY (kind, key)) WITHOUT ROWID;
 
-CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-INSERT INTO counters VALUES ('change', 0), ('settings', 0);
+CREATE TABLE stamps (                           -- one row
+  only_one INTEGER PRIMARY KEY DEFAULT 1 CHECK (only_one),
+  change INTEGER NOT NULL DEFAULT 0,            -- number of the last change
+  settings INTEGER NOT NULL DEFAULT 0           -- number of the last change that registrations and deletions rest on
+) WITHOUT ROWID;
+INSERT INTO stamps DEFAULT VALUES;

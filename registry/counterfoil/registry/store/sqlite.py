@@ -13,7 +13,8 @@ from counterfoil.registry.service.storage import Append, SoftDelete
 from counterfoil.registry.store.committer import Committer
 from counterfoil.registry.store.local import LocalStorage
 from counterfoil.registry.store.sqlite_file import FileLock, check_folder, connect, prepare
-from counterfoil.registry.store.sqlite_tables import SqliteTables
+from counterfoil.registry.store.sqlite_reads import SqliteReads
+from counterfoil.registry.store.sqlite_tables import KnownSubjects, SqliteTables
 from counterfoil.registry.store.tables import apply
 from counterfoil.schema.errors import CounterfoilError, StoreUnavailable
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from counterfoil.registry.domain.versions import History
     from counterfoil.registry.service.storage import Appended, Plan, ScopeSettings, Visibility
     from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
 
@@ -29,9 +31,9 @@ if TYPE_CHECKING:
 class _Transactions:
     """Transactions on the writing connection."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, known: KnownSubjects) -> None:
         self._connection = connection
-        self._tables = SqliteTables(connection)
+        self._tables = SqliteTables(connection, known)
 
     def begin(self) -> None:
         """Begin a transaction that no other writer can get in the way of."""
@@ -52,7 +54,12 @@ class _Transactions:
 
     def commit(self) -> None:
         """Write to the disk, and wait until it is there."""
+        self._tables.flush()
         self._connection.execute("COMMIT")
+
+    def publish(self) -> None:
+        """Make known what was committed."""
+        self._tables.publish()
 
     def abandon(self, error: Exception) -> Exception:
         """Undo the transaction."""
@@ -77,15 +84,21 @@ class SqliteStorage(LocalStorage):
         self._reader = connect(path)
         self._scanner = connect(path)
         self._writer = connect(path)
-        self._scans = SqliteTables(self._scanner)
+        self._scans = SqliteReads(self._scanner)
         self._scan_thread = ThreadPoolExecutor(1, thread_name_prefix="counterfoil-scan")
-        super().__init__(SqliteTables(self._reader))
+        self._file_reads = SqliteReads(self._reader)
+        super().__init__(self._file_reads)
+        self._known = KnownSubjects()
         self._settings_revision: int | None = None
-        self._committer = Committer(_Transactions(self._writer), announce=self._announce)
+        self._committer = Committer(_Transactions(self._writer, self._known), announce=self._announce)
 
     async def commit(self, plan: Plan) -> Appended | None:
         """Carry out ``plan``; it is on the disk when this returns."""
         return await self._committer.commit(plan)
+
+    async def history(self, subject: QualifiedSubject) -> History:
+        """All versions of a subject; remembered, since nobody else may write the file."""
+        return self._known.read(subject, self._file_reads).history
 
     async def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
         """The subjects whose names begin so; read beside the event loop, since they may be many."""

@@ -1,249 +1,173 @@
-"""The primitives over a SQLite connection."""
+"""The primitive writes over a SQLite connection.
+
+What a registration writes is gathered (:class:`~.sqlite_rows.Rows`) and goes to the database many rows at a time,
+before the next statement that might read it and at the end of the transaction. Numbers that are counted up, and the
+histories of the subjects that are written to, are remembered: nobody else writes the file.
+"""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-import time
-from typing import TYPE_CHECKING, Any
-from uuid import UUID
+from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.domain.changes import Change, ChangeKind
-from counterfoil.registry.domain.content import Content
 from counterfoil.registry.domain.documents import (
     Document,
     config_document,
     metadata_document,
-    read_config,
-    read_metadata,
-    read_reference,
-    read_rule_set,
     reference_document,
     rule_set_document,
 )
-from counterfoil.registry.domain.modes import Mode
-from counterfoil.registry.domain.versions import History, VersionEntry
-from counterfoil.registry.service.storage import Record, ScopeSettings, Use, Visibility
-from counterfoil.registry.store.record_keys import key_of, key_range, key_text
-from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.registry.domain.versions import History
+from counterfoil.registry.service.recent_values import RecentValues
+from counterfoil.registry.service.storage import ScopeSettings
+from counterfoil.registry.store.record_keys import key_text
+from counterfoil.registry.store.sqlite_reads import SqliteReads, StoredSubject
+from counterfoil.registry.store.sqlite_rows import Rows
+from counterfoil.registry.store.tables import now_ms
 from counterfoil.schema.errors import StoreUnavailable
-from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from uuid import UUID
 
+    from counterfoil.registry.domain.changes import ChangeKind
+    from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.domain.versions import VersionEntry
     from counterfoil.registry.service.storage import RecordWrite, Target
-    from counterfoil.schema.contexts import SubjectPrefix
+    from counterfoil.schema.contexts import QualifiedSubject
 
-_HISTORY = """
-SELECT s.revision, v.version, v.schema_id, i.guid, v.deleted, v.ts
-FROM contexts c JOIN subjects s ON s.context_id = c.id JOIN versions v ON v.subject_id = s.id
-JOIN schema_ids i ON i.context_id = v.context_id AND i.id = v.schema_id
-WHERE c.name = ? AND s.name = ? ORDER BY v.version"""
-_USES = """
-SELECT c.name, s.name, v.version, v.schema_id, v.deleted, v.ts
-FROM versions v JOIN subjects s ON s.id = v.subject_id JOIN contexts c ON c.id = s.context_id
-WHERE v.context_id = (SELECT id FROM contexts WHERE name = ?) AND v.schema_id = ? ORDER BY s.name, v.version"""
-_REFERRERS = """
-SELECT c.name, s.name, v.version, v.schema_id, v.deleted, v.ts
-FROM (SELECT DISTINCT context_id, schema_id FROM schema_refs
-      WHERE target_context_id = (SELECT id FROM contexts WHERE name = ?)
-      AND target_subject = ? AND target_version = ?) r
-JOIN versions v ON v.context_id = r.context_id AND v.schema_id = r.schema_id
-JOIN subjects s ON s.id = v.subject_id JOIN contexts c ON c.id = s.context_id
-ORDER BY c.name, s.name, v.version"""
-_SUBJECTS = """
-SELECT c.name, s.name FROM subjects s JOIN contexts c ON c.id = s.context_id
-WHERE (:context IS NULL OR c.name = :context) AND s.name >= :low AND substr(s.name, 1, length(:low)) = :low
-  AND (:visibility = 'all' OR (s.active_versions > 0) = (:visibility = 'active'))
-ORDER BY c.name, s.name"""
-_TOUCH = """
-UPDATE subjects SET revision = (SELECT value FROM counters WHERE name = 'change'),
-  active_versions = (SELECT count(*) FROM versions WHERE subject_id = id AND deleted = 0)
-WHERE context_id = ? AND name = ? RETURNING EXISTS (SELECT 1 FROM versions WHERE subject_id = id)"""
-_MARK_DELETED = """
-UPDATE versions SET deleted = 1
-WHERE subject_id = (SELECT s.id FROM subjects s JOIN contexts c ON c.id = s.context_id WHERE c.name = ? AND s.name = ?)
-  AND version = ?"""
-_REMOVE_VERSION = """
-DELETE FROM versions
-WHERE subject_id = (SELECT s.id FROM subjects s JOIN contexts c ON c.id = s.context_id WHERE c.name = ? AND s.name = ?)
-  AND version = ?"""
-
-_CHANGES = "SELECT seq, ts, kind, context, name, version, schema_id, guid, document FROM changes"
+_MAX_REMEMBERED_VERSIONS: Final = 50_000
 
 
-class SqliteTables:
-    """Reads and writes over ``connection``, which is in autocommit mode: transactions are the caller's."""
+class KnownSubjects:
+    """The subjects used last, as they are committed."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    def __init__(self) -> None:
+        self._known: RecentValues[QualifiedSubject, StoredSubject] = RecentValues(_MAX_REMEMBERED_VERSIONS)
+
+    def read(self, subject: QualifiedSubject, reads: SqliteReads) -> StoredSubject:
+        """What is stored of a subject, by ``reads`` where it is not known."""
+        found = self._known.get(subject)
+        if found is None:
+            found = reads.stored(subject)
+            self.put(subject, found)
+        return found
+
+    def put(self, subject: QualifiedSubject, stored: StoredSubject) -> None:
+        """Remember what is stored of a subject."""
+        self._known.put(subject, stored, weight=1 + len(stored.history.entries))
+
+
+class _Numbers:
+    """The numbers that are counted up: of changes, rows of subjects, and ids in each context."""
+
+    def __init__(self, reads: SqliteReads) -> None:
+        self.change = reads.last_change(None)
+        self.settings = reads.settings_revision()
+        last = reads.changes(self.change - 1, 1)
+        self.ts = last[-1].ts if last else 0
+        self.subject_row = reads.last_subject_row()
+        self.next_id_by_context: dict[str, int] = {}
+
+
+class SqliteTables(SqliteReads):
+    """Reads and writes over ``connection``, which is in autocommit mode: transactions are the caller's.
+
+    ``known`` is told of what was committed, by :meth:`publish`.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, known: KnownSubjects) -> None:
+        super().__init__(connection)
+        self._plain = SqliteReads(connection)  # these see nothing of what waits
+        self._known = known
+        self._remembered: _Numbers | None = None
+        self._rows = Rows()
+        self._waits = False
+        self._written: dict[QualifiedSubject, StoredSubject] = {}
+        self._bound: dict[tuple[str, UUID], int] = {}
         self._context_ids: dict[str, int] = {}
         self._listed: set[str] = set()
 
     def forget(self) -> None:
         """Trust nothing that a transaction which was undone may have brought."""
+        self._remembered = None
+        self._rows, self._waits = Rows(), False
+        self._written.clear()
+        self._bound.clear()
         self._context_ids.clear()
         self._listed.clear()
 
-    def _all(self, statement: str, parameters: Sequence[object] | Mapping[str, object] = ()) -> list[Any]:
-        try:
-            return self._connection.execute(statement, parameters).fetchall()
-        except sqlite3.Error as error:
-            raise StoreUnavailable(f"The store failed: {error}") from error
+    def flush(self) -> None:
+        """Write what waits."""
+        rows, self._rows, self._waits = self._rows, Rows(), False
+        self._bound.clear()
+        for statement, waiting in rows.statements():
+            self._write_many(statement, waiting)
 
-    def _one(self, statement: str, parameters: Sequence[object] = ()) -> Any:
-        rows = self._all(statement, parameters)
-        return rows[0][0] if rows else None
+    def publish(self) -> None:
+        """Make known what has been committed."""
+        for subject, stored in self._written.items():
+            self._known.put(subject, stored)
+        self._written.clear()
+
+    def _all(self, statement: str, parameters: Sequence[object] | Mapping[str, object] = ()) -> list[Any]:
+        if self._waits:
+            self.flush()
+        return super()._all(statement, parameters)
 
     def _run(self, statement: str, parameters: Sequence[object] = ()) -> None:
         self._all(statement, parameters)
 
-    # --- reads
+    @property
+    def _numbers(self) -> _Numbers:
+        if self._remembered is None:
+            self._remembered = _Numbers(self)
+        return self._remembered
 
-    def history(self, subject: QualifiedSubject) -> History:
-        """All versions of a subject."""
-        rows = self._all(_HISTORY, (subject.context, subject.name))
-        if not rows:
-            return History()
-        entries = tuple(
-            VersionEntry(version, schema_id, UUID(bytes=guid), bool(deleted), ts)
-            for _, version, schema_id, guid, deleted, ts in rows
-        )
-        return History(rows[0][0], entries)
+    # --- reads that need not wait for what waits
 
-    def content(self, guid: UUID) -> Content | None:
-        """The content with this fingerprint."""
-        rows = self._all(
-            "SELECT schema_type, schema_text, refs, metadata, rule_set FROM contents WHERE guid = ?", (guid.bytes,)
-        )
-        if not rows:
-            return None
-        schema_type, text, references, metadata, rule_set = rows[0]
-        return Content(
-            guid,
-            SchemaType(schema_type),
-            text,
-            tuple(read_reference(item, "reference") for item in json.loads(references or "[]")),
-            None if metadata is None else read_metadata(json.loads(metadata), "metadata"),
-            None if rule_set is None else read_rule_set(json.loads(rule_set), "ruleSet"),
-        )
-
-    def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
-        """What an id stands for."""
-        guid = self._one(
-            "SELECT guid FROM schema_ids WHERE context_id = (SELECT id FROM contexts WHERE name = ?) AND id = ?",
-            (context, schema_id),
-        )
-        return None if guid is None else UUID(bytes=guid)
-
-    def id_of_guid(self, context: str, guid: UUID) -> int | None:
-        """The id of a content in a context."""
-        found: int | None = self._one(
-            "SELECT id FROM schema_ids WHERE context_id = (SELECT id FROM contexts WHERE name = ?)"
-            " AND guid = ? AND is_primary = 1",
-            (context, guid.bytes),
-        )
-        return found
-
-    def ids_of_guid(self, guid: UUID) -> Sequence[tuple[str, int]]:
-        """All ids of a content."""
-        return self._all(
-            "SELECT c.name, i.id FROM schema_ids i JOIN contexts c ON c.id = i.context_id WHERE i.guid = ?"
-            " ORDER BY c.name, i.id",
-            (guid.bytes,),
-        )
-
-    def max_id(self, context: str) -> int:
-        """The highest id seen in a context."""
-        return int(self._one("SELECT next_schema_id - 1 FROM contexts WHERE name = ?", (context,)) or 0)
-
-    def uses(self, context: str, schema_id: int) -> Sequence[Use]:
-        """The versions that hold an id."""
-        return [_use(row) for row in self._all(_USES, (context, schema_id))]
-
-    def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
-        """The versions that refer to a version."""
-        return [_use(row) for row in self._all(_REFERRERS, (subject.context, subject.name, version))]
-
-    def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
-        """The subjects whose names begin so."""
-        wanted = {"context": prefix.context, "low": prefix.name, "visibility": visibility.value}
-        return [QualifiedSubject(*row) for row in self._all(_SUBJECTS, wanted)]
-
-    def contexts(self) -> Sequence[str]:
-        """The known contexts."""
-        return [name for (name,) in self._all("SELECT name FROM contexts WHERE listed = 1 ORDER BY name")]
-
-    def settings(self, scope: QualifiedSubject) -> ScopeSettings:
-        """What is stored for a scope."""
-        rows = self._all(
-            "SELECT config, mode FROM settings WHERE context = ? AND name = ?", (scope.context, scope.name)
-        )
-        return _settings(*rows[0]) if rows else ScopeSettings()
+    def stored(self, subject: QualifiedSubject) -> StoredSubject:
+        """All versions of a subject, and its row."""
+        found = self._written.get(subject)
+        return self._known.read(subject, self._plain) if found is None else found
 
     def settings_revision(self) -> int:
         """The stamp of the last change of settings."""
-        return int(self._one("SELECT value FROM counters WHERE name = 'settings'"))
+        return super().settings_revision() if self._remembered is None else self._remembered.settings
 
-    def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
-        """All scopes with settings."""
-        rows = self._all("SELECT context, name, config, mode FROM settings ORDER BY context, name")
-        return [(QualifiedSubject(context, name), _settings(config, mode)) for context, name, config, mode in rows]
+    def id_of_guid(self, context: str, guid: UUID) -> int | None:
+        """The id of a content in a context."""
+        found = self._bound.get((context, guid))
+        return self._plain.id_of_guid(context, guid) if found is None else found
 
-    def records(self, kind: str, prefix: tuple[str, ...]) -> Sequence[Record]:
-        """The records of a kind whose keys begin so."""
-        rows = self._all(
-            "SELECT key, document, ts, revision FROM records WHERE kind = ? AND key >= ? AND key < ? ORDER BY key",
-            (kind, *key_range(prefix)),
-        )
-        return [Record(kind, key_of(key), json.loads(document), ts, revision) for key, document, ts, revision in rows]
-
-    def changes(self, after: int, limit: int) -> Sequence[Change]:
-        """The changes after one, so many at most."""
-        return [_change(row) for row in self._all(f"{_CHANGES} WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))]
-
-    def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
-        """The changes of one scope up to a number."""
-        rows = self._all(
-            f"{_CHANGES} WHERE context = ? AND name = ? AND seq <= ? ORDER BY seq",
-            (subject.context, subject.name, until),
-        )
-        return [_change(row) for row in rows]
-
-    def last_change(self, until_ts: int | None) -> int:
-        """The number of the last change up to a time."""
-        if until_ts is None:
-            return int(self._one("SELECT value FROM counters WHERE name = 'change'"))
-        return int(
-            self._one("SELECT seq FROM changes WHERE ts <= ? ORDER BY ts DESC, seq DESC LIMIT 1", (until_ts,)) or 0
-        )
-
-    # --- writes
+    # --- ids and contents
 
     def put_content(self, content: Content) -> None:
         """Store a content."""
         references = [reference_document(reference) for reference in content.references]
-        self._run(
-            "INSERT INTO contents VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            (
-                content.guid.bytes,
-                content.schema_type.value,
-                content.text,
-                json.dumps(references) if references else None,
-                _json(metadata_document(content.metadata)),
-                _json(rule_set_document(content.rule_set)),
-            ),
+        row = (
+            content.guid.bytes,
+            content.schema_type.value,
+            content.text,
+            json.dumps(references) if references else None,
+            _json(metadata_document(content.metadata)),
+            _json(rule_set_document(content.rule_set)),
         )
+        self._rows.contents.append(row)
+        self._waits = True
 
     def take_id(self, context: str) -> int:
         """Give out the next id."""
-        rows = self._all(
-            "INSERT INTO contexts (name, next_schema_id) VALUES (?, 2)"
-            " ON CONFLICT (name) DO UPDATE SET next_schema_id = next_schema_id + 1 RETURNING next_schema_id - 1",
-            (context,),
-        )
-        return int(rows[0][0])
+        next_ids = self._numbers.next_id_by_context
+        taken = next_ids.get(context)
+        context_id = self._context_id(context)
+        if taken is None:
+            taken = int(self._one("SELECT next_schema_id FROM contexts WHERE id = ?", (context_id,)))
+        next_ids[context] = taken + 1
+        self._rows.next_ids[context_id] = (taken + 1, context_id)
+        self._waits = True
+        return taken
 
     def _context_id(self, context: str) -> int:
         found = self._context_ids.get(context)
@@ -259,17 +183,19 @@ class SqliteTables:
             "UPDATE contexts SET next_schema_id = max(next_schema_id, ?) WHERE id = ?", (schema_id + 1, context_id)
         )
         self._run("UPDATE schema_ids SET is_primary = 0 WHERE context_id = ? AND guid = ?", (context_id, guid.bytes))
+        self._numbers.next_id_by_context.pop(context, None)
 
     def bind_id(self, context: str, schema_id: int, guid: UUID, targets: Sequence[Target]) -> None:
         """Make an id stand for a content."""
         context_id = self._context_id(context)
-        self._run("INSERT INTO schema_ids (context_id, id, guid) VALUES (?, ?, ?)", (context_id, schema_id, guid.bytes))
-        for position, target in enumerate(targets):
-            target_id = self._context_id(target.subject.context)
-            self._run(
-                "INSERT INTO schema_refs VALUES (?, ?, ?, ?, ?, ?)",
-                (context_id, schema_id, position, target_id, target.subject.name, target.version),
+        target_ids = [self._context_id(target.subject.context) for target in targets]
+        self._rows.ids.append((context_id, schema_id, guid.bytes))
+        self._bound[context, guid] = schema_id
+        for position, (target, target_id) in enumerate(zip(targets, target_ids, strict=True)):
+            self._rows.references.append(
+                (context_id, schema_id, position, target_id, target.subject.name, target.version)
             )
+        self._waits = True
 
     def release_id(self, context: str, schema_id: int) -> None:
         """Forget an id."""
@@ -287,41 +213,54 @@ class SqliteTables:
         if not self.ids_of_guid(guid):
             self._run("DELETE FROM contents WHERE guid = ?", (guid.bytes,))
 
-    def put_version(self, subject: QualifiedSubject, version: int, schema_id: int, ts: int | None) -> None:
-        """Store a version as active."""
+    # --- versions
+
+    def put_version(self, subject: QualifiedSubject, entry: VersionEntry) -> None:
+        """Store a version."""
         context_id = self._context_id(subject.context)
         if subject.context not in self._listed:
             self._run("UPDATE contexts SET listed = 1 WHERE id = ?", (context_id,))
             self._listed.add(subject.context)
-        subject_id = self._one(
-            "INSERT INTO subjects (context_id, name) VALUES (?, ?)"
-            " ON CONFLICT (context_id, name) DO UPDATE SET name = name RETURNING id",
-            (context_id, subject.name),
-        )
-        self._run(
-            "INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, 0, ?)",
-            (subject_id, version, context_id, schema_id, _now_ms() if ts is None else ts),
-        )
+        stored = self.stored(subject)
+        row_id = stored.row_id
+        if row_id is None:
+            row_id = self._numbers.subject_row = self._numbers.subject_row + 1
+        self._keep(subject, StoredSubject(stored.history.put(entry), row_id))
+        self._rows.versions.append((row_id, entry.version, context_id, entry.schema_id, int(entry.deleted), entry.ts))
 
     def mark_deleted(self, subject: QualifiedSubject, version: int) -> None:
         """Soft-delete a version."""
-        self._run(
-            _MARK_DELETED,
-            (subject.context, subject.name, version),
-        )
+        stored = self.stored(subject)
+        self._run("UPDATE versions SET deleted = 1 WHERE subject_id = ? AND version = ?", (stored.row_id, version))
+        self._keep(subject, StoredSubject(stored.history.with_deleted(version), stored.row_id))
 
     def remove_version(self, subject: QualifiedSubject, version: int) -> None:
         """Remove a version's row."""
-        self._run(
-            _REMOVE_VERSION,
-            (subject.context, subject.name, version),
-        )
+        stored = self.stored(subject)
+        self._run("DELETE FROM versions WHERE subject_id = ? AND version = ?", (stored.row_id, version))
+        self._keep(subject, StoredSubject(stored.history.without(version), stored.row_id))
 
     def touch(self, subject: QualifiedSubject) -> None:
         """Give the subject a new revision."""
-        place = (self._context_id(subject.context), subject.name)
-        if not self._one(_TOUCH, place):
-            self._run("DELETE FROM subjects WHERE context_id = ? AND name = ?", place)
+        stored = self.stored(subject)
+        if stored.history.entries:
+            history = History(self._numbers.change, stored.history.entries)
+            self._keep(subject, StoredSubject(history, stored.row_id))
+        elif stored.row_id is not None:
+            self._run("DELETE FROM subjects WHERE id = ?", (stored.row_id,))
+            self._written[subject] = StoredSubject()
+
+    def _keep(self, subject: QualifiedSubject, stored: StoredSubject) -> None:
+        """Have ``stored`` written, and read from now on."""
+        self._written[subject] = stored
+        history, row_id = stored.history, stored.row_id
+        if row_id is None:
+            return
+        context_id = self._context_id(subject.context)
+        self._rows.subjects[row_id] = (row_id, context_id, subject.name, len(history.active), history.revision)
+        self._waits = True
+
+    # --- settings, contexts, records, changes
 
     def put_settings(self, scope: QualifiedSubject, settings: ScopeSettings) -> None:
         """Store config and mode of a scope."""
@@ -336,9 +275,17 @@ class SqliteTables:
 
     def touch_settings(self) -> None:
         """Make the number of the last change the settings' revision."""
-        self._run(
-            "UPDATE counters SET value = (SELECT value FROM counters WHERE name = 'change') WHERE name = 'settings'"
-        )
+        self._numbers.settings = self._numbers.change
+        self._stamp()
+
+    def _stamp(self) -> None:
+        self._rows.stamps = [(self._numbers.change, self._numbers.settings)]
+        self._waits = True
+
+    def drop_context(self, context: str) -> None:
+        """Take a context out of the listing."""
+        self._listed.discard(context)
+        self._run("UPDATE contexts SET listed = 0 WHERE name = ?", (context,))
 
     def revision_of_record(self, write: RecordWrite) -> int:
         """The revision of the record that a write is about."""
@@ -351,10 +298,16 @@ class SqliteTables:
             self._run("DELETE FROM records WHERE kind = ? AND key = ?", (write.kind, key_text(write.key)))
             return
         self._run(
-            "INSERT INTO records VALUES (?, ?, ?, ?, (SELECT value FROM counters WHERE name = 'change'))"
+            "INSERT INTO records VALUES (?, ?, ?, ?, ?)"
             " ON CONFLICT (kind, key) DO UPDATE SET revision = excluded.revision, document = excluded.document,"
             " ts = CASE WHEN document = excluded.document THEN ts ELSE excluded.ts END",
-            (write.kind, key_text(write.key), json.dumps(write.document, sort_keys=True), _now_ms()),
+            (
+                write.kind,
+                key_text(write.key),
+                json.dumps(write.document, sort_keys=True),
+                now_ms(),
+                self._numbers.change,
+            ),
         )
 
     def note(
@@ -368,56 +321,28 @@ class SqliteTables:
         document: Document | None = None,
     ) -> None:
         """Add a change, under the next number."""
-        seq = self._one("UPDATE counters SET value = value + 1 WHERE name = 'change' RETURNING value")
-        self._run(
-            "INSERT INTO changes VALUES (?1, max(?2, coalesce((SELECT ts FROM changes WHERE seq = ?1 - 1), 0)),"
-            " ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-            (
-                seq,
-                _now_ms(),
-                kind.value,
-                subject.context,
-                subject.name,
-                version,
-                schema_id,
-                None if guid is None else guid.bytes,
-                _json(document),
-            ),
+        numbers = self._numbers
+        numbers.change += 1
+        numbers.ts = max(numbers.ts, now_ms())
+        row = (
+            numbers.change,
+            numbers.ts,
+            kind.value,
+            subject.context,
+            subject.name,
+            version,
+            schema_id,
+            None if guid is None else guid.bytes,
+            _json(document),
         )
+        self._rows.changes.append(row)
+        self._stamp()
 
-    def drop_context(self, context: str) -> None:
-        """Take a context out of the listing."""
-        self._listed.discard(context)
-        self._run("UPDATE contexts SET listed = 0 WHERE name = ?", (context,))
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
-def _change(row: tuple[int, int, str, str, str, int | None, int | None, bytes | None, str | None]) -> Change:
-    seq, ts, kind, context, name, version, schema_id, guid, document = row
-    return Change(
-        seq,
-        ts,
-        ChangeKind(kind),
-        QualifiedSubject(context, name),
-        version,
-        schema_id,
-        None if guid is None else UUID(bytes=guid),
-        None if document is None else json.loads(document),
-    )
-
-
-def _use(row: tuple[str, str, int, int, int, int]) -> Use:
-    context, name, version, schema_id, deleted, ts = row
-    return Use(QualifiedSubject(context, name), version, schema_id, bool(deleted), ts)
-
-
-def _settings(config: str | None, mode: str | None) -> ScopeSettings:
-    return ScopeSettings(
-        None if config is None else read_config(json.loads(config)), None if mode is None else Mode(mode)
-    )
+    def _write_many(self, statement: str, rows: object) -> None:
+        try:
+            self._connection.executemany(statement, rows)  # type: ignore[arg-type]  # the driver wants its own protocol
+        except sqlite3.Error as error:
+            raise StoreUnavailable(f"The store failed: {error}") from error
 
 
 def _json(document: Document | None) -> str | None:

@@ -6,11 +6,12 @@ around :func:`apply`. All checks of a plan come before its first write.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Protocol
 
 from counterfoil.registry.domain.changes import ChangeKind
 from counterfoil.registry.domain.documents import scope_document
-from counterfoil.registry.domain.versions import reference_exists
+from counterfoil.registry.domain.versions import VersionEntry, reference_exists
 from counterfoil.registry.service.storage import (
     Append,
     Appended,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.domain.documents import Document
-    from counterfoil.registry.domain.versions import History, VersionEntry
+    from counterfoil.registry.domain.versions import History
     from counterfoil.registry.service.storage import Plan, Record, RecordWrite, ScopeSettings, Target, Use
 
 
@@ -119,8 +120,8 @@ class Tables(Reads, Protocol):
     def release_id(self, context: str, schema_id: int) -> None:
         """Forget an id that no version holds, and its content where no other id holds it."""
 
-    def put_version(self, subject: QualifiedSubject, version: int, schema_id: int, ts: int | None) -> None:
-        """Store a version as active, over whatever row has its number; as of now where ``ts`` is None."""
+    def put_version(self, subject: QualifiedSubject, entry: VersionEntry) -> None:
+        """Store a version, over whatever row has its number."""
 
     def mark_deleted(self, subject: QualifiedSubject, version: int) -> None:
         """Soft-delete a version."""
@@ -159,6 +160,11 @@ class Tables(Reads, Protocol):
         """Take a context out of the listing; its ids stay given out."""
 
 
+def now_ms() -> int:
+    """The time, in epoch milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
 def apply(tables: Tables, plan: Plan) -> Appended | None:
     """Carry out ``plan``: check what it was decided on, then write."""
     match plan:
@@ -190,7 +196,8 @@ def _append(tables: Tables, plan: Append) -> Appended:
             tables.claim_id(context, schema_id, guid)
         tables.bind_id(context, schema_id, guid, plan.targets)
     replaced = next((entry for entry in history.entries if entry.version == version), None)
-    tables.put_version(plan.subject, version, schema_id, plan.ts)
+    ts = now_ms() if plan.ts is None else plan.ts
+    tables.put_version(plan.subject, VersionEntry(version, schema_id, guid, deleted=False, ts=ts))
     tables.note(ChangeKind.REGISTERED, plan.subject, version=version, schema_id=schema_id, guid=guid)
     if replaced is not None:
         _release_unused(tables, context, {replaced.schema_id})
