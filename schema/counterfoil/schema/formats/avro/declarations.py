@@ -212,7 +212,12 @@ class TypeReader:
     def _read_fields(self, values: list[Json], namespace: str | None, pointer: str) -> tuple[Field, ...]:
         fields: dict[str, Field] = {}
         for index, value in enumerate(values):
-            field = self._read_field(value, namespace, f"{pointer}/{index}")
+            place = f"{pointer}/{index}"
+            field = self._leaves.known_field(value, place)
+            if field is None:
+                field = self._read_field(value, namespace, place)
+                if self._checks_names and self._checks_defaults:
+                    self._leaves.keep_field(value, field)
             if field.name in fields:
                 raise SchemaFault(
                     f"two fields are called {show(field.name)}", f"{pointer}/{index}", expected="a name of its own"

@@ -167,6 +167,8 @@ class _Walk:
         found: list[Found] = []
         for index, field in enumerate(reader.fields):
             match = writer_fields.get(field.name)
+            if match is field and field.is_plain:
+                continue  # only for speed
             if field.aliases:
                 match = _match_by_alias(field, writer_fields, place)
             if match is None:

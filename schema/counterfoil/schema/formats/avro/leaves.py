@@ -11,15 +11,19 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from counterfoil.schema.formats.avro.types import NO_DEFAULT, Array, Field, Primitive, Union
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.avro.types import AvroType, Kind, NoDefault
+    from counterfoil.schema.formats.avro.types import AvroType, Json, Kind, NoDefault
 
 MAX_SHARED: Final = 50_000
 
+_FieldKey: TypeAlias = "tuple[str, str | tuple[str, ...], bool, str]"
 _Leaf: TypeAlias = Primitive | Array | Union
 
 
 class Leaves:
-    """Nodes by what they say and where; ``most`` is how many are kept, none for nodes whose place will change."""
+    """Nodes by what they say and where.
+
+    ``most`` is how many of a sort are kept: none for nodes whose place will change.
+    """
 
     def __init__(self, *, most: int = MAX_SHARED) -> None:
         self._most = most
@@ -27,6 +31,7 @@ class Leaves:
         self._arrays: dict[tuple[Kind, str], Array] = {}
         self._unions: dict[tuple[tuple[str, ...], str], Union] = {}
         self._fields: dict[tuple[str, AvroType, bool], Field] = {}
+        self._valid_fields: dict[_FieldKey, Field] = {}
         self._kept: set[AvroType] = set()
 
     def primitive(self, kind: Kind, pointer: str) -> Primitive:
@@ -62,9 +67,20 @@ class Leaves:
         found = self._fields.get(key)
         if found is None:
             found = Field(name, field_type, default, pointer=pointer)
-            if field_type in self._kept:
+            if field_type in self._kept and len(self._fields) < self._most:
                 self._fields[key] = found
         return found
+
+    def known_field(self, value: Json, pointer: str) -> Field | None:
+        """The field that was read from the like of ``value`` at ``pointer`` before, and kept as valid."""
+        key = _key_of_field(value, pointer)
+        return None if key is None else self._valid_fields.get(key)
+
+    def keep_field(self, value: Json, field: Field) -> None:
+        """Have ``field``, what ``value`` says and valid in every respect, found from now on, if it is shared."""
+        key = _key_of_field(value, field.pointer)
+        if key is not None and field.type in self._kept and len(self._valid_fields) < self._most:
+            self._valid_fields[key] = field
 
     def _keeps(self, leaf: _Leaf) -> bool:
         """Whether there is room for another."""
@@ -72,6 +88,19 @@ class Leaves:
             return False
         self._kept.add(leaf)
         return True
+
+
+def _key_of_field(value: Json, pointer: str) -> _FieldKey | None:
+    """What tells apart the fields that say only a name, a type of bare words, and at most a null default."""
+    if type(value) is not dict or value.get("default") is not None or len(value) != 2 + ("default" in value):
+        return None
+    name, written = value.get("name"), value.get("type")
+    if type(name) is not str:
+        return None
+    if type(written) is list:
+        words = tuple(written)
+        return (name, words, "default" in value, pointer) if set(map(type, words)) == {str} else None
+    return (name, written, "default" in value, pointer) if type(written) is str else None
 
 
 SHARED: Final = Leaves()

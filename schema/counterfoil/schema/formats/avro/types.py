@@ -161,6 +161,11 @@ class Field:
     written: Mapping[str, Json] | None = field(default=None, init=False, repr=False)
 
     @property
+    def is_plain(self) -> bool:
+        """Whether the field is known to be the same wherever it stands: its types are primitive, it has no alias."""
+        return self.written is not None
+
+    @property
     def has_default(self) -> bool:
         """Whether a reader may leave the field to its default."""
         return self.default is not NO_DEFAULT
