@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -302,6 +303,16 @@ def test_subjects_are_listed_by_prefix_and_visibility(run: Any) -> None:
         assert await listed(SubjectPrefix(".", "a"), Visibility.ALL) == ["a%b", "a_b", "axb"]
         assert await listed(SubjectPrefix(".", ""), Visibility.DELETED) == ["axb"]
         assert await listed(SubjectPrefix(".", ""), Visibility.ACTIVE) == ["", "A", "a%b", "a_b"]
+
+        async def names(prefix: SubjectPrefix, visibility: Visibility, first: int = 0, last: int = 99) -> Any:
+            return json.loads(await storage.subject_names(prefix, visibility, first=first, last=last))
+
+        await append(storage, parse_subject('ü"\\'))
+        assert await names(EVERYTHING, Visibility.ALL) == ["", ":.ctx:a_c", "A", "a%b", "a_b", "axb", 'ü"\\']
+        assert await names(EVERYTHING, Visibility.ACTIVE, 1, 3) == [":.ctx:a_c", "A"]
+        assert await names(SubjectPrefix(".ctx", "a"), Visibility.ACTIVE) == [":.ctx:a_c"]
+        assert await names(SubjectPrefix(".", ""), Visibility.DELETED) == ["axb"]
+        assert await names(EVERYTHING, Visibility.ALL, 7, 9) == await names(EVERYTHING, Visibility.ALL, 3, 2) == []
 
     run(behaviour)
 

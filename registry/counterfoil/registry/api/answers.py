@@ -18,7 +18,7 @@ _RETRY_AFTER_S: Final = "1"
 
 
 class RawText(str):
-    """A body that is a schema's own text, not a JSON value of it."""
+    """A body that is this very text: a schema's own, not a JSON value of it, or a JSON text that is there already."""
 
     __slots__ = ()
 

@@ -41,7 +41,7 @@ async def list_subjects(call: Call) -> Any:
     await call.rests_on()
     first, last = call.bounds()
     prefix = parse_prefix(next(iter(call.texts("subjectPrefix")), _ALL_CONTEXTS))
-    return (await call.cases.catalog.subjects(prefix, visibility_of(call)))[first:last]
+    return RawText(await call.cases.catalog.subject_names(prefix, visibility_of(call), first=first, last=last))
 
 
 async def delete_subject(call: Call) -> Any:

@@ -48,9 +48,9 @@ class Catalog:
         self._storage = storage
         self._reader = reader
 
-    async def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> list[str]:
-        """The names that begin so, sorted by code point."""
-        return sorted(str(subject) for subject in await self._storage.subjects(prefix, visibility))
+    async def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, *, first: int, last: int) -> str:
+        """The names that begin so, sorted by code point, from one index to another: the text of a JSON array."""
+        return await self._storage.subject_names(prefix, visibility, first=first, last=last)
 
     async def contexts(self) -> list[str]:
         """The default context, then those in which something was registered."""

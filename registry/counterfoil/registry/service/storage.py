@@ -223,6 +223,13 @@ class Storage(Protocol):
     async def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
         """The subjects whose context and name begin so."""
 
+    async def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, *, first: int, last: int) -> str:
+        """The names of those subjects, qualified, as the text of a JSON array sorted by code point.
+
+        ``first`` and ``last`` are indexes into all of them; the latter is not included any more. There may be a hundred
+        thousand: they go from the store to the caller without becoming objects on the way.
+        """
+
     async def contexts(self) -> Sequence[str]:
         """The contexts in which something was registered, sorted."""
 

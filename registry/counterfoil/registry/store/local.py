@@ -78,6 +78,10 @@ class LocalStorage:
         """The subjects whose names begin so."""
         return self._reads.subjects(prefix, visibility)
 
+    async def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, *, first: int, last: int) -> str:
+        """The names of those subjects, as the text of a JSON array."""
+        return self._reads.subject_names(prefix, visibility, first, last)
+
     async def contexts(self) -> Sequence[str]:
         """The known contexts."""
         return self._reads.contexts()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -104,6 +105,10 @@ class MemoryTables:
             and subject.name.startswith(prefix.name)
             and _is_listed(history, visibility)
         )
+
+    def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, first: int, last: int) -> str:
+        """The names of those subjects, as the text of a JSON array."""
+        return json.dumps(sorted(map(str, self.subjects(prefix, visibility)))[first:last])
 
     def contexts(self) -> Sequence[str]:
         """The known contexts."""

@@ -57,6 +57,13 @@ SELECT c.name, s.name FROM counterfoil.subjects s JOIN counterfoil.contexts c ON
 WHERE ($1::text IS NULL OR c.name = $1) AND s.name >= $2 AND starts_with(s.name, $2)
   AND ($3 = 'all' OR (s.active_versions > 0) = ($3 = 'active'))
 ORDER BY c.name, s.name"""
+_SUBJECT_NAMES = """
+SELECT '[' || coalesce(string_agg(to_json(name)::text, ','), '') || ']' FROM (
+  SELECT (CASE c.name WHEN '.' THEN s.name ELSE ':' || c.name || ':' || s.name END) COLLATE "C" AS name
+  FROM counterfoil.subjects s JOIN counterfoil.contexts c ON c.id = s.context_id
+  WHERE ($1::text IS NULL OR c.name = $1) AND s.name >= $2 AND starts_with(s.name, $2)
+    AND ($3 = 'all' OR (s.active_versions > 0) = ($3 = 'active'))
+  ORDER BY 1 OFFSET $4 LIMIT $5) named"""
 _SETTINGS = "SELECT config, mode FROM counterfoil.settings WHERE context = $1 AND name = $2"
 _SCOPES = "SELECT context, name, config, mode FROM counterfoil.settings ORDER BY context, name"
 _RECORDS = """
@@ -131,6 +138,13 @@ class PostgresReads:
         context = None if prefix.context is None else name_of(prefix.context)
         rows = await self._connections.rows(_SUBJECTS, context, name_of(prefix.name), visibility.value)
         return [QualifiedSubject(*row) for row in rows]
+
+    async def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, *, first: int, last: int) -> str:
+        """The names of those subjects, as the text of a JSON array."""
+        context = None if prefix.context is None else name_of(prefix.context)
+        wanted = (context, name_of(prefix.name), visibility.value, first, max(last - first, 0))
+        rows = await self._connections.rows(_SUBJECT_NAMES, *wanted)
+        return str(rows[0][0])
 
     async def contexts(self) -> Sequence[str]:
         """The known contexts."""

@@ -106,6 +106,12 @@ class SqliteStorage(LocalStorage):
             self._scan_thread, self._scans.subjects, prefix, visibility
         )
 
+    async def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, *, first: int, last: int) -> str:
+        """The names of those subjects, as the text of a JSON array; read beside the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(
+            self._scan_thread, self._scans.subject_names, prefix, visibility, first, last
+        )
+
     async def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
         """All scopes with settings; read beside the event loop."""
         return await asyncio.get_running_loop().run_in_executor(self._scan_thread, self._scans.scopes)

@@ -46,7 +46,13 @@ SELECT c.name, s.name FROM subjects s JOIN contexts c ON c.id = s.context_id
 WHERE (:context IS NULL OR c.name = :context) AND s.name >= :low AND substr(s.name, 1, length(:low)) = :low
   AND (:visibility = 'all' OR (s.active_versions > 0) = (:visibility = 'active'))
 ORDER BY c.name, s.name"""
-
+_SUBJECT_NAMES = """
+SELECT json_group_array(name) FROM (
+  SELECT CASE c.name WHEN '.' THEN s.name ELSE ':' || c.name || ':' || s.name END AS name
+  FROM subjects s JOIN contexts c ON c.id = s.context_id
+  WHERE (:context IS NULL OR c.name = :context) AND s.name >= :low AND substr(s.name, 1, length(:low)) = :low
+    AND (:visibility = 'all' OR (s.active_versions > 0) = (:visibility = 'active'))
+  ORDER BY 1 LIMIT :limit OFFSET :offset)"""
 _NOTHING = History()
 _CHANGES = "SELECT seq, ts, kind, context, name, version, schema_id, guid, document FROM changes"
 
@@ -150,6 +156,17 @@ class SqliteReads:
         """The subjects whose names begin so."""
         wanted = {"context": prefix.context, "low": prefix.name, "visibility": visibility.value}
         return [QualifiedSubject(*row) for row in self._all(_SUBJECTS, wanted)]
+
+    def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, first: int, last: int) -> str:
+        """The names of those subjects, as the text of a JSON array."""
+        wanted = {
+            "context": prefix.context,
+            "low": prefix.name,
+            "visibility": visibility.value,
+            "limit": max(last - first, 0),
+            "offset": first,
+        }
+        return str(self._all(_SUBJECT_NAMES, wanted)[0][0])
 
     def contexts(self) -> Sequence[str]:
         """The known contexts."""

@@ -74,6 +74,9 @@ class Reads(Protocol):
     def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
         """The subjects whose names begin so."""
 
+    def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, first: int, last: int) -> str:
+        """The names of those subjects, as the text of a JSON array."""
+
     def contexts(self) -> Sequence[str]:
         """The known contexts."""
 
