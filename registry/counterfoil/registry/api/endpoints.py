@@ -12,7 +12,7 @@ from counterfoil.registry.api.answers import answer, error_answer
 from counterfoil.registry.api.call import Call
 from counterfoil.registry.api.media_types import V1, check_consumed, negotiate
 from counterfoil.registry.api.middleware import ROUTE_HOLDER
-from counterfoil.registry.api.routes import ROUTES
+from counterfoil.registry.api.table import TABLE
 from counterfoil.registry.service.retrying import until_current
 from counterfoil.schema.errors import RegistryError
 
@@ -43,7 +43,7 @@ def api_routes(cases: UseCases, replies: Replies, *, max_body_bytes: int) -> lis
             _Endpoint(route, cases, replies, max_body_bytes=max_body_bytes),
             methods=[route.method],
         )
-        for route in ROUTES
+        for route in TABLE
     ]
 
 

@@ -12,6 +12,8 @@ from counterfoil.schema.errors import BadRequest
 
 _CONTEXTS: Final = "contexts"
 _QUALIFIED: Final = (":.", ":*:")
+_KEKS: Final = ["dek-registry", "v1", "keks"]
+_DEKS_AT: Final = 4
 _FIRST_PRINTABLE: Final = 0x20
 _DELETE: Final = 0x7F
 
@@ -60,7 +62,8 @@ def _rewrite_rest(rest: list[str], query: str, prefix: str) -> tuple[str, str]:
     elif rest in (["schemas"], ["subjects"]):
         query = _prefixed_parameter(query, "subjectPrefix", prefix)
     else:
-        at = next((index for index, segment in enumerate(rest) if segment in {"subjects", "deks"}), len(rest))
+        at = _DEKS_AT if rest[: len(_KEKS)] == _KEKS else 0  # a key may be called like a segment of the path
+        at = next((index for index, part in enumerate(rest) if index >= at and part in {"subjects", "deks"}), len(rest))
         if at + 1 < len(rest):
             rest[at + 1] = _prefixed(rest[at + 1], prefix)
     return "/" + "/".join(rest), query

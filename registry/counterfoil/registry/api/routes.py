@@ -26,10 +26,13 @@ _FLAGS: Final = {
     "latestOnly": "The highest version of each subject only.",
     "normalize": "Put everything without meaning into one order first.",
     "permanent": "Remove for good what is soft-deleted already.",
+    "rewrap": "Wrap the key that is there anew.",
     "recursive": "Also for every subject of the context.",
+    "testSharing": "Try first whether the registry can use a shared key.",
     "verbose": "Say why not.",
 }
 _TEXTS: Final = {
+    "algorithm": "`AES128_GCM`, `AES256_GCM` or `AES256_SIV`; `AES256_GCM` when absent.",
     "contextPrefix": "The beginning of the context's name.",
     "findTags": "List what carries one of these tags; `*` is any.",
     "format": "`resolved`: with all referenced types declared.",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from counterfoil.registry.domain.keys_in_rules import with_key_names
 from counterfoil.registry.domain.merging import stamp_of, stamped
 from counterfoil.registry.domain.modes import check_registration
 from counterfoil.registry.domain.rules import check_rule_set
@@ -81,6 +82,7 @@ class Registration:
         """
         check_rule_set(request.rule_set)
         check_subject(subject)
+        request = replace(request, rule_set=with_key_names(request.rule_set))
         attempt = partial(self._attempt, subject, request, normalize=normalize, force=force)
         return await in_turn(attempt, self._turns.of(subject))
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from counterfoil.registry.service.catalog import Catalog
 from counterfoil.registry.service.compatibility import CompatibilityCheck, CompatibilityTest
 from counterfoil.registry.service.deletion import Deletion
+from counterfoil.registry.service.keys_deks import Deks
+from counterfoil.registry.service.keys_keks import Keks, KeyLimit
+from counterfoil.registry.service.keys_records import KeyRecords
+from counterfoil.registry.service.keys_wrapping import KeyWrapping
 from counterfoil.registry.service.lookup import Lookup
 from counterfoil.registry.service.matching import Matcher
 from counterfoil.registry.service.reading import SchemaReader
@@ -15,6 +20,7 @@ from counterfoil.registry.service.registration import Registration
 from counterfoil.registry.service.scopes import Scopes
 from counterfoil.registry.service.settings import Settings
 from counterfoil.registry.service.tag_version import TagVersion
+from counterfoil.registry.settings import DEFAULT_MAX_KEYS
 
 if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Storage
@@ -35,11 +41,26 @@ class UseCases:
     deletion: Deletion
     settings: Settings
     compatibility: CompatibilityTest
+    keks: Keks
+    deks: Deks
 
 
-def use_cases(storage: Storage, *, memory_chars: int = DEFAULT_MEMORY_CHARS) -> UseCases:
-    """The use cases over ``storage``; ``memory_chars`` bounds the schemas that are kept parsed."""
+def use_cases(
+    storage: Storage,
+    *,
+    memory_chars: int = DEFAULT_MEMORY_CHARS,
+    wrapping: KeyWrapping | None = None,
+    max_keys: int = DEFAULT_MAX_KEYS,
+) -> UseCases:
+    """The use cases over ``storage``; ``memory_chars`` bounds the schemas that are kept parsed.
+
+    ``wrapping`` uses the keys that are shared with the registry; without one it can use none. ``max_keys`` bounds how
+    many keys are kept.
+    """
     scopes = Scopes(storage)
+    keys = KeyRecords(storage)
+    limit = KeyLimit(keys, max_keys=max_keys)
+    wrapping = wrapping or KeyWrapping({})
     reader = SchemaReader(storage, memory_chars=memory_chars)
     matcher = Matcher(reader)
     check = CompatibilityCheck(reader)
@@ -55,4 +76,10 @@ def use_cases(storage: Storage, *, memory_chars: int = DEFAULT_MEMORY_CHARS) -> 
         deletion=Deletion(storage, scopes=scopes),
         settings=Settings(storage, scopes=scopes),
         compatibility=CompatibilityTest(storage, scopes=scopes, reader=reader, check=check),
+        keks=Keks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=_now_ms),
+        deks=Deks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=_now_ms),
     )
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

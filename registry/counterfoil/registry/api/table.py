@@ -1,0 +1,10 @@
+"""All routes of the API, as one table."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from counterfoil.registry.api.keys_routes import KEY_ROUTES
+from counterfoil.registry.api.routes import ROUTES, Route
+
+TABLE: Final[tuple[Route, ...]] = (*ROUTES, *KEY_ROUTES)
