@@ -50,9 +50,11 @@ def read_stored_kek(key: tuple[str, ...], document: Document) -> Kek:
 
 
 def dek_prefix(
-    kek_name: str, subject: QualifiedSubject | None = None, algorithm: Algorithm | None = None
+    kek_name: str | None, subject: QualifiedSubject | None = None, algorithm: Algorithm | None = None
 ) -> tuple[str, ...]:
-    """What the keys that a KEK wraps are kept under: all, those of a subject, or of one algorithm."""
+    """What data encryption keys are kept under: all, or those under a KEK, of a subject, of an algorithm."""
+    if kek_name is None:
+        return ()
     if subject is None:
         return (kek_name,)
     of_subject = (kek_name, subject.context, subject.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.keys import Kek, check_kek_name, check_kms
 from counterfoil.registry.domain.modes import check_writable
@@ -21,22 +21,34 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
 
+_SERVERS_IN_MIND: Final = 16
+
 
 class KeyLimit:
-    """How many keys of both sorts a registry takes."""
+    """How many keys of both sorts a registry takes.
+
+    They are counted now and then only: after a count a server may add a small share of what there is room for
+    unasked, so that even many servers together stay within the limit.
+    """
 
     def __init__(self, records: KeyRecords, *, max_keys: int) -> None:
         self._records = records
         self._max_keys = max_keys
+        self._unasked = 0
 
     async def check(self) -> None:
-        """Return when there is a place for one more; else ``TooManyKeys``."""
+        """Return when there is room for one more; else ``TooManyKeys``."""
+        if self._unasked > 0:
+            self._unasked -= 1
+            return
         keks = await self._records.keks()
-        if len(keks) + sum(kek.dek_count for kek in keks) >= self._max_keys:
+        room = self._max_keys - len(keks) - sum(kek.dek_count for kek in keks)
+        if room <= 0:
             raise TooManyKeys(
                 f"The registry holds {self._max_keys} keys, which is all that it takes; "
                 "delete some permanently, or start it with a higher --max-keys"
             )
+        self._unasked = room // _SERVERS_IN_MIND
 
 
 class Keks:
@@ -62,13 +74,12 @@ class Keks:
         keks = [kek for kek in await self._records.keks() if deleted or not kek.deleted]
         if not prefixes:
             return [kek.name for kek in keks]
-        return [kek.name for kek in keks if await self._wraps_for(kek, prefixes, deleted=deleted)]
-
-    async def _wraps_for(self, kek: Kek, prefixes: Sequence[SubjectPrefix], *, deleted: bool) -> bool:
-        return kek.dek_count > 0 and any(
-            (deleted or not held.dek.deleted) and any(_begins(held.dek.id.subject, prefix) for prefix in prefixes)
-            for held in await self._records.deks(kek.name)
-        )
+        wrapping = {
+            held.dek.id.kek_name
+            for held in await self._records.deks()
+            if (deleted or not held.dek.deleted) and any(_begins(held.dek.id.subject, prefix) for prefix in prefixes)
+        }
+        return [kek.name for kek in keks if kek.name in wrapping]
 
     async def get(self, name: str, *, deleted: bool) -> Kek:
         """The key of this name; ``KeyNotFound``."""

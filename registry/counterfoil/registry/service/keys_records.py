@@ -71,9 +71,12 @@ class KeyRecords:
         return found
 
     async def deks(
-        self, kek_name: str, subject: QualifiedSubject | None = None, algorithm: Algorithm | None = None
+        self,
+        kek_name: str | None = None,
+        subject: QualifiedSubject | None = None,
+        algorithm: Algorithm | None = None,
     ) -> Sequence[HeldDek]:
-        """The keys that a KEK wraps, sorted, soft-deleted ones too: all, those of a subject, or of one algorithm."""
+        """Data encryption keys, sorted, soft-deleted ones too: all, or those of a KEK, a subject, an algorithm."""
         found = await self._storage.records(DEK_KIND, dek_prefix(kek_name, subject, algorithm))
         return [_held_dek(record) for record in found]
 
