@@ -26,8 +26,9 @@ def registry_on(storage: Storage) -> InProcessRegistry:
 def test_keys_come_back_as_they_were(run: Any) -> None:
     async def story(storage: Storage) -> None:
         registry = registry_on(storage)
-        kek = {"name": "k", **LOCAL, "kmsProps": {"a": "ü"}, "doc": "ours"}
+        kek = {"name": "k", **LOCAL, "kmsProps": {"a": "ü"}, "doc": "o\u0000\U0001f511"}
         made = (await registry.post(KEKS, kek)).json
+        assert made["doc"] == kek["doc"]
         subjects = ["s", ":.ctx:s", "%2F%C3%BC%25_", "a%2Fb"]
         deks = [(await registry.post(f"{KEKS}/k/deks/{subject}", {"version": 12})).json for subject in subjects]
         other = registry_on(storage)

@@ -8,6 +8,8 @@ from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from counterfoil.registry.kms.opening import open_kms
 from counterfoil.registry.service.keys_wrapping import KeyWrapping
@@ -635,5 +637,48 @@ def test_openapi_knows_the_keys() -> None:
         paths = [path for path in described["paths"] if path.startswith("/dek-registry")]
         assert sum(len(described["paths"][path]) for path in paths) == 17
         assert {"KekBody", "DekBody"} <= set(described["components"]["schemas"])
+
+    tell(story)
+
+
+# --- whatever is sent
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=4,
+)
+KEK_BODIES = st.fixed_dictionaries(
+    {},
+    optional={
+        "name": st.sampled_from(["k", "l"]) | ANYTHING,
+        "kmsType": st.sampled_from(["local-kms", "aws-kms", "hcvault"]) | ANYTHING,
+        "kmsKeyId": st.sampled_from(["arn:aws:kms:x", "http://x/y"]) | ANYTHING,
+        **dict.fromkeys(("kmsProps", "doc", "shared", "deleted"), ANYTHING),
+    },
+)
+DEK_BODIES = st.fixed_dictionaries(
+    {},
+    optional={
+        "subject": st.just("s") | ANYTHING,
+        "version": st.integers(0, 2) | ANYTHING,
+        "algorithm": st.sampled_from(["AES128_GCM", "AES256_SIV"]) | ANYTHING,
+        **dict.fromkeys(("encryptedKeyMaterial", "deleted"), ANYTHING),
+    },
+)
+PATHS = st.sampled_from(["", "/k/deks", "/k/deks/s", "/k/deks/s?rewrap=true", "?testSharing=true"])
+ANSWERS = {200, 400, 40470, 40971, 42271, 42272, 50070}
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(PATHS, KEK_BODIES | DEK_BODIES | ANYTHING), min_size=4, max_size=8))
+def test_whatever_is_sent_has_an_answer_of_the_table(requests: list[tuple[str, Any]]) -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        await kek(registry, **LOCAL)
+        for path, body in requests:
+            reply = await registry.post(KEKS + path, body)
+            assert (reply.code or reply.status) in ANSWERS | {422}, reply.text
+            assert (await registry.get(f"{KEKS}?deleted=true")).status == 200
+            assert (await registry.get(f"{KEKS}/k/deks?deleted=true")).status == 200
 
     tell(story)
