@@ -10,12 +10,13 @@ from base64 import b64decode, b64encode
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import httpx
 import pytest
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from counterfoil.registry.kms.opening import open_kms
-from local_services import free_port
+from local_services import RegistryProcess, free_port
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
@@ -277,3 +278,16 @@ def test_a_vault_that_is_not_there() -> None:
         assert (await registry.post(f"{KEKS}/k/deks/s", {})).code == 50070
 
     tell(story, VAULT_ADDR=address, VAULT_TOKEN=TOKEN)
+
+
+def test_how_long_a_service_may_take_is_a_setting(vault: Vault) -> None:
+    vault.hangs.set()
+    settings = {"VAULT_ADDR": vault.url, "VAULT_TOKEN": TOKEN, "COUNTERFOIL_KMS_TIMEOUT_S": "0.25"}
+    body = {"name": "k", "kmsType": "hcvault", "kmsKeyId": f"{vault.url}/transit/keys/orders", "shared": True}
+    with RegistryProcess(settings=settings) as running, httpx.Client(base_url=running.url, trust_env=False) as client:
+        assert client.post(KEKS, json=body).status_code == 200
+        refused = client.post(f"{KEKS}/k/test")
+        assert (refused.status_code, refused.json()["error_code"]) == (500, 50070)
+        assert "did not answer within 0.25 s" in refused.json()["message"]
+        vault.hangs.clear()
+        assert client.post(f"{KEKS}/k/test").status_code == 200
