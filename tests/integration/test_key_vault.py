@@ -5,15 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import ssl
 import threading
 from base64 import b64decode, b64encode
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import httpx
 import pytest
+from cryptography import x509
 from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from counterfoil.registry.kms.opening import open_kms
 from local_services import RegistryProcess, free_port
@@ -21,6 +29,7 @@ from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
+    from pathlib import Path
 
 KEKS = "/dek-registry/v1/keks"
 TOKEN = "root-token"
@@ -39,9 +48,11 @@ class Vault(ThreadingHTTPServer):
         self.goes_on = threading.Event()
         self.answer: tuple[int, bytes] | None = None
 
+    scheme = "http"
+
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
+        return f"{self.scheme}://127.0.0.1:{self.server_port}"
 
 
 class _VaultRequest(BaseHTTPRequestHandler):
@@ -115,6 +126,23 @@ def vault() -> Iterator[Vault]:
         server.goes_on.set()
         server.shutdown()
         thread.join()
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A file with a certificate of 127.0.0.1 and its key, which nobody else vouches for."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "vault of the tests")])
+    now = datetime.now(tz=UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now, now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, SHA256())
+    )
+    file = tmp_path / "vault.pem"
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    file.write_bytes(made.public_bytes(Encoding.PEM) + private)
+    return file
 
 
 def tell(story: Callable[[InProcessRegistry], Awaitable[None]], *, timeout_s: float = 10, **environment: str) -> None:
@@ -268,6 +296,24 @@ def test_a_vault_that_hangs_stops_nobody_else(vault: Vault) -> None:
         assert (await registry.post(f"{KEKS}/k/deks/s", {})).status == 200
 
     tell(story, timeout_s=0.5, VAULT_ADDR=vault.url, VAULT_TOKEN=TOKEN)
+
+
+def test_a_vault_is_believed_by_its_certificate_only(vault: Vault, certificate: Path) -> None:
+    secured = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    secured.load_cert_chain(certificate)
+    vault.socket = secured.wrap_socket(vault.socket, server_side=True)
+    vault.scheme = "https"
+
+    def story(status: int) -> Callable[[InProcessRegistry], Awaitable[None]]:
+        async def told(registry: InProcessRegistry) -> None:
+            await kek(registry, f"{vault.url}/transit/keys/orders")
+            assert (await registry.ask("POST", f"{KEKS}/k/test")).status == status
+
+        return told
+
+    tell(story(200), VAULT_ADDR=vault.url, VAULT_TOKEN=TOKEN, VAULT_CACERT=str(certificate))
+    tell(story(500), VAULT_ADDR=vault.url, VAULT_TOKEN=TOKEN)
+    assert len(vault.asked) == 1
 
 
 def test_a_vault_that_is_not_there() -> None:

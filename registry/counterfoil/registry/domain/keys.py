@@ -56,7 +56,7 @@ class Kek:
     name: str
     kms_type: str
     kms_key_id: str
-    kms_props: Mapping[str, str] = field(default_factory=dict)
+    kms_props: Mapping[str, str] = field(default_factory=dict, repr=False)
     doc: str | None = None
     shared: bool = False
     deleted: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -40,7 +40,7 @@ class ShownDek:
     """A key as callers see it; ``plain`` is the base64 of what is wrapped, where they may have it from here."""
 
     dek: Dek
-    plain: str | None = None
+    plain: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class _Material:
 
     kek: tuple[object, ...]
     wrapped: str
-    plain: bytes
+    plain: bytes = field(repr=False)
 
 
 class _Wrapper:
