@@ -75,7 +75,7 @@ def assemble(storage: Storage, settings: ServerSettings, *, wrapping: KeyWrappin
     """
     lifecycle, telemetry = Lifecycle(), Telemetry()
     wrapping = wrapping or open_kms(os.environ, timeout_s=settings.kms_timeout_s)
-    cases = use_cases(storage, wrapping=wrapping, max_keys=settings.max_keys)
+    cases = use_cases(storage, wrapping=wrapping, max_keys=settings.max_keys, associations=settings.associations)
     replies = Replies(storage, memory_bytes=_REPLY_MEMORY_BYTES if settings.fast_lane else 0)
 
     @asynccontextmanager

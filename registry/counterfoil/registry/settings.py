@@ -22,6 +22,7 @@ class ServerSettings:
     answers. ``fast_lane`` answers from memory, ahead of routing, what is asked most; the answers are the same without
     it. ``max_keys`` bounds the keys of the DEK registry; what a key management service does not answer within
     ``kms_timeout_s`` has failed.
+    Without ``associations`` all calls about them are answered with 404, and none of them has a say in anything.
     """
 
     host: str = DEFAULT_HOST
@@ -32,3 +33,4 @@ class ServerSettings:
     fast_lane: bool = True
     max_keys: int = DEFAULT_MAX_KEYS
     kms_timeout_s: float = DEFAULT_KMS_TIMEOUT_S
+    associations: bool = True

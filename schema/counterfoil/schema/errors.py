@@ -136,6 +136,10 @@ class ModeNotFound(_Coded, code=40409):
     """No mode is stored at this level."""
 
 
+class AssociationNotFound(_Coded, code=40410):
+    """The resource has no such association."""
+
+
 class KeyNotFound(_Coded, code=40470):
     """No key encryption key, or data encryption key, of this name is visible."""
 
@@ -169,6 +173,26 @@ class KeyExists(_Coded, code=40971):
 
 class TooManyKeys(_Coded, code=40972):
     """The registry holds as many keys as it takes."""
+
+
+class AssociationExists(_Coded, code=40903):
+    """The resource has an association of this type already, and it is another one."""
+
+
+class SubjectAssociated(_Coded, code=40904):
+    """The subject is associated with a resource, which stands in the way."""
+
+
+class SubjectOwned(_Coded, code=40905):
+    """The subject belongs to one resource alone: its association is STRONG."""
+
+
+class AssociatedSubjectEmpty(_Coded, code=40907):
+    """An associated subject must have an active version."""
+
+
+class AssociationFrozen(_Coded, code=40908):
+    """The association is frozen."""
 
 
 class InvalidSchema(_Coded, code=42201):
@@ -217,6 +241,10 @@ class InvalidKey(_Coded, code=42271):
 
 class KeyInUse(_Coded, code=42272):
     """The key still wraps others."""
+
+
+class InvalidAssociation(_Coded, code=42212):
+    """A property of an association is not valid; the message names it."""
 
 
 class StoreUnavailable(_Coded, code=50001):

@@ -67,7 +67,7 @@ def _slug(path: str) -> str:
 def _responses(route: Route) -> dict[int | str, dict[str, Any]]:
     described: dict[int | str, dict[str, Any]] = {"default": {"model": ErrorBody, "description": "Not a success."}}
     if route.result is not None:
-        described[200] = {"model": route.result}
+        described[route.status] = {"model": route.result}
     else:
         described[204] = {"description": "Done."}
     return described

@@ -9,6 +9,7 @@ from starlette.convertors import CONVERTOR_TYPES, StringConvertor
 from starlette.routing import Route as RoutedPath
 
 from counterfoil.registry.api.answers import answer, error_answer
+from counterfoil.registry.api.association_routes import TAG as ASSOCIATIONS
 from counterfoil.registry.api.call import Call
 from counterfoil.registry.api.media_types import V1, check_consumed, negotiate
 from counterfoil.registry.api.middleware import ROUTE_HOLDER
@@ -35,7 +36,7 @@ class _SegmentConvertor(StringConvertor):
 
 
 def api_routes(cases: UseCases, replies: Replies, *, max_body_bytes: int) -> list[RoutedPath]:
-    """Every operation of the table, to be served under its path."""
+    """Every operation of the table that is turned on, to be served under its path."""
     CONVERTOR_TYPES[SEGMENT] = _SegmentConvertor()
     return [
         RoutedPath(
@@ -44,6 +45,7 @@ def api_routes(cases: UseCases, replies: Replies, *, max_body_bytes: int) -> lis
             methods=[route.method],
         )
         for route in TABLE
+        if route.tag != ASSOCIATIONS or cases.associations is not None
     ]
 
 
@@ -53,6 +55,7 @@ class _Endpoint:
     def __init__(self, route: Route, cases: UseCases, replies: Replies, *, max_body_bytes: int) -> None:
         self._operation = route.operation
         self._path = route.path
+        self._status = route.status
         self._has_body = route.method in _BODY_METHODS
         self._cases = cases
         self._replies = replies
@@ -72,7 +75,7 @@ class _Endpoint:
             value = await until_current(partial(self._operation, call))
         except RegistryError as error:
             return error_answer(error, media_type)
-        response = answer(value, media_type)
+        response = answer(value, media_type, status=self._status)
         call.keep(bytes(response.body), self._path)
         return response
 

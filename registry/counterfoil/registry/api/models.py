@@ -140,10 +140,27 @@ class SchemaByIdBody(SchemaBody):
     deleted: bool
 
 
+class AssociationBody(CamelShape):
+    """One association."""
+
+    subject: str = Field(description="Qualified: `:.context:name` outside of the default context.")
+    guid: str = Field(description="The association's own.")
+    resource_name: str
+    resource_namespace: str
+    resource_id: str
+    resource_type: str = Field("topic", description="The only one there is.")
+    association_type: str = Field(description="key or value.")
+    lifecycle: str = Field(description="STRONG: the subject belongs to the resource alone. WEAK: it is shared.")
+    frozen: bool | None = Field(None, description="Where the lifecycle does not say it: STRONG is frozen, WEAK not.")
+    create_ts: int = Field(description="When it was made, in epoch milliseconds.")
+    update_ts: int
+
+
 class ListedSchemaBody(VersionBody):
     """One line of the listing of all schemas."""
 
     aliases: list[str] | None = None
+    associations: list[AssociationBody] | None = Field(None, description="Those that the query asks for.")
 
 
 class SubjectVersionBody(CamelShape):

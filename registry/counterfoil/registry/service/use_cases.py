@@ -6,6 +6,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from counterfoil.registry.service.association_index import AssociationIndex, SubjectGuard
+from counterfoil.registry.service.associations import Associations
 from counterfoil.registry.service.catalog import Catalog
 from counterfoil.registry.service.compatibility import CompatibilityCheck, CompatibilityTest
 from counterfoil.registry.service.deletion import Deletion
@@ -30,7 +32,7 @@ DEFAULT_MEMORY_CHARS = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class UseCases:
-    """What the registry can be asked."""
+    """What the registry can be asked; ``associations`` is None where they are turned off."""
 
     storage: Storage
     scopes: Scopes
@@ -41,6 +43,7 @@ class UseCases:
     deletion: Deletion
     settings: Settings
     compatibility: CompatibilityTest
+    associations: Associations | None
     keks: Keks
     deks: Deks
 
@@ -51,11 +54,12 @@ def use_cases(
     memory_chars: int = DEFAULT_MEMORY_CHARS,
     wrapping: KeyWrapping | None = None,
     max_keys: int = DEFAULT_MAX_KEYS,
+    associations: bool = True,
 ) -> UseCases:
     """The use cases over ``storage``; ``memory_chars`` bounds the schemas that are kept parsed.
 
     ``wrapping`` uses the keys that are shared with the registry; without one it can use none. ``max_keys`` bounds how
-    many keys are kept.
+    many keys are kept. Without ``associations`` there are none to be asked for, and none has a say in anything.
     """
     scopes = Scopes(storage)
     keys = KeyRecords(storage)
@@ -64,7 +68,9 @@ def use_cases(
     reader = SchemaReader(storage, memory_chars=memory_chars)
     matcher = Matcher(reader)
     check = CompatibilityCheck(reader)
-    registration = Registration(storage, scopes=scopes, reader=reader, matcher=matcher, check=check)
+    index = AssociationIndex(storage) if associations else None
+    guard = SubjectGuard(index)
+    registration = Registration(storage, scopes=scopes, reader=reader, matcher=matcher, check=check, guard=guard)
     catalog = Catalog(storage, reader=reader)
     return UseCases(
         storage=storage,
@@ -73,9 +79,12 @@ def use_cases(
         tagging=TagVersion(registration, catalog),
         lookup=Lookup(storage, scopes=scopes, reader=reader, matcher=matcher),
         catalog=catalog,
-        deletion=Deletion(storage, scopes=scopes),
+        deletion=Deletion(storage, scopes=scopes, guard=guard),
         settings=Settings(storage, scopes=scopes),
         compatibility=CompatibilityTest(storage, scopes=scopes, reader=reader, check=check),
+        associations=None
+        if index is None
+        else Associations(storage, index=index, scopes=scopes, reader=reader, registration=registration),
         keks=Keks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=_now_ms),
         deks=Deks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=_now_ms),
     )
