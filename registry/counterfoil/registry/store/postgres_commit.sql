@@ -1,4 +1,4 @@
--- Format 1: how plans are carried out, in one call for many of them. What the functions decide is what store/tables.py
+-- How plans are carried out, in one call for many of them. What the functions decide is what store/tables.py
 -- decides for the other stores; one behaviour suite runs over both. All checks of a plan come before its first write,
 -- and a plan that is refused writes nothing.
 
