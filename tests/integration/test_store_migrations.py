@@ -18,6 +18,8 @@ from counterfoil.registry.domain.errors import StoreNotUsable
 from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.service.storage import ScopeSettings, SoftDelete
 from counterfoil.registry.store.formats import FORMAT
+from counterfoil.registry.store.inspection.checking import check
+from counterfoil.registry.store.inspection.rows import open_rows
 from counterfoil.registry.store.migrations.scripts import POSTGRESQL, SQLITE, in_transaction, revisions, upgrade_script
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.sqlite_file import APPLICATION_ID
@@ -162,6 +164,12 @@ def test_an_upgraded_store_is_written_as_any_other(old_url: str) -> None:
 
     upgrade(old_url)
     told(old_url, story)
+
+
+def test_an_upgraded_store_is_sound(old_url: str) -> None:
+    upgrade(old_url)
+    with open_rows(old_url) as rows:
+        assert list(check(rows)) == []
 
 
 def test_an_upgrade_that_is_repeated_changes_nothing(old_url: str) -> None:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.errors import StoreNotUsable
-from counterfoil.registry.store.formats import FORMAT, check_format
+from counterfoil.registry.store.formats import FORMAT
 from counterfoil.registry.store.migrations.scripts import POSTGRESQL, SQLITE, in_transaction, upgrade_script
-from counterfoil.registry.store.opening import sqlite_path
+from counterfoil.registry.store.opening import IN_MEMORY, sqlite_path
 from counterfoil.registry.store.sqlite_file import FileLock, check_folder, connect, format_of, prepare
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from pathlib import Path
+
+    import asyncpg
+
+    from counterfoil.registry.store.postgres_address import PostgresAddress
 
 _LONG_S: Final = 86_400.0
 
@@ -24,7 +29,17 @@ _LONG_S: Final = 86_400.0
 class Upgrade:
     """The format that a store had, 0 where it was new; it has ``FORMAT`` now."""
 
+    shown: str
     found: int
+
+    @property
+    def sentence(self) -> str:
+        """What was done, for people."""
+        if self.found == 0:
+            return f"{self.shown}: new, made in format {FORMAT}"
+        if self.found == FORMAT:
+            return f"{self.shown}: has format {FORMAT} already"
+        return f"{self.shown}: upgraded from format {self.found} to {FORMAT}"
 
 
 def upgrade(url: str) -> Upgrade:
@@ -33,9 +48,27 @@ def upgrade(url: str) -> Upgrade:
     ``StoreNotUsable`` when it is in use, of a newer format, or cannot be a store.
     """
     path = sqlite_path(url)
-    if path is not None:
-        return _upgrade_file(path)
-    return asyncio.run(_upgrade_database(url))
+    if path is None:
+        return asyncio.run(_upgrade_database(url))
+    return _upgrade_file(_in_a_file(path))
+
+
+def find_format(url: str) -> int:
+    """The format of a store, 0 where it is new; ``StoreNotUsable`` when it cannot be one."""
+    path = sqlite_path(url)
+    if path is None:
+        return asyncio.run(_format_of_database(url))
+    _in_a_file(path)
+    if not path.is_file():
+        return 0
+    with closing(connect(path)) as connection:
+        return format_of(connection, path) or 0
+
+
+def _in_a_file(path: Path) -> Path:
+    if path == IN_MEMORY:
+        raise StoreNotUsable("A store in memory is gone with its server; name a file or a database")
+    return path
 
 
 def upgrade_sql(url: str, found: int) -> str:
@@ -60,7 +93,7 @@ def _upgrade_file(path: Path) -> Upgrade:
         raise StoreNotUsable(f"{path} cannot be upgraded: {error}") from None
     finally:
         lock.release()
-    return Upgrade(found or 0)
+    return Upgrade(str(path), found or 0)
 
 
 def _run_script(connection: sqlite3.Connection, path: Path, found: int) -> None:
@@ -74,24 +107,39 @@ def _run_script(connection: sqlite3.Connection, path: Path, found: int) -> None:
 
 async def _upgrade_database(url: str) -> Upgrade:
     from counterfoil.registry.store.postgres_address import parse_address
-    from counterfoil.registry.store.postgres_connections import connect as connect_to
-    from counterfoil.registry.store.postgres_errors import FOREIGN, at_start
     from counterfoil.registry.store.postgres_preparing import lock_and_find_format
     from counterfoil.registry.store.postgres_preparing import prepare as prepare_database
 
     address = parse_address(url)
+    async with _transaction(address) as connection:
+        found = await lock_and_find_format(connection, address)
+        if found is not None and found < FORMAT:
+            await connection.execute(upgrade_script(POSTGRESQL, found))
+    await prepare_database(address)
+    return Upgrade(address.shown, found or 0)
+
+
+async def _format_of_database(url: str) -> int:
+    from counterfoil.registry.store.postgres_address import parse_address
+    from counterfoil.registry.store.postgres_preparing import lock_and_find_format
+
+    address = parse_address(url)
+    async with _transaction(address) as connection:
+        return await lock_and_find_format(connection, address) or 0
+
+
+@asynccontextmanager
+async def _transaction(address: PostgresAddress) -> AsyncIterator[asyncpg.Connection]:
+    """A connection in a transaction, whose statements may take their time."""
+    from counterfoil.registry.store.postgres_connections import connect as connect_to
+    from counterfoil.registry.store.postgres_errors import FOREIGN, at_start
+
     try:
-        connection = await connect_to(address)
+        connection = await connect_to(address, command_timeout_s=_LONG_S)
         try:
             async with connection.transaction(isolation="read_committed"):
-                found = await lock_and_find_format(connection, address)
-                if found is not None and found < FORMAT:
-                    await connection.execute(upgrade_script(POSTGRESQL, found), timeout=_LONG_S)
-                elif found is not None:
-                    check_format(found, shown=address.shown, url=address.shown)
+                yield connection
         finally:
             await connection.close()
     except (*FOREIGN, ValueError) as error:
         raise at_start(error, address) from None
-    await prepare_database(address)
-    return Upgrade(found or 0)
