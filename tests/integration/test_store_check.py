@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_registry_recordings import request_of, sequences
 
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.contracts.cli.run import run
@@ -39,6 +40,7 @@ from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet, SchemaType
 from plans_on_storage import ELSEWHERE, EVERYTHING, ORDERS, append, content, delete, put, put_record
+from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -268,6 +270,20 @@ def test_whatever_happens_to_a_registry_it_stays_sound(
                 continue
 
     assert breaches(lived(f"sqlite:///{tmp_path_factory.mktemp('store')}/registry.db", story)) == []
+
+
+def test_recorded_histories_leave_a_sound_store(url: str) -> None:
+    """Some of what the reference was asked, one after another, through the API."""
+
+    async def story(storage: Storage) -> None:
+        registry = InProcessRegistry(storage)
+        for sequence in sequences()[::25]:
+            for step in sequence["steps"]:
+                path, body, headers = request_of(step)
+                await registry.ask(step["m"], path, body, headers)
+        assert await storage.last_change() > 50
+
+    assert breaches(lived(url, story)) == []
 
 
 # --- big registries, made at once -------------------------------------------------------------------------------------
