@@ -223,6 +223,15 @@ def test_a_subject_goes_in_spite_of_references_of_its_own(run: Any) -> None:
     run(behaviour)
 
 
+def test_an_imported_id_may_be_0(run: Any) -> None:
+    async def behaviour(storage: Storage) -> None:
+        assert await append(storage, text="a", schema_id=0) == Appended(0, 1)
+        assert await storage.guid_of_id(".", 0) == content("a").guid
+        assert await append(storage, text="b") == Appended(1, 2)
+
+    run(behaviour)
+
+
 def test_an_imported_id_is_bound_once_and_raises_the_counter(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         assert await append(storage, text="a", schema_id=7, version=3) == Appended(7, 3)

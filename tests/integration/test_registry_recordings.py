@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.store.memory import MemoryStorage
+from counterfoil.registry.store.sqlite import SqliteStorage
 from registry_driver import MEDIA_TYPE, InProcessRegistry
 
 if TYPE_CHECKING:
@@ -141,12 +141,12 @@ def differences(step: Step, found: dict[str, Any]) -> list[str]:
 async def replay(sequence: dict[str, Any], storage: Storage) -> list[str]:
     """The differences of the first step that was not equal.
 
-    In memory each reading is asked twice, with the fast lane and without; in a database, where it takes longer, each is
-    asked of the one or the other in turn.
+    In a file each reading is asked twice, with the fast lane and without; in PostgreSQL, where it takes longer, each
+    is asked of the one or the other in turn.
     """
     registry = InProcessRegistry(storage)
     routed = InProcessRegistry(storage, fast_lane=False)
-    is_quick = isinstance(storage, MemoryStorage)
+    is_quick = isinstance(storage, SqliteStorage)
     await fill(registry, sequence.get("idBase", 1))
     for index, step in enumerate(sequence["steps"]):
         path, body, headers = request_of(step)
@@ -164,10 +164,13 @@ async def replay(sequence: dict[str, Any], storage: Storage) -> list[str]:
     return []
 
 
-@pytest.fixture(params=["memory", "postgres"])
-def storage(request: pytest.FixtureRequest) -> Storage:
+@pytest.fixture(params=["sqlite", "postgres"])
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
     """An empty storage."""
-    return MemoryStorage() if request.param == "memory" else request.getfixturevalue("emptied_postgres")()
+    if request.param == "sqlite":
+        return SqliteStorage(tmp_path / "registry.db")
+    opened: Storage = request.getfixturevalue("emptied_postgres")()
+    return opened
 
 
 @pytest.mark.parametrize("sequence", sequences(), ids=lambda sequence: f"{sequence['name']}-{sequence['theme']}")

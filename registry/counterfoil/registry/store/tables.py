@@ -225,7 +225,9 @@ def _append(tables: Tables, plan: Append) -> Appended:
     known = _check_id(tables, plan)
     version = plan.version or history.next_version
     tables.put_content(plan.content)
-    schema_id = plan.schema_id or known or tables.take_id(context)
+    schema_id = known if plan.schema_id is None else plan.schema_id
+    if schema_id is None:
+        schema_id = tables.take_id(context)
     if known != schema_id:
         if plan.schema_id is not None:
             tables.claim_id(context, schema_id, guid)
