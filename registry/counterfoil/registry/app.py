@@ -17,10 +17,12 @@ from starlette.routing import Route
 
 from counterfoil.registry.api.answers import error_answer
 from counterfoil.registry.api.endpoints import api_routes
+from counterfoil.registry.api.event_stream import HEARTBEAT_S, EventStreams
 from counterfoil.registry.api.fast_lane import FastLane
 from counterfoil.registry.api.middleware import Envelope, Paths, unforeseen
 from counterfoil.registry.api.operations import Lifecycle, operation_routes
 from counterfoil.registry.api.replies import Replies
+from counterfoil.registry.service.feed import Feed
 from counterfoil.registry.service.use_cases import use_cases
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.telemetry import Telemetry
@@ -65,8 +67,11 @@ def create_app(settings: ServerSettings) -> RegistryApp:
     return assemble(open_store(settings.store), settings)
 
 
-def assemble(storage: Storage, settings: ServerSettings) -> RegistryApp:
-    """The registry as an ASGI application over ``storage``."""
+def assemble(storage: Storage, settings: ServerSettings, *, heartbeat_s: float = HEARTBEAT_S) -> RegistryApp:
+    """The registry as an ASGI application over ``storage``.
+
+    ``heartbeat_s`` is how long its event streams are silent at most.
+    """
     lifecycle, telemetry = Lifecycle(), Telemetry()
     cases = use_cases(storage)
     replies = Replies(storage, memory_bytes=_REPLY_MEMORY_BYTES if settings.fast_lane else 0)
@@ -74,7 +79,7 @@ def assemble(storage: Storage, settings: ServerSettings) -> RegistryApp:
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
-        lifecycle.stopping = True
+        lifecycle.stop()
         await storage.close()
 
     app = Starlette(
@@ -87,7 +92,10 @@ def assemble(storage: Storage, settings: ServerSettings) -> RegistryApp:
         exception_handlers={HTTPException: _framework_error, Exception: _unforeseen_error},
     )
     app.router.redirect_slashes = False
-    asgi: ASGIApp = Paths(app, max_body_bytes=settings.max_body_bytes)
+    feed = Feed(storage)
+    lifecycle.at_stop(feed.close)
+    asgi: ASGIApp = EventStreams(app, feed, storage, heartbeat_s=heartbeat_s)
+    asgi = Paths(asgi, max_body_bytes=settings.max_body_bytes)
     if settings.fast_lane:
         asgi = FastLane(asgi, replies=replies)
     return RegistryApp(Envelope(asgi, telemetry=telemetry, log_requests=settings.log_requests), storage, lifecycle)

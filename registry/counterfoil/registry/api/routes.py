@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.api import levels, models, schemas, server, subjects
+from counterfoil.registry.api import changes, levels, models, schemas, server, subjects
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -30,10 +30,12 @@ _FLAGS: Final = {
     "verbose": "Say why not.",
 }
 _TEXTS: Final = {
+    "after": "The number of the last change that is known already, or `latest`.",
     "as_of": "As it was then: the number of a change, or a time like `2026-11-01T12:00:00Z`.",
     "contextPrefix": "The beginning of the context's name.",
     "findTags": "List what carries one of these tags; `*` is any.",
     "format": "`resolved`: with all referenced types declared.",
+    "kind": "Only changes of these kinds, with commas between.",
     "key": "The names of metadata properties.",
     "referenceFormat": "`qualified`: subjects of references with their context.",
     "ruleType": "Only schemas with a rule of this type.",
@@ -168,6 +170,15 @@ ROUTES: Final[tuple[Route, ...]] = (
     ),
     Route("POST", f"{_VERSION}/tags", subjects.tag_version, "subjects", (), models.TagBody, models.RegisteredBody),
     Route("GET", f"{_VERSION}/schema", subjects.get_version_text, "subjects", ("format", "deleted", AS_OF), None, str),
+    Route(
+        "GET",
+        "/subjects/{subject}/changes",
+        changes.list_changes_of_subject,
+        "changes",
+        ("after", "limit", "kind"),
+        None,
+        models.ChangesBody,
+    ),
     Route("GET", f"{_VERSION}/referencedby", subjects.list_referrers, "subjects", ("deleted", *_PAGE), None, list[int]),
     Route("DELETE", _VERSION, subjects.delete_version, "subjects", ("permanent",), None, int),
     Route(
@@ -234,6 +245,15 @@ ROUTES: Final[tuple[Route, ...]] = (
     Route("GET", "/mode/{subject}", levels.get_mode, "mode", ("defaultToGlobal", AS_OF), None, models.ModeBody),
     Route("PUT", "/mode/{subject}", levels.put_mode, "mode", ("force",), models.ModeBody, models.ModeBody),
     Route("DELETE", "/mode/{subject}", levels.delete_mode, "mode", ("recursive",), None, models.ModeBody),
+    Route(
+        "GET",
+        "/changes",
+        changes.list_changes,
+        "changes",
+        ("after", "limit", "kind", "subjectPrefix"),
+        None,
+        models.ChangesBody,
+    ),
     Route("GET", "/contexts", schemas.list_contexts, "contexts", ("contextPrefix", *_PAGE), None, list[str]),
     Route("DELETE", "/contexts/{context}", schemas.delete_context, "contexts"),
     Route("GET", "/", server.get_root, "server", (), None, dict[str, str]),
