@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from counterfoil.registry.domain.changes import Change, ChangeKind
 from counterfoil.registry.service.as_of import EVER, AsOf
-from counterfoil.registry.service.moments import iso_time
+from counterfoil.registry.service.moments import iso_time, resolve_moment
 from counterfoil.registry.service.storage import DropContext
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.schema.contexts import parse_subject
@@ -106,6 +107,19 @@ def test_times_and_numbers_name_the_same_moments() -> None:
         assert (await registry.get(f"/subjects?as_of={quote(iso_time(version.ts + 60_000))}")).status == 400
 
     asyncio.run(main())
+
+
+@given(st.integers(0, 4_102_444_800_000))
+def test_the_time_of_a_change_names_that_change(ts: int) -> None:
+    class Asked(MemoryStorage):
+        async def last_change(self, until_ts: int | None = None) -> int:
+            return until_ts or 0
+
+        async def changes(self, *_: int) -> Any:
+            return [Change(1, 4_102_444_800_000, ChangeKind.SETTINGS, parse_subject("s"))]
+
+    assert asyncio.run(resolve_moment(Asked(), iso_time(ts))) == ts
+    assert asyncio.run(resolve_moment(Asked(), f"ts:{ts}")) == ts
 
 
 def test_an_offset_may_come_with_its_plus_not_encoded() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.errors import BadRequest
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 _TIMES: Final = "2026-11-01T12:00:00Z or ts:1793534400000"
 _FORMS: Final = f"expected the number of a change (42 or seq:42), or a time ({_TIMES})"
 _MAX_DIGITS: Final = 18
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 async def resolve_moment(storage: Storage, text: str) -> int:
@@ -39,7 +41,7 @@ def iso_time(ts: int) -> str:
     >>> iso_time(1793534400000)
     '2026-11-01T12:00:00.000Z'
     """
-    return datetime.fromtimestamp(ts / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return (_EPOCH + ts * _MILLISECOND).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _number(digits: str, text: str) -> int:
@@ -55,7 +57,7 @@ def _epoch_ms(text: str) -> int:
         )  # a plus not encoded arrives so
         if moment.tzinfo is None:
             raise BadRequest(f"as_of is {text[:80]!r}, a time without Z or an offset; {_FORMS}")
-        return int(moment.timestamp() * 1000)
+        return (moment - _EPOCH) // _MILLISECOND
     except (ValueError, OverflowError):
         raise _unreadable(text) from None
 

@@ -36,15 +36,19 @@ class NewsFromElsewhere:
         self._changes = changes
         self._announce = announce
         self._seen: Stamps | None = None
-        self._turn = asyncio.Lock()
+        self._telling: asyncio.Task[None] | None = None
 
     async def catch_up(self) -> None:
-        """Return when all is told that was answered before, by any server."""
+        """Return when all is told that was answered before, by any server.
+
+        All who ask at the same time wait for the same reading of the journal, and fail with it.
+        """
         now = await self._stamps.read()
-        if not self._has_seen(now):
-            async with self._turn:
-                if not self._has_seen(now):
-                    await self._tell_until(now)
+        while not self._has_seen(now):
+            if self._telling is None:
+                self._telling = asyncio.create_task(self._tell_until(now))
+                self._telling.add_done_callback(self._told)
+            await asyncio.shield(self._telling)
 
     def note_own(self, *, begun: int, ended: int) -> None:
         """Take in that the changes from ``begun`` to ``ended`` are this server's, which observers hear of anyway.
@@ -56,6 +60,11 @@ class NewsFromElsewhere:
 
     def _has_seen(self, now: Stamps) -> bool:
         return self._seen is not None and self._seen.change >= now.change
+
+    def _told(self, telling: asyncio.Task[None]) -> None:
+        self._telling = None
+        if not telling.cancelled():
+            telling.exception()  # a failure whose callers have all gone is no news
 
     async def _tell_until(self, now: Stamps) -> None:
         seen = self._seen
