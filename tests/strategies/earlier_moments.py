@@ -99,6 +99,8 @@ def is_same(then: Reply, now: Reply, changes: list[Any], moment: int) -> bool:
     """Whether an answer is what it was; the time of a version whose row is gone is that of the change."""
     if (then.status, then.text) == (now.status, now.text):
         return True
+    if isinstance(then.json, list):
+        return bool(then.json == now.json)
     if then.status != now.status or not isinstance(now.json, dict) or "ts" not in now.json:
         return False
     subject, version = parse_subject(now.json["subject"]), now.json["version"]

@@ -7,6 +7,7 @@ schemas' texts are those of the store, so that one which was deleted for good si
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -107,6 +108,11 @@ class AsOf:
             if number % _SUBJECTS_A_TURN == 0:
                 await asyncio.sleep(0)
         return sorted(found)
+
+    async def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, *, first: int, last: int) -> str:
+        """The names of those subjects, as the text of a JSON array."""
+        names = sorted(map(str, await self.subjects(prefix, visibility)))[first:last]
+        return json.dumps(names, ensure_ascii=False, separators=(",", ":"))
 
     async def contexts(self) -> Sequence[str]:
         """The contexts in which something may have been registered: those of now, and those deleted since."""
