@@ -158,6 +158,47 @@ def test_too_much_to_tell_is_anything_at_all(postgres_url: str) -> None:
     asyncio.run(main())
 
 
+PATHS = [
+    *(f"/schemas/ids/{number}" for number in range(1, 9)),
+    *(f"/subjects/{subject}/versions{rest}" for subject in "ab" for rest in ("", "/latest", "/1")),
+    "/subjects",
+    "/contexts",
+    "/subjects/:.c:a/versions/latest",
+]
+
+
+async def write_anything(writer: InProcessRegistry, chance: random.Random) -> None:
+    subject, field = chance.choice("ab"), f"f{chance.randrange(6)}"
+    match chance.randrange(10):
+        case 0:
+            await writer.delete(f"/subjects/{subject}/versions/latest")
+        case 1:
+            await writer.delete(f"/subjects/{subject}")
+            await writer.delete(f"/subjects/{subject}?permanent=true")
+        case 2:
+            await writer.put(f"/config/{subject}", {"alias": chance.choice(["a", "b", ""])})
+        case 3:
+            await writer.register(":.c:a", record(field))
+        case 4:
+            await writer.delete("/subjects/:.c:a")
+            await writer.delete("/subjects/:.c:a?permanent=true")
+            await writer.delete("/contexts/.c")
+        case _:
+            await writer.register(subject, record(field))
+
+
+async def check_same(plain: InProcessRegistry, *kept: InProcessRegistry) -> None:
+    for path in PATHS:
+        expected = await plain.get(path)
+        for registry in kept:
+            found = await registry.get(path)
+            assert (path, found.status, found.text) == (path, expected.status, expected.text)
+    body = {"schema": '{"type":"record","name":"R","fields":[{"name":"f1","type":"int","default":0}]}'}
+    expected = await plain.post("/subjects/a", body)
+    for registry in kept:
+        assert (await registry.post("/subjects/a", body)).text == expected.text
+
+
 def test_what_is_kept_in_memory_never_outlives_a_write_on_another_server(postgres_url: str) -> None:
     """Each read, of whatever kind, on either server, directly after each answered write, against the store itself."""
 
@@ -166,33 +207,10 @@ def test_what_is_kept_in_memory_never_outlives_a_write_on_another_server(postgre
         one, other = (InProcessRegistry(storage) for storage in storages[:2])
         plain = InProcessRegistry(storages[2], fast_lane=False)
         chance = random.Random(7)
-        paths = [
-            *(f"/schemas/ids/{number}" for number in range(1, 9)),
-            *(f"/subjects/{subject}/versions{rest}" for subject in "ab" for rest in ("", "/latest", "/1")),
-            "/subjects",
-        ]
         await one.put("/config", {"compatibility": "NONE"})
-        for turn in range(40):
-            writer, subject = chance.choice((one, other)), chance.choice("ab")
-            match chance.randrange(8):
-                case 0:
-                    await writer.delete(f"/subjects/{subject}/versions/latest")
-                case 1:
-                    await writer.delete(f"/subjects/{subject}")
-                    await writer.delete(f"/subjects/{subject}?permanent=true")
-                case 2:
-                    await writer.put(f"/config/{subject}", {"alias": chance.choice(["a", "b", ""])})
-                case _:
-                    await writer.register(subject, record(f"f{turn % 6}"))
-            for path in paths:
-                expected = await plain.get(path)
-                for registry in (one, other):
-                    found = await registry.get(path)
-                    assert (path, found.status, found.text) == (path, expected.status, expected.text)
-            bodies = {"schema": '{"type":"record","name":"R","fields":[{"name":"f1","type":"int","default":0}]}'}
-            expected = await plain.post("/subjects/a", bodies)
-            for registry in (one, other, one):
-                assert (await registry.post("/subjects/a", bodies)).text == expected.text
+        for _ in range(40):
+            await write_anything(chance.choice((one, other)), chance)
+            await check_same(plain, one, other)
         for storage in storages:
             await storage.close()
 

@@ -69,6 +69,27 @@ def test_who_asks_meanwhile_gets_what_was_written_meanwhile() -> None:
     asyncio.run(main())
 
 
+def test_who_asks_at_the_moment_at_which_a_reading_ends_begins_another() -> None:
+    async def main() -> None:
+        database = Database()
+        asked: list[asyncio.Task[None]] = []
+
+        def ask_again(news: Any) -> None:
+            database.told.append(news)
+            if not asked:  # its turn comes when the reading is done, and before whoever is told of that
+                database.stamps = Stamps(2, 0)
+                asked.append(asyncio.create_task(database.news.catch_up()))
+
+        database.news = NewsFromElsewhere(database, changes=database.changes, announce=ask_again)  # type: ignore[arg-type]  # all that it uses is read()
+        await database.news.catch_up()
+        database.stamps = Stamps(1, 0)
+        await database.news.catch_up()
+        await asked[0]
+        assert database.seqs == [[1], [2]]
+
+    asyncio.run(main())
+
+
 def test_a_failure_reaches_all_who_wait_and_nothing_is_left_out_afterwards() -> None:
     async def main() -> None:
         database = Database()

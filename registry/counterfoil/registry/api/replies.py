@@ -9,10 +9,12 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from counterfoil.registry.domain.changes import ChangeKind
 from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.registry.service.storage import Append, Elsewhere, PutRecords
 
 if TYPE_CHECKING:
+    from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.service.storage import Appended, Plan, Storage
     from counterfoil.schema.contexts import QualifiedSubject
 
@@ -100,11 +102,16 @@ class Replies:
             return
         if isinstance(written, Elsewhere):
             for change in written.changes:
-                if change.schema_id is not None:
-                    self._change_version(change.subject, change.schema_id)
+                self._note_change(change)
         elif isinstance(written, Append) and outcome is not None and written.schema_id is None:
             self._change_version(written.subject, outcome.schema_id)
         else:
+            self._forget()
+
+    def _note_change(self, change: Change) -> None:
+        if change.schema_id is not None:
+            self._change_version(change.subject, change.schema_id)
+        elif change.kind is not ChangeKind.RECORD:
             self._forget()
 
     def _change_version(self, subject: QualifiedSubject, schema_id: int) -> None:

@@ -45,9 +45,9 @@ class NewsFromElsewhere:
         """
         now = await self._stamps.read()
         while not self._has_seen(now):
-            if self._telling is None:
+            if self._telling is None or self._telling.done():
                 self._telling = asyncio.create_task(self._tell_until(now))
-                self._telling.add_done_callback(self._told)
+                self._telling.add_done_callback(_take_note)
             await asyncio.shield(self._telling)
 
     def note_own(self, *, begun: int, ended: int) -> None:
@@ -60,11 +60,6 @@ class NewsFromElsewhere:
 
     def _has_seen(self, now: Stamps) -> bool:
         return self._seen is not None and self._seen.change >= now.change
-
-    def _told(self, telling: asyncio.Task[None]) -> None:
-        self._telling = None
-        if not telling.cancelled():
-            telling.exception()  # a failure whose callers have all gone is no news
 
     async def _tell_until(self, now: Stamps) -> None:
         seen = self._seen
@@ -79,3 +74,9 @@ class NewsFromElsewhere:
             return None
         changes = await self._changes(seen.change, count)
         return Elsewhere(tuple(changes)) if len(changes) == count else None
+
+
+def _take_note(telling: asyncio.Task[None]) -> None:
+    """A failed reading whose callers have all gone is no news."""
+    if not telling.cancelled():
+        telling.exception()
