@@ -23,7 +23,6 @@ import pytest
 from counterfoil.registry.domain.errors import StoreNotUsable
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.postgres_address import parse_address
-from counterfoil.registry.store.postgres_preparing import STEPS, Step, prepare
 from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
 from counterfoil.schema.exit_codes import ExitCode
 from local_services import PostgresServer, RegistryProcess, free_port, wait_until
@@ -451,14 +450,6 @@ def test_a_schema_of_another_program_is_told(postgres: PostgresServer, postgres_
 def test_a_setting_in_the_url_that_cannot_be_is_named(query: str) -> None:
     with pytest.raises(StoreNotUsable, match=query.partition("=")[0]):
         parse_address(f"postgresql://h/d?{query}")
-
-
-def test_a_newer_format_is_refused_and_an_older_one_brought_up_to_date(postgres_url: str) -> None:
-    address = parse_address(postgres_url)
-    asyncio.run(prepare(address))
-    asyncio.run(prepare(address, steps=(*STEPS, Step(len(STEPS) + 1, ()))))
-    with pytest.raises(StoreNotUsable, match="newer counterfoil"):
-        asyncio.run(prepare(address))
 
 
 def test_of_servers_that_start_at_once_one_makes_the_tables(postgres_url: str) -> None:

@@ -45,9 +45,19 @@ class Reply:
 class InProcessRegistry:
     """An application over ``storage``, an empty one in memory by default."""
 
-    def __init__(self, storage: Any = None, *, max_body_bytes: int = 10 * 1024 * 1024, fast_lane: bool = True) -> None:
-        settings = ServerSettings(store="sqlite://", max_body_bytes=max_body_bytes, fast_lane=fast_lane)
-        self.app = assemble(storage or MemoryStorage(), settings)
+    def __init__(
+        self,
+        storage: Any = None,
+        *,
+        max_body_bytes: int = 10 * 1024 * 1024,
+        fast_lane: bool = True,
+        max_keys: int = 20_000,
+        wrapping: Any = None,
+    ) -> None:
+        settings = ServerSettings(
+            store="sqlite://", max_body_bytes=max_body_bytes, fast_lane=fast_lane, max_keys=max_keys
+        )
+        self.app = assemble(storage or MemoryStorage(), settings, wrapping=wrapping)
 
     async def ask(
         self,

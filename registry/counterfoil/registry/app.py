@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +23,7 @@ from counterfoil.registry.api.fast_lane import FastLane
 from counterfoil.registry.api.middleware import Envelope, Paths, unforeseen
 from counterfoil.registry.api.operations import Lifecycle, operation_routes
 from counterfoil.registry.api.replies import Replies
+from counterfoil.registry.kms.opening import open_kms
 from counterfoil.registry.service.feed import Feed
 from counterfoil.registry.service.use_cases import use_cases
 from counterfoil.registry.store.opening import open_store
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+    from counterfoil.registry.service.keys_wrapping import KeyWrapping
     from counterfoil.registry.service.storage import Storage
     from counterfoil.registry.settings import ServerSettings
 
@@ -67,19 +70,28 @@ def create_app(settings: ServerSettings) -> RegistryApp:
     return assemble(open_store(settings.store), settings)
 
 
-def assemble(storage: Storage, settings: ServerSettings, *, heartbeat_s: float = HEARTBEAT_S) -> RegistryApp:
+def assemble(
+    storage: Storage,
+    settings: ServerSettings,
+    *,
+    wrapping: KeyWrapping | None = None,
+    heartbeat_s: float = HEARTBEAT_S,
+) -> RegistryApp:
     """The registry as an ASGI application over ``storage``.
 
-    ``heartbeat_s`` is how long its event streams are silent at most.
+    ``wrapping`` uses key management services; by default those that the environment names. ``heartbeat_s`` is how long
+    its event streams are silent at most.
     """
     lifecycle, telemetry = Lifecycle(), Telemetry()
-    cases = use_cases(storage)
+    wrapping = wrapping or open_kms(os.environ, timeout_s=settings.kms_timeout_s)
+    cases = use_cases(storage, wrapping=wrapping, max_keys=settings.max_keys, associations=settings.associations)
     replies = Replies(storage, memory_bytes=_REPLY_MEMORY_BYTES if settings.fast_lane else 0)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
         lifecycle.stop()
+        await wrapping.close()
         await storage.close()
 
     app = Starlette(

@@ -6,7 +6,9 @@ import click
 
 from counterfoil.registry.settings import (
     DEFAULT_HOST,
+    DEFAULT_KMS_TIMEOUT_S,
     DEFAULT_MAX_BODY_BYTES,
+    DEFAULT_MAX_KEYS,
     DEFAULT_PORT,
     DEFAULT_STORE,
     ServerSettings,
@@ -53,7 +55,33 @@ from counterfoil.registry.settings import (
     envvar="COUNTERFOIL_FAST_LANE",
     help="Answer from memory, ahead of routing, what is asked most.",
 )
-def serve(*, host: str, port: int, store: str, max_body_bytes: int, log_requests: bool, fast_lane: bool) -> int:
+@click.option(
+    "--max-keys",
+    default=DEFAULT_MAX_KEYS,
+    show_default=True,
+    envvar="COUNTERFOIL_MAX_KEYS",
+    type=click.IntRange(min=0),
+    help="How many keys the DEK registry takes.",
+)
+@click.option(
+    "--kms-timeout-s",
+    default=DEFAULT_KMS_TIMEOUT_S,
+    show_default=True,
+    envvar="COUNTERFOIL_KMS_TIMEOUT_S",
+    type=click.FloatRange(min=0, min_open=True),
+    help="How many seconds a key management service may take.",
+)
+def serve(
+    *,
+    host: str,
+    port: int,
+    store: str,
+    max_body_bytes: int,
+    log_requests: bool,
+    fast_lane: bool,
+    max_keys: int,
+    kms_timeout_s: float,
+) -> int:
     """Run the schema registry until SIGTERM or SIGINT.
 
     Prints one line with the address once requests are taken.
@@ -72,5 +100,7 @@ def serve(*, host: str, port: int, store: str, max_body_bytes: int, log_requests
             max_body_bytes=max_body_bytes,
             log_requests=log_requests,
             fast_lane=fast_lane,
+            max_keys=max_keys,
+            kms_timeout_s=kms_timeout_s,
         )
     )

@@ -72,6 +72,10 @@ class Forbidden(_Coded, code=403):
     """The caller may not do this."""
 
 
+class KeyAccessDenied(_Coded, code=40370):
+    """The key management service does not let the registry use a key."""
+
+
 class NotFound(_Coded, code=404):
     """No such route, or a number in path or query that does not parse."""
 
@@ -132,6 +136,22 @@ class ModeNotFound(_Coded, code=40409):
     """No mode is stored at this level."""
 
 
+class AssociationNotFound(_Coded, code=40410):
+    """The resource has no such association."""
+
+
+class KeyNotFound(_Coded, code=40470):
+    """No key encryption key, or data encryption key, of this name is visible."""
+
+
+class KeyNotSoftDeleted(_Coded, code=40471):
+    """A permanent delete needs a soft delete first (key)."""
+
+
+class KeyEncryptionKeyDeleted(_Coded, code=40472):
+    """The key that wraps this one is soft-deleted, and must be undeleted first."""
+
+
 class IncompatibleSchema(_Coded, code=40901):
     """The schema breaks the subject's compatibility level; ``reasons`` holds the report's message list."""
 
@@ -145,6 +165,34 @@ class IncompatibleSchema(_Coded, code=40901):
     ) -> None:
         super().__init__(message, status=status, code=code)
         self.reasons = reasons
+
+
+class KeyExists(_Coded, code=40971):
+    """There is a key of this name already."""
+
+
+class TooManyKeys(_Coded, code=40972):
+    """The registry holds as many keys as it takes."""
+
+
+class AssociationExists(_Coded, code=40903):
+    """The resource has an association of this type already, and it is another one."""
+
+
+class SubjectAssociated(_Coded, code=40904):
+    """The subject is associated with a resource, which stands in the way."""
+
+
+class SubjectOwned(_Coded, code=40905):
+    """The subject belongs to one resource alone: its association is STRONG."""
+
+
+class AssociatedSubjectEmpty(_Coded, code=40907):
+    """An associated subject must have an active version."""
+
+
+class AssociationFrozen(_Coded, code=40908):
+    """The association is frozen."""
 
 
 class InvalidSchema(_Coded, code=42201):
@@ -187,12 +235,28 @@ class ContextNotEmpty(_Coded, code=42211):
     """The context still holds schemas."""
 
 
+class InvalidKey(_Coded, code=42271):
+    """A field of a key is missing, or not valid."""
+
+
+class KeyInUse(_Coded, code=42272):
+    """The key still wraps others."""
+
+
+class InvalidAssociation(_Coded, code=42212):
+    """A property of an association is not valid; the message names it."""
+
+
 class StoreUnavailable(_Coded, code=50001):
     """The store failed."""
 
 
 class StoreTimeout(_Coded, code=50002):
     """The store did not answer in time."""
+
+
+class KeyWrapFailed(_Coded, code=50070):
+    """A key could not be wrapped or unwrapped: the key management service failed, or there is no driver for it."""
 
 
 class SchemaParseError(InvalidSchema):

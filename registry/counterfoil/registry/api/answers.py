@@ -27,13 +27,13 @@ NOTHING: Final = object()
 """The answer of an operation that has none: status 204."""
 
 
-def answer(value: Any, media_type: str) -> Response:
+def answer(value: Any, media_type: str, *, status: int = HTTPStatus.OK) -> Response:
     """The response for what an operation gives: JSON, or the text itself for a :class:`RawText`."""
     if value is NOTHING:
         return Response(status_code=NO_CONTENT)
     if isinstance(value, RawText):
         return Response(value.encode(), headers={"content-type": media_type})
-    return Response(orjson.dumps(value), headers={"content-type": media_type})
+    return Response(orjson.dumps(value), status_code=int(status), headers={"content-type": media_type})
 
 
 def error_document(error: RegistryError) -> dict[str, object]:

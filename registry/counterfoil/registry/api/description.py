@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from counterfoil.registry.api.models import ErrorBody
 from counterfoil.registry.api.operations import SUMMARIES
-from counterfoil.registry.api.routes import ROUTES
+from counterfoil.registry.api.table import TABLE
 
 if TYPE_CHECKING:
     from counterfoil.registry.api.routes import Route
@@ -21,7 +21,7 @@ def describe_api(version: str) -> dict[str, Any]:
         version=version,
         description="A schema registry for event streams, compatible with Confluent's REST API.",
     )
-    for route in ROUTES:
+    for route in TABLE:
         app.add_api_route(
             route.path,
             _nothing,
@@ -53,7 +53,7 @@ def _nothing() -> None:  # stands for the operations: the table says what they t
 def _add_body_shapes(description: dict[str, Any]) -> dict[str, Any]:
     """``description`` with the shapes that the bodies of requests are made of."""
     shapes = description.setdefault("components", {}).setdefault("schemas", {})
-    for route in ROUTES:
+    for route in TABLE:
         if route.body is not None:
             whole = route.body.model_json_schema(ref_template="#/components/schemas/{model}")
             shapes.update(whole.get("$defs", {}))
@@ -67,7 +67,7 @@ def _slug(path: str) -> str:
 def _responses(route: Route) -> dict[int | str, dict[str, Any]]:
     described: dict[int | str, dict[str, Any]] = {"default": {"model": ErrorBody, "description": "Not a success."}}
     if route.result is not None:
-        described[200] = {"model": route.result}
+        described[route.status] = {"model": route.result}
     else:
         described[204] = {"description": "Done."}
     return described

@@ -9,10 +9,12 @@ from starlette.convertors import CONVERTOR_TYPES, StringConvertor
 from starlette.routing import Route as RoutedPath
 
 from counterfoil.registry.api.answers import answer, error_answer
+from counterfoil.registry.api.association_routes import TAG as ASSOCIATIONS
 from counterfoil.registry.api.call import Call
 from counterfoil.registry.api.media_types import V1, check_consumed, negotiate
 from counterfoil.registry.api.middleware import ROUTE_HOLDER
-from counterfoil.registry.api.routes import AS_OF, ROUTES
+from counterfoil.registry.api.routes import AS_OF
+from counterfoil.registry.api.table import TABLE
 from counterfoil.registry.service.as_of import AsOf
 from counterfoil.registry.service.moments import resolve_moment
 from counterfoil.registry.service.retrying import until_current
@@ -38,7 +40,7 @@ class _SegmentConvertor(StringConvertor):
 
 
 def api_routes(cases: UseCases, replies: Replies, *, max_body_bytes: int) -> list[RoutedPath]:
-    """Every operation of the table, to be served under its path."""
+    """Every operation of the table that is turned on, to be served under its path."""
     CONVERTOR_TYPES[SEGMENT] = _SegmentConvertor()
     return [
         RoutedPath(
@@ -46,7 +48,8 @@ def api_routes(cases: UseCases, replies: Replies, *, max_body_bytes: int) -> lis
             _Endpoint(route, cases, replies, max_body_bytes=max_body_bytes),
             methods=[route.method],
         )
-        for route in ROUTES
+        for route in TABLE
+        if route.tag != ASSOCIATIONS or cases.associations is not None
     ]
 
 
@@ -57,6 +60,7 @@ class _Endpoint:
         self._route = route
         self._operation = route.operation
         self._path = route.path
+        self._status = route.status
         self._has_body = route.method in _BODY_METHODS
         self._cases = cases
         self._replies = replies
@@ -78,7 +82,7 @@ class _Endpoint:
             value = await until_current(partial(self._operation, call))
         except RegistryError as error:
             return error_answer(error, media_type)
-        response = answer(value, media_type)
+        response = answer(value, media_type, status=self._status)
         call.keep(bytes(response.body), self._path)
         return response
 

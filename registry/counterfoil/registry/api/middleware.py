@@ -70,7 +70,7 @@ def _routed(scope: Scope) -> Scope:
         path = path[:-1]
     query = scope["query_string"].decode("latin-1")
     if path.startswith("/contexts/"):
-        path, query = rewrite(path, query)
+        path, query = rewrite(path, query, scope["method"])
     return {**scope, "path": path, "raw_path": path.encode("latin-1"), "query_string": query.encode("latin-1")}
 
 

@@ -12,7 +12,7 @@ class _Shape(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
 
-class _CamelShape(_Shape):
+class CamelShape(_Shape):
     """A shape whose names are written in camel case, as most of this API's are."""
 
     model_config = ConfigDict(alias_generator=to_camel)
@@ -25,7 +25,7 @@ class ErrorBody(_Shape):
     message: str = Field(description="What was wrong, where, and what would be right.")
 
 
-class ReferenceBody(_CamelShape):
+class ReferenceBody(CamelShape):
     """A name used in a schema, and the version that defines it."""
 
     name: str
@@ -33,7 +33,7 @@ class ReferenceBody(_CamelShape):
     version: int = Field(description="-1 is the latest; the real number is stored.")
 
 
-class MetadataBody(_CamelShape):
+class MetadataBody(CamelShape):
     """Tags by path, properties, and the names of sensitive properties."""
 
     tags: dict[str, list[str]] | None = None
@@ -41,7 +41,7 @@ class MetadataBody(_CamelShape):
     sensitive: list[str] | None = None
 
 
-class RuleBody(_CamelShape):
+class RuleBody(CamelShape):
     """One rule."""
 
     name: str
@@ -57,7 +57,7 @@ class RuleBody(_CamelShape):
     disabled: bool = False
 
 
-class RuleSetBody(_CamelShape):
+class RuleSetBody(CamelShape):
     """The rules that travel with a schema."""
 
     migration_rules: list[RuleBody] | None = None
@@ -66,7 +66,7 @@ class RuleSetBody(_CamelShape):
     enable_at: str | None = None
 
 
-class SchemaBody(_CamelShape):
+class SchemaBody(CamelShape):
     """A schema to register, look up or test."""
 
     # The JSON key is "schema", a name that pydantic keeps for itself.
@@ -81,14 +81,14 @@ class SchemaBody(_CamelShape):
     version: int | None = Field(None, description="The number that the version must get; -1 is the next one.")
 
 
-class TaggedEntityBody(_CamelShape):
+class TaggedEntityBody(CamelShape):
     """Something in a schema that can carry tags: a record or a field."""
 
     entity_path: str = Field(description="Such as ns.Order, ns.Order.id, object.id.")
     entity_type: str = Field(description="sr_record or sr_field.")
 
 
-class EntityTagsBody(_CamelShape):
+class EntityTagsBody(CamelShape):
     """Tags of one thing in a schema."""
 
     schema_entity: TaggedEntityBody
@@ -103,7 +103,7 @@ class RegistrationBody(SchemaBody):
     propagate_schema_tags: bool | None = Field(None, description="Whether the latest version's tags are carried over.")
 
 
-class TagBody(_CamelShape):
+class TagBody(CamelShape):
     """What to change in a version."""
 
     new_version: int | None = Field(None, description="The number that the new version must get.")
@@ -142,27 +142,44 @@ class SchemaByIdBody(SchemaBody):
     deleted: bool
 
 
+class AssociationBody(CamelShape):
+    """One association."""
+
+    subject: str = Field(description="Qualified: `:.context:name` outside of the default context.")
+    guid: str = Field(description="The association's own.")
+    resource_name: str
+    resource_namespace: str
+    resource_id: str
+    resource_type: str = Field("topic", description="The only one there is.")
+    association_type: str = Field(description="key or value.")
+    lifecycle: str = Field(description="STRONG: the subject belongs to the resource alone. WEAK: it is shared.")
+    frozen: bool | None = Field(None, description="Where the lifecycle does not say it: STRONG is frozen, WEAK not.")
+    create_ts: int = Field(description="When it was made, in epoch milliseconds.")
+    update_ts: int
+
+
 class ListedSchemaBody(VersionBody):
     """One line of the listing of all schemas."""
 
     aliases: list[str] | None = None
+    associations: list[AssociationBody] | None = Field(None, description="Those that the query asks for.")
 
 
-class SubjectVersionBody(_CamelShape):
+class SubjectVersionBody(CamelShape):
     """A subject and a version of it."""
 
     subject: str
     version: int
 
 
-class ContextIdBody(_CamelShape):
+class ContextIdBody(CamelShape):
     """A context and an id in it."""
 
     context: str
     id: int
 
 
-class ConfigUpdateBody(_CamelShape):
+class ConfigUpdateBody(CamelShape):
     """Changes to a config: an absent field stays, a null clears."""
 
     alias: str | None = None
@@ -186,7 +203,7 @@ class ConfigBody(ConfigUpdateBody):
     compatibility_level: str
 
 
-class ModeBody(_CamelShape):
+class ModeBody(CamelShape):
     """A mode; null clears."""
 
     mode: str | None

@@ -11,7 +11,11 @@ from urllib.parse import parse_qsl, quote, unquote_to_bytes, urlencode
 from counterfoil.schema.errors import BadRequest
 
 _CONTEXTS: Final = "contexts"
+_ASSOCIATIONS: Final = "associations"
+_WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
 _QUALIFIED: Final = (":.", ":*:")
+_KEKS: Final = ["dek-registry", "v1", "keks"]
+_DEKS_AT: Final = 4
 _FIRST_PRINTABLE: Final = 0x20
 _DELETE: Final = 0x7F
 
@@ -27,13 +31,17 @@ def decode_segment(segment: str) -> str:
         raise BadRequest("The path is not UTF-8") from None
 
 
-def rewrite(path: str, query: str) -> tuple[str, str]:
+def rewrite(path: str, query: str, method: str = "GET") -> tuple[str, str]:
     """``path`` and ``query`` without a ``/contexts/{ctx}`` in front: the names in them carry the context instead.
+
+    The names of associations are in the body, for which the query says the context.
 
     >>> rewrite("/contexts/c/subjects/foo/versions", "")
     ('/subjects/:.c:foo/versions', '')
     >>> rewrite("/contexts/c/schemas/ids/7", "")
     ('/schemas/ids/7', 'subject=%3A.c%3A')
+    >>> rewrite("/contexts/c/associations", "", "POST")
+    ('/associations', 'context=%3A.c%3A')
     """
     _, *segments = path.split("/")
     if segments[0] != _CONTEXTS or len(segments) == 1 or not segments[1]:
@@ -42,6 +50,9 @@ def rewrite(path: str, query: str) -> tuple[str, str]:
     rest = segments[2:]
     if not rest or rest == [""]:
         return f"/{_CONTEXTS}/{quote(prefix, safe=':')}", query
+    if method in _WITH_BODY and rest[0].startswith(_ASSOCIATIONS):
+        kept = [(key, value) for key, value in parse_qsl(query, keep_blank_values=True) if key != "context"]
+        return "/" + "/".join(rest), urlencode([*kept, ("context", prefix)])
     return _rewrite_rest(rest, query, prefix)
 
 
@@ -60,7 +71,8 @@ def _rewrite_rest(rest: list[str], query: str, prefix: str) -> tuple[str, str]:
     elif rest in (["schemas"], ["subjects"], ["changes"]):
         query = _prefixed_parameter(query, "subjectPrefix", prefix)
     else:
-        at = next((index for index, segment in enumerate(rest) if segment in {"subjects", "deks"}), len(rest))
+        at = _DEKS_AT if rest[: len(_KEKS)] == _KEKS else 0  # a key may be called like a segment of the path
+        at = next((index for index, part in enumerate(rest) if index >= at and part in {"subjects", "deks"}), len(rest))
         if at + 1 < len(rest):
             rest[at + 1] = _prefixed(rest[at + 1], prefix)
     return "/" + "/".join(rest), query

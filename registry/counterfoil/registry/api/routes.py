@@ -17,34 +17,44 @@ if TYPE_CHECKING:
 
 _FLAGS: Final = {
     "aliases": "Also the subjects that aliases stand for.",
+    "cascadeLifecycle": "Also delete, for good, the subjects that belong to the resource alone.",
     "defaultToGlobal": "What is in force, not only what is stored here.",
     "deleted": "Soft-deleted versions too.",
     "deletedAsNegative": "All versions, the soft-deleted ones negated.",
     "deletedOnly": "Soft-deleted ones only.",
+    "dryRun": "Check everything and change nothing.",
     "fetchMaxId": "Also the highest id of the context.",
     "force": "Leave out the check that may refuse this.",
+    "includeSchemas": "With the latest schema of each subject.",
     "latestOnly": "The highest version of each subject only.",
     "normalize": "Put everything without meaning into one order first.",
     "permanent": "Remove for good what is soft-deleted already.",
+    "rewrap": "Wrap the key that is there anew.",
     "recursive": "Also for every subject of the context.",
+    "testSharing": "Try first whether the registry can use a shared key.",
     "verbose": "Say why not.",
 }
 _TEXTS: Final = {
     "after": "The number of the last change that is known already, or `latest`.",
     "as_of": "As it was then: the number of a change, or a time like `2026-11-01T12:00:00Z`.",
+    "algorithm": "`AES128_GCM`, `AES256_GCM` or `AES256_SIV`; `AES256_GCM` when absent.",
+    "associationType": "`key` or `value`; may be repeated.",
+    "context": "The context of the subjects that the body names without one.",
     "contextPrefix": "The beginning of the context's name.",
     "findTags": "List what carries one of these tags; `*` is any.",
     "format": "`resolved`: with all referenced types declared.",
     "kind": "Only changes of these kinds, with commas between.",
     "key": "The names of metadata properties.",
+    "lifecycle": "`STRONG` or `WEAK`; for schemas also `NONE`: without an association. May be repeated.",
     "referenceFormat": "`qualified`: subjects of references with their context.",
+    "resourceType": "`topic`, the only one there is.",
     "ruleType": "Only schemas with a rule of this type.",
     "subject": "Picks the context, and the version that is named.",
     "subjectPrefix": "The beginning of the name; `:*:` is all contexts.",
     "value": "The values that belong to `key`, in order.",
 }
 _NUMBERS: Final = {"limit": "How many at most.", "offset": "How many to leave out first."}
-_LISTS: Final = frozenset({"findTags", "key", "value"})
+_LISTS: Final = frozenset({"associationType", "findTags", "key", "lifecycle", "value"})
 _PAGE: Final = ("offset", "limit")
 AS_OF: Final = "as_of"
 """The query parameter that asks about the past."""
@@ -52,7 +62,10 @@ AS_OF: Final = "as_of"
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One line of the table. ``query`` names the parameters, ``body`` and ``result`` the shapes."""
+    """One line of the table. ``query`` names the parameters, ``body`` and ``result`` the shapes.
+
+    ``status`` is that of a success with a result.
+    """
 
     method: str
     path: str
@@ -61,6 +74,7 @@ class Route:
     query: tuple[str, ...] = ()
     body: type[BaseModel] | None = None
     result: Any = None
+    status: int = 200
 
     def openapi(self) -> dict[str, Any]:
         """What the description says of the parameters and the body."""
@@ -204,7 +218,17 @@ ROUTES: Final[tuple[Route, ...]] = (
         "/schemas",
         schemas.list_schemas,
         "schemas",
-        ("subjectPrefix", "aliases", "deleted", "latestOnly", "ruleType", *_PAGE),
+        (
+            "subjectPrefix",
+            "aliases",
+            "deleted",
+            "latestOnly",
+            "ruleType",
+            "resourceType",
+            "associationType",
+            "lifecycle",
+            *_PAGE,
+        ),
         None,
         list[models.ListedSchemaBody],
     ),

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from counterfoil.registry.api.answers import NOTHING, RawText
+from counterfoil.registry.api.associations import lifecycles_asked
 from counterfoil.registry.api.documents import by_guid_document, by_id_document, version_document
 from counterfoil.registry.api.replies import OfId
 from counterfoil.registry.api.subjects import formatted
 from counterfoil.registry.api.tags import found_tags
+from counterfoil.registry.domain.associations import association_document
+from counterfoil.registry.service.association_filter import AssociationFilter
 from counterfoil.registry.service.requests import SUPPORTED_TYPES
 from counterfoil.schema.contexts import parse_prefix, parse_subject
 from counterfoil.schema.errors import NotFound, SchemaNotFound
@@ -26,7 +29,7 @@ _RULE_LISTS = ("migrationRules", "domainRules", "encodingRules")
 async def list_schemas(call: Call) -> Any:
     """All versions of all subjects of the default context, or of those that a prefix names."""
     first, last = call.bounds(default_limit=_PAGE)
-    _refuse_associations(call)
+    by_association = _association_filter(call)
     listing = call.cases.catalog.schemas(
         parse_prefix(call.text("subjectPrefix")),
         deleted=call.flag("deleted"),
@@ -39,8 +42,15 @@ async def list_schemas(call: Call) -> Any:
         document = version_document(listed.stored, text=listed.stored.content.text)
         if listed.aliases:
             document["aliases"] = list(listed.aliases)
-        if not rule_type or _has_rule(document, rule_type):
-            found.append(document)
+        if rule_type and not _has_rule(document, rule_type):
+            continue
+        if by_association is not None:
+            associations = await by_association.find(listed.stored.subject)
+            if associations is None:
+                continue
+            if associations:
+                document["associations"] = [association_document(each) for each in associations]
+        found.append(document)
         if len(found) == last:
             break
     return found[first:]
@@ -51,14 +61,16 @@ def _has_rule(document: dict[str, Any], rule_type: str) -> bool:
     return any(rule.get("type") == rule_type for name in _RULE_LISTS for rule in rules.get(name, ()))
 
 
-def _refuse_associations(call: Call) -> None:
-    """Associations are not kept here, so a listing by them can only be refused; a wrong word is no such page."""
-    for lifecycle in call.texts("lifecycle"):
-        if lifecycle not in _LIFECYCLES:
-            raise NotFound(f"lifecycle is {lifecycle[:80]!r}; expected STRONG, WEAK or NONE")
-    for name in ("lifecycle", "resourceType", "associationType"):
-        if call.text(name):
-            raise NotFound(f"This registry keeps no associations, so that it cannot list schemas by {name}")
+def _association_filter(call: Call) -> AssociationFilter | None:
+    """What the query asks about associations; None when it asks nothing."""
+    lifecycles = lifecycles_asked(call, _LIFECYCLES)
+    types = frozenset(text for text in call.texts("associationType") if text)
+    resource_type = call.text("resourceType")
+    if not (lifecycles or types or resource_type):
+        return None
+    if call.cases.associations is None:
+        raise NotFound("This registry keeps no associations, so that it cannot list schemas by them")
+    return AssociationFilter(call.cases.associations, types, frozenset(lifecycles), resource_type)
 
 
 async def get_by_id(call: Call) -> Any:

@@ -17,6 +17,7 @@ from counterfoil.schema.errors import (
 )
 
 if TYPE_CHECKING:
+    from counterfoil.registry.service.association_index import SubjectGuard
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import QualifiedSubject
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
 class Deletion:
     """The use cases of deleting."""
 
-    def __init__(self, storage: Storage, *, scopes: Scopes) -> None:
+    def __init__(self, storage: Storage, *, scopes: Scopes, guard: SubjectGuard) -> None:
         self._storage = storage
         self._scopes = scopes
+        self._guard = guard
 
     async def soft_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
         """The versions that were active and are now deleted."""
@@ -44,6 +46,7 @@ class Deletion:
                 f"Subject {str(subject)!r} is soft-deleted already; delete it with permanent=true to remove it"
             )
         check_writable(terms.mode, subject)
+        await self._guard.check_subject_deletion(subject)
         await self._storage.commit(
             SoftDelete(subject, versions, history.revision, terms.settings_revision, ignore_own_references=True)
         )
@@ -59,6 +62,7 @@ class Deletion:
         if not history.entries:
             raise subject_not_found(subject)
         check_writable(terms.mode, subject)
+        await self._guard.check_subject_deletion(subject)
         versions = tuple(entry.version for entry in history.entries)
         if history.active:
             await self._check_unreferenced(subject, versions, own_count=False)
@@ -85,6 +89,7 @@ class Deletion:
             )
         entry = history.pick(subject, version, deleted=False)
         check_writable(terms.mode, subject)
+        await self._guard.check_version_deletion(subject, entry.version, history)
         await self._storage.commit(SoftDelete(subject, (entry.version,), history.revision, terms.settings_revision))
         return entry.version
 
@@ -97,6 +102,7 @@ class Deletion:
         history = await self._storage.history(subject)
         entry = history.pick(subject, version, deleted=True)
         check_writable(terms.mode, subject)
+        await self._guard.check_version_deletion(subject, entry.version, history)
         if not entry.deleted:
             await self._check_unreferenced(subject, (entry.version,), own_count=True)
             raise VersionNotSoftDeleted(

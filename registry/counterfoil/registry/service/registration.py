@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from counterfoil.registry.domain.keys_in_rules import with_key_names
 from counterfoil.registry.domain.merging import stamp_of, stamped
 from counterfoil.registry.domain.modes import check_registration
 from counterfoil.registry.domain.rules import check_rule_set
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.domain.equivalence import Candidate
     from counterfoil.registry.domain.versions import History, VersionEntry
+    from counterfoil.registry.service.association_index import SubjectGuard
     from counterfoil.registry.service.compatibility import CompatibilityCheck
     from counterfoil.registry.service.matching import Match, Matcher
     from counterfoil.registry.service.reading import Reading, SchemaReader
@@ -61,13 +63,21 @@ class Registration:
     """The use case of registering."""
 
     def __init__(
-        self, storage: Storage, *, scopes: Scopes, reader: SchemaReader, matcher: Matcher, check: CompatibilityCheck
+        self,
+        storage: Storage,
+        *,
+        scopes: Scopes,
+        reader: SchemaReader,
+        matcher: Matcher,
+        check: CompatibilityCheck,
+        guard: SubjectGuard,
     ) -> None:
         self._storage = storage
         self._scopes = scopes
         self._reader = reader
         self._matcher = matcher
         self._check = check
+        self._guard = guard
         self._tagging = Tagging(reader)
         self._turns = Turns()
 
@@ -81,12 +91,36 @@ class Registration:
         """
         check_rule_set(request.rule_set)
         check_subject(subject)
+        request = replace(request, rule_set=with_key_names(request.rule_set))
         attempt = partial(self._attempt, subject, request, normalize=normalize, force=force)
         return await in_turn(attempt, self._turns.of(subject))
 
     async def _attempt(
         self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, force: bool
     ) -> Registered:
+        found = await self._plan(subject, request, normalize=normalize, force=force)
+        if isinstance(found, Registered):
+            return found
+        outcome = await self._storage.commit(found)
+        if not isinstance(outcome, Appended):
+            raise TypeError(f"a storage answered {outcome!r} to an append")
+        self._reader.keep(found.content)
+        return Registered(outcome.schema_id, outcome.version, found.content)
+
+    async def plan(
+        self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool = False
+    ) -> Registered | Append:
+        """As :meth:`register`, but nothing is stored: where the schema is not there yet, the plan that would store it.
+
+        The plan names the version number.
+        """
+        check_rule_set(request.rule_set)
+        check_subject(subject)
+        return await self._plan(subject, request, normalize=normalize, force=False)
+
+    async def _plan(
+        self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, force: bool
+    ) -> Registered | Append:
         terms = await self._scopes.terms(subject)
         history = await self._storage.history(subject)
         normalize = (normalize or bool(terms.config.normalize)) and not terms.mode.takes_ids
@@ -101,6 +135,7 @@ class Registration:
             reading = sought  # nothing is left that another reading could refuse
         else:
             reading = await self._read(now, request)
+        await self._guard.check_targets(subject, reading.targets)
         if not terms.mode.takes_ids:
             check_sound(reading.candidate.parsed, terms.config)
         there = None
@@ -109,7 +144,7 @@ class Registration:
         if there is not None:
             return there
         await self._check_compatible(now, reading.candidate)
-        return await self._append(now, request, reading)
+        return _append(now, request, reading)
 
     async def _already_there(self, now: _Situation, request: SchemaRequest) -> tuple[Registered | None, Reading | None]:
         """The active version that holds the schema as it was sent, and the schema as it was read.
@@ -184,34 +219,30 @@ class Registration:
             reasons=reasons,
         )
 
-    async def _append(self, now: _Situation, request: SchemaRequest, reading: Reading) -> Registered:
-        content = reading.candidate.content
-        version = _number(now, request)
-        if now.terms.mode.takes_ids:
-            held = next((entry for entry in now.history.entries if entry.version == version), None)
-            if held is not None and (held.guid, held.schema_id) != (content.guid, request.schema_id):
-                raise OperationNotPermitted(
-                    f"Version {version} of subject {str(now.subject)!r} holds another schema; versions are immutable"
-                )
-        elif version != now.history.next_version:
-            raise InvalidSchema(
-                f"Version {version} is not the next one of subject {str(now.subject)!r}; "
-                f"expected {now.history.next_version}"
+
+def _append(now: _Situation, request: SchemaRequest, reading: Reading) -> Append:
+    content = reading.candidate.content
+    version = _number(now, request)
+    if now.terms.mode.takes_ids:
+        held = next((entry for entry in now.history.entries if entry.version == version), None)
+        if held is not None and (held.guid, held.schema_id) != (content.guid, request.schema_id):
+            raise OperationNotPermitted(
+                f"Version {version} of subject {str(now.subject)!r} holds another schema; versions are immutable"
             )
-        plan = Append(
-            now.subject,
-            content,
-            reading.targets,
-            revision=now.history.revision,
-            settings_revision=now.terms.settings_revision,
-            schema_id=request.schema_id,
-            version=version,
+    elif version != now.history.next_version:
+        raise InvalidSchema(
+            f"Version {version} is not the next one of subject {str(now.subject)!r}; "
+            f"expected {now.history.next_version}"
         )
-        outcome = await self._storage.commit(plan)
-        if not isinstance(outcome, Appended):
-            raise TypeError(f"a storage answered {outcome!r} to an append")
-        self._reader.keep(content)
-        return Registered(outcome.schema_id, outcome.version, content)
+    return Append(
+        now.subject,
+        content,
+        reading.targets,
+        revision=now.history.revision,
+        settings_revision=now.terms.settings_revision,
+        schema_id=request.schema_id,
+        version=version,
+    )
 
 
 def _number(now: _Situation, request: SchemaRequest) -> int:

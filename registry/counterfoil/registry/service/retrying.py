@@ -10,9 +10,7 @@ from counterfoil.registry.domain.errors import StaleWrite
 from counterfoil.schema.errors import StoreTimeout
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from counterfoil.schema.contexts import QualifiedSubject
+    from collections.abc import Awaitable, Callable, Hashable
 
 _T = TypeVar("_T")
 _MAX_ATTEMPTS: Final = 1000
@@ -21,16 +19,16 @@ _PAUSE_S: Final = 0.002
 
 
 class Turns:
-    """A lock for each subject that many write at once: they take turns, where they would overtake each other."""
+    """A lock for each subject, or key, that many write at once: they take turns, not to overtake each other."""
 
     def __init__(self) -> None:
-        self._locks: WeakValueDictionary[QualifiedSubject, asyncio.Lock] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
-    def of(self, subject: QualifiedSubject) -> asyncio.Lock:
-        """The lock of ``subject``, which is there as long as somebody has it."""
-        found = self._locks.get(subject)
+    def of(self, written: Hashable) -> asyncio.Lock:
+        """The lock of what is ``written``, which is there as long as somebody has it."""
+        found = self._locks.get(written)
         if found is None:
-            found = self._locks[subject] = asyncio.Lock()
+            found = self._locks[written] = asyncio.Lock()
         return found
 
 

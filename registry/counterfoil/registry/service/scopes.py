@@ -84,13 +84,26 @@ class Scopes:
 
         An alias without a context is in the context of its owner; the alias of a whole context is in the default one.
         """
+        config = await self._own_config(subject)
+        return _named_by(config.alias, subject) if config is not None else subject
+
+    async def aliased_for_keys(self, subject: QualifiedSubject) -> QualifiedSubject:
+        """As :meth:`aliased` where keys are meant: an alias for them goes before the one for all."""
+        config = await self._own_config(subject)
+        return _named_by(config.alias_for_deks or config.alias, subject) if config is not None else subject
+
+    async def _own_config(self, subject: QualifiedSubject) -> Config | None:
+        """What is stored for ``subject`` itself; the levels above all subjects are no aliases."""
         if subject in {TOP_LEVEL, GLOBAL_LEVEL}:
-            return subject
+            return None
         await self._refresh()
-        config = (await self._settings(subject)).config
-        if config is None or not config.alias:
-            return subject
-        return parse_subject(config.alias, context=DEFAULT_CONTEXT if subject.is_context else subject.context)
+        return (await self._settings(subject)).config
+
+
+def _named_by(alias: str | None, subject: QualifiedSubject) -> QualifiedSubject:
+    if not alias:
+        return subject
+    return parse_subject(alias, context=DEFAULT_CONTEXT if subject.is_context else subject.context)
 
 
 def _wider(scope: QualifiedSubject) -> tuple[QualifiedSubject, ...]:

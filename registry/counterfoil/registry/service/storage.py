@@ -155,14 +155,28 @@ class PutRecords:
 
     ``subjects`` are those that it was decided on, with their revisions. With ``settings_revision`` the records have a
     say in registrations and deletions: it is compared, and changed, so that no plan made before is carried out.
+    ``unreferenced`` are subjects whose versions no version of another subject may refer to (``ReferenceExists``).
     """
 
     writes: tuple[RecordWrite, ...]
     subjects: tuple[tuple[QualifiedSubject, int], ...] = ()
     settings_revision: int | None = None
+    unreferenced: tuple[QualifiedSubject, ...] = ()
 
 
-Plan = Append | SoftDelete | HardDelete | PutSettings | DropContext | PutRecords
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Carry out several plans, all or none.
+
+    What they were decided on is compared before the first of them writes. The records come first; the other plans are
+    of a subject each, and none refers to another's. The outcome is None: each of them says what number it gives out.
+    """
+
+    records: PutRecords
+    plans: tuple[Append | HardDelete, ...]
+
+
+Plan = Append | SoftDelete | HardDelete | PutSettings | DropContext | PutRecords | Together
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from counterfoil.registry.service.association_index import AssociationIndex, SubjectGuard
+from counterfoil.registry.service.associations import Associations
 from counterfoil.registry.service.catalog import Catalog
 from counterfoil.registry.service.compatibility import CompatibilityCheck, CompatibilityTest
 from counterfoil.registry.service.deletion import Deletion
+from counterfoil.registry.service.keys_deks import Deks
+from counterfoil.registry.service.keys_keks import Keks, KeyLimit
+from counterfoil.registry.service.keys_records import KeyRecords
+from counterfoil.registry.service.keys_wrapping import KeyWrapping
 from counterfoil.registry.service.lookup import Lookup
 from counterfoil.registry.service.matching import Matcher
 from counterfoil.registry.service.reading import SchemaReader
@@ -15,6 +22,7 @@ from counterfoil.registry.service.registration import Registration
 from counterfoil.registry.service.scopes import Scopes
 from counterfoil.registry.service.settings import Settings
 from counterfoil.registry.service.tag_version import TagVersion
+from counterfoil.registry.settings import DEFAULT_MAX_KEYS
 
 if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Storage
@@ -24,7 +32,7 @@ DEFAULT_MEMORY_CHARS = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class UseCases:
-    """What the registry can be asked."""
+    """What the registry can be asked; ``associations`` is None where they are turned off."""
 
     storage: Storage
     scopes: Scopes
@@ -35,15 +43,34 @@ class UseCases:
     deletion: Deletion
     settings: Settings
     compatibility: CompatibilityTest
+    associations: Associations | None
+    keks: Keks
+    deks: Deks
 
 
-def use_cases(storage: Storage, *, memory_chars: int = DEFAULT_MEMORY_CHARS) -> UseCases:
-    """The use cases over ``storage``; ``memory_chars`` bounds the schemas that are kept parsed."""
+def use_cases(
+    storage: Storage,
+    *,
+    memory_chars: int = DEFAULT_MEMORY_CHARS,
+    wrapping: KeyWrapping | None = None,
+    max_keys: int = DEFAULT_MAX_KEYS,
+    associations: bool = True,
+) -> UseCases:
+    """The use cases over ``storage``; ``memory_chars`` bounds the schemas that are kept parsed.
+
+    ``wrapping`` uses the keys that are shared with the registry; without one it can use none. ``max_keys`` bounds how
+    many keys are kept. Without ``associations`` there are none to be asked for, and none has a say in anything.
+    """
     scopes = Scopes(storage)
+    keys = KeyRecords(storage)
+    limit = KeyLimit(keys, max_keys=max_keys)
+    wrapping = wrapping or KeyWrapping({})
     reader = SchemaReader(storage, memory_chars=memory_chars)
     matcher = Matcher(reader)
     check = CompatibilityCheck(reader)
-    registration = Registration(storage, scopes=scopes, reader=reader, matcher=matcher, check=check)
+    index = AssociationIndex(storage) if associations else None
+    guard = SubjectGuard(index)
+    registration = Registration(storage, scopes=scopes, reader=reader, matcher=matcher, check=check, guard=guard)
     catalog = Catalog(storage, reader=reader)
     return UseCases(
         storage=storage,
@@ -52,7 +79,16 @@ def use_cases(storage: Storage, *, memory_chars: int = DEFAULT_MEMORY_CHARS) -> 
         tagging=TagVersion(registration, catalog),
         lookup=Lookup(storage, scopes=scopes, reader=reader, matcher=matcher),
         catalog=catalog,
-        deletion=Deletion(storage, scopes=scopes),
+        deletion=Deletion(storage, scopes=scopes, guard=guard),
         settings=Settings(storage, scopes=scopes),
         compatibility=CompatibilityTest(storage, scopes=scopes, reader=reader, check=check),
+        associations=None
+        if index is None
+        else Associations(storage, index=index, scopes=scopes, reader=reader, registration=registration),
+        keks=Keks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=_now_ms),
+        deks=Deks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=_now_ms),
     )
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _SQLITE = "sqlite://"
 _POSTGRES = ("postgresql", "postgres")
+IN_MEMORY = Path()
+"""Stands for a store that is in no file."""
 
 
 def open_store(url: str) -> Storage:
@@ -22,8 +24,22 @@ def open_store(url: str) -> Storage:
     ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``sqlite://`` for memory, or ``postgresql://user@host/db``;
     ``StoreNotUsable`` for anything else, and for a file or database that cannot be used.
     """
-    if url.partition("://")[0] in _POSTGRES:
+    path = sqlite_path(url)
+    if path is None:
         return _open_postgres(url)
+    if path == IN_MEMORY:
+        from counterfoil.registry.store.memory import MemoryStorage
+
+        return MemoryStorage()
+    from counterfoil.registry.store.sqlite import SqliteStorage
+
+    return SqliteStorage(path)
+
+
+def sqlite_path(url: str) -> Path | None:
+    """The file that ``url`` names, ``IN_MEMORY``, or None where it is a PostgreSQL; ``StoreNotUsable`` for the rest."""
+    if url.partition("://")[0] in _POSTGRES:
+        return None
     if not url.startswith(_SQLITE):
         raise StoreNotUsable(
             f"Store {url!r} is not known; expected sqlite:///relative.db, sqlite:////absolute.db, sqlite:// (memory) "
@@ -31,14 +47,10 @@ def open_store(url: str) -> Storage:
         )
     rest = url.removeprefix(_SQLITE)
     if rest in {"", "/", "/:memory:"}:
-        from counterfoil.registry.store.memory import MemoryStorage
-
-        return MemoryStorage()
+        return IN_MEMORY
     if not rest.startswith("/"):
         raise StoreNotUsable(f"Store {url!r} names a host; SQLite is a file: sqlite:///relative.db")
-    from counterfoil.registry.store.sqlite import SqliteStorage
-
-    return SqliteStorage(Path(rest.removeprefix("/")))
+    return Path(rest.removeprefix("/"))
 
 
 def _open_postgres(url: str) -> Storage:

@@ -1,4 +1,4 @@
--- Format 1: how plans are carried out, in one call for many of them. What the functions decide is what store/tables.py
+-- How plans are carried out, in one call for many of them. What the functions decide is what store/tables.py
 -- decides for the other stores; one behaviour suite runs over both. All checks of a plan come before its first write,
 -- and a plan that is refused writes nothing.
 
@@ -28,6 +28,7 @@ BEGIN
       WHEN plan ->> 'kind' = 'settings' THEN put_settings(plan)
       WHEN plan ->> 'kind' = 'drop' THEN drop_context(plan)
       WHEN plan ->> 'kind' = 'records' THEN put_records(plan)
+      WHEN plan ->> 'kind' = 'together' THEN together(plan, guids, texts)
     END;
     outcomes := array_append(outcomes, outcome);
   END LOOP;
@@ -200,6 +201,8 @@ LANGUAGE plpgsql AS $$
 DECLARE
   stale bigint;
   entry jsonb;
+  subject subjects%ROWTYPE;
+  blocker jsonb;
 BEGIN
   SELECT ordinality INTO stale FROM jsonb_array_elements(plan -> 'subjects') WITH ORDINALITY
     WHERE coalesce((find_subject(value ->> 'context', value ->> 'name')).revision, 0)
@@ -215,6 +218,15 @@ BEGIN
   IF FOUND THEN
     RETURN jsonb_build_object('refused', 'record', 'position', stale);
   END IF;
+  FOR entry IN SELECT value FROM jsonb_array_elements(plan -> 'unreferenced') LOOP
+    subject := find_subject(entry ->> 'context', entry ->> 'name');
+    blocker := find_blocker(
+      subject, ARRAY(SELECT version FROM versions WHERE subject_id = subject.id ORDER BY version),
+      deleted_count => true, inside => ARRAY[subject.id]);
+    IF blocker IS NOT NULL THEN
+      RETURN blocker;
+    END IF;
+  END LOOP;
   FOR entry IN SELECT value FROM jsonb_array_elements(plan -> 'writes') LOOP
     PERFORM note('record-changed', '.', '', document => entry ->> 'noted');
     IF entry ->> 'document' IS NULL THEN
@@ -229,6 +241,36 @@ BEGIN
   IF plan ->> 'settings_revision' IS NOT NULL THEN
     PERFORM touch_settings();
   END IF;
+  RETURN NULL;
+END $$;
+
+-- Several plans, all or none. Their settings are compared once, before the first of them writes.
+CREATE FUNCTION together(plan jsonb, guids uuid[], texts bytea[]) RETURNS jsonb
+LANGUAGE plpgsql AS $$
+DECLARE
+  part jsonb;
+  said jsonb;
+  number int := 0;
+BEGIN
+  IF EXISTS (SELECT FROM jsonb_array_elements(plan -> 'plans') p CROSS JOIN stamps s
+             WHERE (p.value ->> 'settings_revision')::bigint <> s.settings) THEN
+    RETURN '{"refused": "settings"}';
+  END IF;
+  BEGIN  -- a savepoint: when a part is refused, what those before it have written is undone
+    FOR part IN SELECT value FROM jsonb_array_elements(plan -> 'plans') LOOP
+      number := number + 1;
+      said := CASE part ->> 'kind'
+        WHEN 'records' THEN put_records(part)
+        WHEN 'append' THEN append(part, guids[(part ->> 'content')::int], texts[(part ->> 'content')::int])
+        WHEN 'hard' THEN hard_delete(part)
+      END;
+      IF said -> 'refused' IS NOT NULL THEN
+        RAISE SQLSTATE 'CF001';
+      END IF;
+    END LOOP;
+  EXCEPTION WHEN SQLSTATE 'CF001' THEN
+    RETURN said || jsonb_build_object('part', number);
+  END;
   RETURN NULL;
 END $$;
 

@@ -106,11 +106,11 @@ class Connections:
             pool.terminate()
 
 
-async def connect(address: PostgresAddress) -> asyncpg.Connection:
-    """A connection of its own; raises whatever the driver raises."""
+async def connect(address: PostgresAddress, *, command_timeout_s: float | None = None) -> asyncpg.Connection:
+    """A connection of its own, whose statements may take as long as others may; raises whatever the driver raises."""
     return await asyncpg.connect(
         address.dsn,
         timeout=address.timeout_s,
-        command_timeout=address.timeout_s,
+        command_timeout=command_timeout_s or address.timeout_s,
         statement_cache_size=0,
     )

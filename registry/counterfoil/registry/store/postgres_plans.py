@@ -23,6 +23,7 @@ from counterfoil.registry.service.storage import (
     PutRecords,
     PutSettings,
     SoftDelete,
+    Together,
 )
 from counterfoil.registry.store.record_keys import key_text
 from counterfoil.registry.store.refusals import (
@@ -87,6 +88,9 @@ def _document(plan: Plan, contents: list[Content]) -> Document:
             return {"kind": "drop", "context": name_of(plan.context)}
         case PutRecords():
             return _put_records(plan)
+        case Together():
+            parts = (plan.records, *plan.plans)
+            return {"kind": "together", "plans": [_document(part, contents) for part in parts]}
 
 
 def _append(plan: Append, *, content: int) -> Document:
@@ -146,6 +150,7 @@ def _put_records(plan: PutRecords) -> Document:
         "kind": "records",
         "settings_revision": plan.settings_revision,
         "subjects": [{**_place(subject), "revision": revision} for subject, revision in plan.subjects],
+        "unreferenced": [_place(subject) for subject in plan.unreferenced],
         "writes": [_write(write) for write in plan.writes],
     }
 
@@ -176,7 +181,9 @@ def outcome_of(plan: Plan, said: dict[str, Any] | None) -> Appended | Counterfoi
     if said is None:
         return None
     if "refused" in said:
-        return _refusal(plan, said)
+        return _refusal(
+            (plan.records, *plan.plans)[said.get("part", 1) - 1] if isinstance(plan, Together) else plan, said
+        )
     return Appended(said["id"], said["version"])
 
 

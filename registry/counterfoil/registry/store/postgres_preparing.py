@@ -1,14 +1,15 @@
-"""Bringing a PostgreSQL database to the format that this version knows, before the first request."""
+"""Making a PostgreSQL database ready, before the first request."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.errors import StoreNotUsable
+from counterfoil.registry.store.formats import FORMAT, check_format
 from counterfoil.registry.store.postgres_connections import connect
 from counterfoil.registry.store.postgres_errors import FOREIGN, at_start
+from counterfoil.registry.store.postgres_functions import functions_digest, functions_script
 
 if TYPE_CHECKING:
     import asyncpg
@@ -16,37 +17,30 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.postgres_address import PostgresAddress
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What makes format ``number`` out of the one before: scripts that lie beside this module."""
-
-    number: int
-    scripts: tuple[str, ...]
-
-
-STEPS: Final = (Step(1, ("postgres_tables.sql", "postgres_commit.sql")),)
-"""In ascending order, without gaps. A step that was released is never changed again."""
-
 _OLDEST_SERVER: Final = 13
 _LOCK: Final = 0x43464C31
 _STATE: Final = """
 SELECT to_regnamespace('counterfoil') IS NOT NULL AS has_schema,
   to_regclass('counterfoil.store_format') IS NOT NULL AS is_ours,
   pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS is_read_only"""
+_FUNCTIONS: Final = """
+SELECT max(obj_description(oid, 'pg_proc')) FROM pg_proc
+WHERE proname = 'commit' AND pronamespace = 'counterfoil'::regnamespace"""
+_IN_SCHEMA: Final = "SET LOCAL search_path = counterfoil, pg_catalog, pg_temp;\n"
 
 
-async def prepare(address: PostgresAddress, *, steps: tuple[Step, ...] = STEPS) -> None:
-    """Create the tables in a new database, or bring older ones up to date.
+async def prepare(address: PostgresAddress) -> None:
+    """Create the tables in a new database, and put the functions there where they are not this version's.
 
     Of several servers that start at once, one does it and the others wait. ``StoreNotUsable`` when the database cannot
-    be reached, is read-only, or holds a newer format.
+    be reached, is read-only, or holds another format.
     """
     try:
         connection = await connect(address)
         try:
             _check_server(connection, address)
             async with connection.transaction(isolation="read_committed"):
-                await _prepare(connection, address, steps)
+                await _prepare(connection, address)
         finally:
             await connection.close()
     except (*FOREIGN, ValueError) as error:
@@ -61,7 +55,21 @@ def _check_server(connection: asyncpg.Connection, address: PostgresAddress) -> N
         )
 
 
-async def _prepare(connection: asyncpg.Connection, address: PostgresAddress, steps: tuple[Step, ...]) -> None:
+async def _prepare(connection: asyncpg.Connection, address: PostgresAddress) -> None:
+    found = await lock_and_find_format(connection, address)
+    if found is None:
+        await create_tables(connection)
+        return
+    check_format(found, shown=address.shown, url=address.shown)
+    if await connection.fetchval(_FUNCTIONS) != functions_digest():
+        await connection.execute(_IN_SCHEMA + functions_script())
+
+
+async def lock_and_find_format(connection: asyncpg.Connection, address: PostgresAddress) -> int | None:
+    """The format of the store, None when it is new; until the transaction ends nobody else prepares or upgrades it.
+
+    ``StoreNotUsable`` when it cannot be a store.
+    """
     await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")  # before anything is looked up, and remembered
     state = await connection.fetchrow(_STATE)
     if state["is_read_only"]:
@@ -69,21 +77,13 @@ async def _prepare(connection: asyncpg.Connection, address: PostgresAddress, ste
     if state["has_schema"] and not state["is_ours"]:
         raise StoreNotUsable(f"{address.shown} has a schema counterfoil of another program; name another database")
     if not state["is_ours"]:
-        await connection.execute(
-            "CREATE SCHEMA counterfoil; CREATE TABLE counterfoil.store_format (number int NOT NULL)"
-        )
-    found = await connection.fetchval("SELECT max(number) FROM counterfoil.store_format") or 0
-    if found > steps[-1].number:
-        raise StoreNotUsable(
-            f"{address.shown} was written by a newer counterfoil (store format {found}, this one knows "
-            f"{steps[-1].number}); upgrade"
-        )
-    for step in steps[found:]:
-        await _take(connection, step)
+        return None
+    return int(await connection.fetchval("SELECT max(number) FROM counterfoil.store_format"))
 
 
-async def _take(connection: asyncpg.Connection, step: Step) -> None:
-    await connection.execute("SET LOCAL search_path = counterfoil, pg_catalog, pg_temp")
-    for script in step.scripts:
-        await connection.execute(resources.files("counterfoil.registry.store").joinpath(script).read_text("utf-8"))
-    await connection.execute("INSERT INTO counterfoil.store_format VALUES ($1)", step.number)
+async def create_tables(connection: asyncpg.Connection) -> None:
+    """Make a new store."""
+    tables = resources.files("counterfoil.registry.store").joinpath("postgres_tables.sql").read_text("utf-8")
+    await connection.execute("CREATE SCHEMA counterfoil; CREATE TABLE counterfoil.store_format (number int NOT NULL)")
+    await connection.execute("INSERT INTO counterfoil.store_format VALUES ($1)", FORMAT)
+    await connection.execute(_IN_SCHEMA + tables + functions_script())

@@ -1,4 +1,4 @@
--- Format 1: the tables, in the schema `counterfoil`. Names are compared byte by byte (COLLATE "C"), so that
+-- The tables, in the schema `counterfoil`. Names are compared byte by byte (COLLATE "C"), so that
 -- order and prefixes are those of code points.
 
 CREATE TABLE contexts (

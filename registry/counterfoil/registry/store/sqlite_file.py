@@ -10,15 +10,13 @@ from importlib import resources
 from typing import IO, TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.errors import StoreNotUsable
+from counterfoil.registry.store.formats import FORMAT, check_format
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 APPLICATION_ID: Final = 0x43464C31
 """Marks a file as ours (SQLite's ``application_id``)."""
-
-FORMAT: Final = 1
-"""The version of the tables (SQLite's ``user_version``)."""
 
 _CACHED_STATEMENTS: Final = 256
 
@@ -77,17 +75,20 @@ def check_folder(path: Path) -> None:
         raise StoreNotUsable(f"{target} cannot be written; the registry needs a file of its own")
 
 
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+def format_of(connection: sqlite3.Connection, path: Path) -> int | None:
+    """The format of the store (SQLite's ``user_version``); None when it is new, ``StoreNotUsable`` when not ours."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if application == APPLICATION_ID and version > FORMAT:
-        raise StoreNotUsable(
-            f"{path} was written by a newer counterfoil (store format {version}, this one knows {FORMAT}); upgrade"
-        )
-    if application != APPLICATION_ID and tables:
-        raise StoreNotUsable(f"{path} is a SQLite database of another program; name another store")
     if application == APPLICATION_ID:
+        return int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        raise StoreNotUsable(f"{path} is a SQLite database of another program; name another store")
+    return None
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    found = format_of(connection, path)
+    if found is not None:
+        check_format(found, shown=str(path), url=f"sqlite:///{path}")
         return
     script = resources.files("counterfoil.registry.store").joinpath("schema.sql").read_text()
     with suppress(sqlite3.OperationalError):  # a file system without WAL keeps its own journal, as safe

@@ -7,7 +7,7 @@ around :func:`apply`. All checks of a plan come before its first write.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from counterfoil.registry.domain.changes import ChangeKind
 from counterfoil.registry.domain.documents import scope_document
@@ -20,6 +20,7 @@ from counterfoil.registry.service.storage import (
     PutRecords,
     PutSettings,
     SoftDelete,
+    Together,
     Visibility,
 )
 from counterfoil.registry.store.refusals import (
@@ -168,8 +169,39 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+_SinglePlan: TypeAlias = Append | SoftDelete | HardDelete | PutSettings | DropContext | PutRecords
+
+
 def apply(tables: Tables, plan: Plan) -> Appended | None:
     """Carry out ``plan``: check what it was decided on, then write."""
+    if not isinstance(plan, Together):
+        _check_settings(tables, plan)
+        return _carry_out(tables, plan)
+    parts = (plan.records, *plan.plans)
+    for part in parts:
+        _check_settings(tables, part)
+        _check(tables, part)
+    for part in parts:
+        _carry_out(tables, part)
+    return None
+
+
+def _check(tables: Tables, part: PutRecords | Append | HardDelete) -> None:
+    """All checks of a plan but that of the settings, and nothing else."""
+    match part:
+        case PutRecords():
+            _check_records(tables, part)
+        case Append():
+            _current(tables, part)
+            _check_targets(tables, part.targets)
+            _check_id(tables, part)
+        case HardDelete():
+            _current(tables, part)
+            _check_unreferenced(tables, part, deleted_count=True)
+
+
+def _carry_out(tables: Tables, plan: _SinglePlan) -> Appended | None:
+    """Check all but the settings, then write."""
     match plan:
         case Append():
             return _append(tables, plan)
@@ -285,7 +317,6 @@ def _check_unreferenced(tables: Tables, plan: SoftDelete | HardDelete, *, delete
 
 
 def _put_settings(tables: Tables, plan: PutSettings) -> None:
-    _check_settings(tables, plan.settings_revision)
     purged = _purgeable(tables, plan.purge) if plan.purge is not None else ()
     for subject in purged:
         history = tables.history(subject)
@@ -329,15 +360,20 @@ def _drop_context(tables: Tables, plan: DropContext) -> None:
     tables.note(ChangeKind.CONTEXT_DELETED, QualifiedSubject(plan.context, ""))
 
 
-def _put_records(tables: Tables, plan: PutRecords) -> None:
-    if plan.settings_revision is not None:
-        _check_settings(tables, plan.settings_revision)
+def _check_records(tables: Tables, plan: PutRecords) -> None:
     for subject, revision in plan.subjects:
         if tables.history(subject).revision != revision:
             raise subject_changed(subject)
     for write in plan.writes:
         if tables.revision_of_record(write) != write.revision:
             raise record_changed(write)
+    for subject in plan.unreferenced:
+        for entry in tables.history(subject).entries:
+            _check_unreferenced_outside(tables, subject, entry.version, {subject})
+
+
+def _put_records(tables: Tables, plan: PutRecords) -> None:
+    _check_records(tables, plan)
     for write in plan.writes:
         tables.note(ChangeKind.RECORD, TOP_LEVEL, document={"kind": write.kind, "key": list(write.key)})
         tables.put_record(write)
@@ -346,13 +382,14 @@ def _put_records(tables: Tables, plan: PutRecords) -> None:
 
 
 def _current(tables: Tables, plan: Append | SoftDelete | HardDelete) -> History:
-    _check_settings(tables, plan.settings_revision)
     history = tables.history(plan.subject)
     if history.revision != plan.revision:
         raise subject_changed(plan.subject)
     return history
 
 
-def _check_settings(tables: Tables, revision: int) -> None:
-    if tables.settings_revision() != revision:
+def _check_settings(tables: Tables, plan: _SinglePlan) -> None:
+    if isinstance(plan, DropContext) or plan.settings_revision is None:
+        return
+    if tables.settings_revision() != plan.settings_revision:
         raise settings_changed()

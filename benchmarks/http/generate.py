@@ -1,0 +1,204 @@
+"""Fill an empty store with as many versions as one likes, quickly and in one transaction.
+
+    python benchmarks/http/generate.py sqlite:///big.db --subjects 1000 --versions 1000
+
+What is in it afterwards is what as many registrations would have left: ``counterfoil db check`` finds nothing. Schemas
+are Avro records, each version of a subject readable with the one before and after it, all of them different.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.registry.domain.changes import ChangeKind
+from counterfoil.registry.domain.errors import StoreNotUsable
+from counterfoil.registry.store.opening import open_store, sqlite_path
+from counterfoil.registry.store.postgres_address import parse_address
+from counterfoil.registry.store.postgres_connections import connect as connect_to
+from counterfoil.registry.store.sqlite_file import FileLock, connect
+from counterfoil.schema.fingerprint import content_guid
+from counterfoil.schema.model import SchemaType
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import asyncpg
+
+BEGUN_MS: Final = 1_700_000_000_000
+_LONG_S: Final = 86_400.0
+_FIELDS: Final = "".join(f'{{"name":"field_{number}","type":"string"}},' for number in range(4))
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How many subjects there are, and how many versions each has. The numbers of subjects have leading zeros."""
+
+    subjects: int
+    versions: int
+    prefix: str = "subject"
+
+    @property
+    def size(self) -> int:
+        """How many versions there are in all; the highest id, and the number of the last change."""
+        return self.subjects * self.versions
+
+    def name(self, subject: int) -> str:
+        """The name of a subject, which count from 1."""
+        return f"{self.prefix}-{subject:07d}"
+
+    def text(self, subject: int, version: int) -> str:
+        """The schema of a version, in its canonical form."""
+        added = f'{{"name":"added_{version}","type":["null","long"],"default":null}}'
+        return f'{{"type":"record","name":"Record_{subject}","namespace":"bench","fields":[{_FIELDS}{added}]}}'
+
+    def text_of(self, place: int) -> str:
+        """The schema of one of all versions, which count from 0."""
+        subject, version = divmod(place, self.versions)
+        return self.text(subject + 1, version + 1)
+
+    def each(self) -> Iterator[tuple[int, int, int]]:
+        """Change (and id), subject and version of each registration, in order."""
+        for subject in range(1, self.subjects + 1):
+            for version in range(1, self.versions + 1):
+                yield (subject - 1) * self.versions + version, subject, version
+
+
+def generate(url: str, shape: Shape) -> None:
+    """Fill the store at ``url``, which is made when it is not there; ``StoreNotUsable`` when something is in it."""
+    asyncio.run(_make_empty(url))
+    guids = [content_guid(shape.text(subject, version)) for _, subject, version in shape.each()]
+    path = sqlite_path(url)
+    if path is None:
+        asyncio.run(_fill_database(url, shape, guids))
+    else:
+        _fill_file(path, shape, [guid.bytes for guid in guids])
+
+
+async def _make_empty(url: str) -> None:
+    storage = open_store(url)
+    try:
+        if await storage.last_change():
+            raise StoreNotUsable(f"{url} is not empty; name another store")
+    finally:
+        await storage.close()
+
+
+def _tables(shape: Shape, guids: list[Any], *, yes: Any, no: Any, text: Any) -> dict[str, Iterator[tuple[Any, ...]]]:
+    """The rows of each table, what is referred to first; contents as their key sorts them."""
+    by_guid = sorted(range(shape.size), key=guids.__getitem__)
+    return {
+        "contexts": iter([(1, ".", shape.size + 1, yes)]),
+        "contents": (
+            (guids[each], SchemaType.AVRO.value, text(shape.text_of(each)), None, None, None) for each in by_guid
+        ),
+        "schema_ids": ((1, seq, guids[seq - 1], yes) for seq in range(1, shape.size + 1)),
+        "subjects": (
+            (each, 1, shape.name(each), shape.versions, each * shape.versions) for each in range(1, shape.subjects + 1)
+        ),
+        "versions": ((subject, version, 1, seq, no, BEGUN_MS + seq) for seq, subject, version in shape.each()),
+        "changes": (
+            (
+                *(seq, BEGUN_MS + seq, ChangeKind.REGISTERED.value, ".", shape.name(subject)),
+                *(version, seq, guids[seq - 1], None),
+            )
+            for seq, subject, version in shape.each()
+        ),
+    }
+
+
+# --- SQLite -----------------------------------------------------------------------------------------------------------
+
+
+def _fill_file(path: Path, shape: Shape, guids: list[bytes]) -> None:
+    lock = FileLock(path)
+    lock.take()
+    try:
+        with closing(connect(path)) as connection:
+            connection.execute("PRAGMA foreign_keys = OFF")
+            connection.execute("PRAGMA journal_mode = OFF")  # a file that was not filled to its end is of no use
+            connection.execute("PRAGMA synchronous = OFF")
+            connection.execute("PRAGMA cache_size = -262144")
+            connection.execute("BEGIN EXCLUSIVE")
+            _fill(connection, shape, guids)
+            connection.execute("COMMIT")
+            connection.execute("PRAGMA journal_mode = WAL")
+    finally:
+        lock.release()
+
+
+def _fill(connection: sqlite3.Connection, shape: Shape, guids: list[bytes]) -> None:
+    indexes = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql NOT NULL").fetchall()
+    for name, _ in indexes:
+        connection.execute(f"DROP INDEX {name}")
+    for table, rows in _tables(shape, guids, yes=1, no=0, text=str).items():
+        width = len(connection.execute(f"PRAGMA table_info({table})").fetchall())
+        connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * width)})", rows)
+    connection.execute("UPDATE stamps SET change = ?", (shape.size,))
+    for _, sql in indexes:
+        connection.execute(sql)
+
+
+# --- PostgreSQL -------------------------------------------------------------------------------------------------------
+
+_FOREIGN_KEYS: Final = """
+SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint
+WHERE connamespace = 'counterfoil'::regnamespace AND contype = 'f'"""
+_INDEXES: Final = """
+SELECT i.indexrelid::regclass::text, pg_get_indexdef(i.indexrelid) FROM pg_index i
+JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relnamespace = 'counterfoil'::regnamespace
+AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.indexrelid)"""
+
+
+async def _fill_database(url: str, shape: Shape, guids: list[Any]) -> None:
+    connection = await connect_to(parse_address(url), command_timeout_s=_LONG_S)
+    try:
+        async with connection.transaction():
+            await connection.execute("SET LOCAL search_path = counterfoil, pg_catalog")
+            await connection.execute("SET LOCAL maintenance_work_mem = '256MB'")
+            await connection.execute("LOCK TABLE stamps IN ACCESS EXCLUSIVE MODE")
+            foreign_keys = await connection.fetch(_FOREIGN_KEYS)
+            indexes = await connection.fetch(_INDEXES)
+            for table, name, _ in foreign_keys:
+                await connection.execute(f"ALTER TABLE {table} DROP CONSTRAINT {name}")
+            for name, _ in indexes:
+                await connection.execute(f"DROP INDEX {name}")
+            await _copy(connection, shape, guids)
+            for _, definition in indexes:
+                await connection.execute(definition)
+            for table, name, definition in foreign_keys:
+                await connection.execute(f"ALTER TABLE {table} ADD CONSTRAINT {name} {definition}")
+        await connection.execute("VACUUM ANALYZE")
+    finally:
+        await connection.close()
+
+
+async def _copy(connection: asyncpg.Connection, shape: Shape, guids: list[Any]) -> None:
+    for table, rows in _tables(shape, guids, yes=True, no=False, text=str.encode).items():
+        await connection.copy_records_to_table(table, records=rows, schema_name="counterfoil")
+    for table in ("contexts", "subjects"):
+        sequence = "pg_get_serial_sequence($1, 'id')"
+        await connection.execute(f"SELECT setval({sequence}, (SELECT max(id) FROM {table}))", f"counterfoil.{table}")
+    await connection.execute("UPDATE stamps SET change = $1", shape.size)
+
+
+def main() -> None:
+    """Fill a store from the command line."""
+    parser = argparse.ArgumentParser(description="Fill an empty store with subjects and versions.")
+    parser.add_argument("url", help="sqlite:///relative.db, sqlite:////absolute.db or postgresql://user@host/database")
+    parser.add_argument("--subjects", type=int, default=1000)
+    parser.add_argument("--versions", type=int, default=1000)
+    given = parser.parse_args()
+    shape, begun = Shape(given.subjects, given.versions), time.monotonic()
+    generate(given.url, shape)
+    print(f"{shape.size:,} versions of {shape.subjects:,} subjects in {time.monotonic() - begun:.1f} s")
+
+
+if __name__ == "__main__":
+    main()

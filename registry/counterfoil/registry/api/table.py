@@ -1,0 +1,11 @@
+"""All routes of the API, as one table."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from counterfoil.registry.api.association_routes import ASSOCIATION_ROUTES
+from counterfoil.registry.api.keys_routes import KEY_ROUTES
+from counterfoil.registry.api.routes import ROUTES, Route
+
+TABLE: Final[tuple[Route, ...]] = (*ROUTES, *ASSOCIATION_ROUTES, *KEY_ROUTES)

@@ -1,0 +1,187 @@
+"""Associations: which subject holds the schemas of a topic's keys or values, and whom that subject belongs to.
+
+Source: Confluent's description of the Schema Registry REST API, associations.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.schema.errors import InvalidAssociation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from counterfoil.registry.domain.documents import Document
+
+TOPIC: Final = "topic"
+"""The only type of resource there is."""
+
+WILDCARD: Final = "-"
+"""In a look-up by name: any name, or any namespace."""
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,256}")
+_RESOURCE_ID: Final = re.compile(r"[^\x00-\x1f\x7f]{1,256}")
+
+
+class AssociationType(StrEnum):
+    """Which part of a topic's records."""
+
+    KEY = "key"
+    VALUE = "value"
+
+
+class Lifecycle(StrEnum):
+    """Whom the subject belongs to."""
+
+    STRONG = "STRONG"
+    """To the resource alone: it carries the resource's name and goes with it."""
+    WEAK = "WEAK"
+    """To nobody: resources may share it, and it stays when they go."""
+
+    @property
+    def freezes(self) -> bool:
+        """Whether an association is frozen where nothing else is said."""
+        return self is Lifecycle.STRONG
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Resource:
+    """What a subject is associated with: a topic, in the namespace of its cluster, known by an id."""
+
+    name: str
+    namespace: str
+    type: str
+    id: str
+
+    def subject_of(self, association_type: AssociationType) -> QualifiedSubject:
+        """The subject that belongs to this resource alone: ``:.namespace:name-type``."""
+        return QualifiedSubject(f".{self.namespace}", f"{self.name}-{association_type}")
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.namespace}/{self.name} ({self.id})"
+
+
+@dataclass(frozen=True, slots=True)
+class Association:
+    """One subject of one resource. Times are epoch milliseconds; ``guid`` is the association's own."""
+
+    subject: QualifiedSubject
+    guid: UUID
+    resource: Resource
+    type: AssociationType
+    lifecycle: Lifecycle
+    frozen: bool
+    create_ts: int
+    update_ts: int
+
+    @property
+    def sort_key(self) -> tuple[str, ...]:
+        """By name, namespace, type of resource, type of association, subject."""
+        resource = self.resource
+        return resource.name, resource.namespace, resource.type, self.type, str(self.subject), resource.id
+
+
+def association_document(association: Association) -> Document:
+    """The association as the API prints it: ``frozen`` only where the lifecycle does not say it already."""
+    resource = association.resource
+    document: Document = {
+        "subject": str(association.subject),
+        "guid": str(association.guid),
+        "resourceName": resource.name,
+        "resourceNamespace": resource.namespace,
+        "resourceId": resource.id,
+        "resourceType": resource.type,
+        "associationType": association.type.value,
+        **bond_fields(association.lifecycle, frozen=association.frozen),
+    }
+    return {**document, "createTs": association.create_ts, "updateTs": association.update_ts}
+
+
+def bond_fields(lifecycle: Lifecycle, *, frozen: bool) -> Document:
+    """The fields that say how close an association is."""
+    if frozen == lifecycle.freezes:
+        return {"lifecycle": lifecycle.value}
+    return {"lifecycle": lifecycle.value, "frozen": frozen}
+
+
+def stored_document(association: Association) -> Document:
+    """The association as it is stored: every field, the subject in its two parts."""
+    return {
+        **association_document(association),
+        "subject": [association.subject.context, association.subject.name],
+        "frozen": association.frozen,
+    }
+
+
+def stored_association(document: Mapping[str, Any]) -> Association:
+    """The association that was stored as ``document``."""
+    resource = Resource(
+        document["resourceName"], document["resourceNamespace"], document["resourceType"], document["resourceId"]
+    )
+    return Association(
+        QualifiedSubject(*document["subject"]),
+        UUID(document["guid"]),
+        resource,
+        AssociationType(document["associationType"]),
+        Lifecycle(document["lifecycle"]),
+        document["frozen"],
+        document["createTs"],
+        document["updateTs"],
+    )
+
+
+# --- what may be sent -------------------------------------------------------------------------------------------------
+
+
+def check_name(name: str | None, what: str) -> str:
+    """``name``, which must be one of letters, digits, ``_`` and ``-``; else ``InvalidAssociation`` names ``what``."""
+    if name and _NAME.fullmatch(name):
+        return name
+    raise _invalid(what, name, "1 to 256 letters, digits, _ or -")
+
+
+def check_resource_id(resource_id: str | None) -> str:
+    """``resource_id``, which must be there, and no control character in it; else ``InvalidAssociation``."""
+    if resource_id and _RESOURCE_ID.fullmatch(resource_id):
+        return resource_id
+    raise _invalid("resourceId", resource_id, "1 to 256 characters")
+
+
+def check_resource_type(text: str | None) -> str:
+    """The type of a resource; ``topic`` where none is given. Else ``InvalidAssociation``."""
+    if text in {None, "", TOPIC}:
+        return TOPIC
+    raise _invalid("resourceType", text, repr(TOPIC))
+
+
+def parse_association_type(text: str | None) -> AssociationType:
+    """The association type that ``text`` names; ``value`` where none is given. Else ``InvalidAssociation``."""
+    return AssociationType(_one_of(AssociationType, text or AssociationType.VALUE, "associationType"))
+
+
+def parse_lifecycle(text: str | None) -> Lifecycle | None:
+    """The lifecycle that ``text`` names, or None where none is given. Else ``InvalidAssociation``."""
+    return Lifecycle(_one_of(Lifecycle, text, "lifecycle")) if text else None
+
+
+def _one_of(words: Iterable[str], text: str, what: str) -> str:
+    known = list(words)
+    if text in known:
+        return text
+    raise _invalid(what, text, " or ".join(str(word) for word in known))
+
+
+def _invalid(what: str, value: str | None, expected: str) -> InvalidAssociation:
+    found = "missing" if not value else f"{value[:80]!r}"
+    return InvalidAssociation(f"The association's property {what!r} is {found}; expected {expected}")
+
+
+def property_fault(what: str, fault: str) -> InvalidAssociation:
+    """The error for a property whose value does not go with something else: ``fault`` says with what, and why."""
+    return InvalidAssociation(f"The association's property {what!r} is not valid: {fault}")

@@ -1,0 +1,39 @@
+"""The drivers of a registry: those that come with it, and those that other packages bring."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.registry.kms.local import LOCAL_SECRET, LocalKms
+from counterfoil.registry.kms.vault import VaultKms, VaultSettings
+from counterfoil.registry.service.keys_wrapping import KeyWrapping
+from counterfoil.registry.settings import DEFAULT_KMS_TIMEOUT_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from importlib.metadata import EntryPoint
+
+    from counterfoil.registry.service.keys_wrapping import KmsDriver
+
+DRIVERS_GROUP: Final = "counterfoil.kms_drivers"
+"""Entry points that give drivers: the name is the kmsType, the object a function from the environment to a driver."""
+
+
+def open_kms(
+    environment: Mapping[str, str],
+    *,
+    timeout_s: float = DEFAULT_KMS_TIMEOUT_S,
+    brought: Iterable[EntryPoint] | None = None,
+) -> KeyWrapping:
+    """The key management services that ``environment`` lets the registry use.
+
+    ``brought`` are the entry points of other packages' drivers, by default all that are installed.
+    """
+    drivers: dict[str, KmsDriver] = {
+        "local-kms": LocalKms(environment.get(LOCAL_SECRET)),
+        "hcvault": VaultKms(VaultSettings.of_environment(environment)),
+    }
+    for entry in entry_points(group=DRIVERS_GROUP) if brought is None else brought:
+        drivers[entry.name] = entry.load()(environment)
+    return KeyWrapping(drivers, timeout_s=timeout_s)

@@ -1,0 +1,142 @@
+"""Where associations are kept: three records each, so that they are found by resource id, by name, and by subject."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.registry.domain.associations import (
+    WILDCARD,
+    Association,
+    Lifecycle,
+    Resource,
+    stored_association,
+    stored_document,
+)
+from counterfoil.registry.domain.versions import reference_exists
+from counterfoil.registry.service.storage import RecordWrite
+from counterfoil.schema.errors import AssociatedSubjectEmpty, OperationNotPermitted, SubjectAssociated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from counterfoil.registry.domain.versions import History
+    from counterfoil.registry.service.storage import Storage, Target
+    from counterfoil.schema.contexts import QualifiedSubject
+
+_BY_ID: Final = "association"
+_BY_NAME: Final = "association-by-name"
+_BY_SUBJECT: Final = "association-by-subject"
+
+
+def _keys(association: Association) -> dict[str, tuple[str, ...]]:
+    """The key of each of an association's records, by their kind."""
+    resource, subject = association.resource, association.subject
+    own = (resource.type, resource.id, association.type.value)
+    return {
+        _BY_ID: own,
+        _BY_NAME: (resource.name, resource.namespace, *own),
+        _BY_SUBJECT: (subject.context, subject.name, *own),
+    }
+
+
+class AssociationIndex:
+    """Reads associations, and says what to write for them.
+
+    Whoever writes them compares and changes the settings' revision, so that what was read here is still so.
+    """
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    async def _read(self, kind: str, *prefix: str) -> list[Association]:
+        records = await self._storage.records(kind, prefix)
+        return sorted((stored_association(each.document) for each in records), key=lambda found: found.sort_key)
+
+    async def of_subject(self, subject: QualifiedSubject) -> list[Association]:
+        """The associations of a subject, sorted."""
+        return await self._read(_BY_SUBJECT, subject.context, subject.name)
+
+    async def of_resource(self, resource_type: str, resource_id: str) -> list[Association]:
+        """The associations of the resource with this id, sorted."""
+        return await self._read(_BY_ID, resource_type, resource_id)
+
+    async def named(self, namespace: str, name: str) -> list[Association]:
+        """The associations of all resources of this name, sorted; ``-`` is any name or any namespace."""
+        prefix: tuple[str, ...] = ()
+        if name != WILDCARD:
+            prefix = (name,) if namespace == WILDCARD else (name, namespace)
+        found = await self._read(_BY_NAME, *prefix)
+        return [each for each in found if namespace in {WILDCARD, each.resource.namespace}]
+
+    async def ids_of_name(self, resource: Resource) -> set[str]:
+        """The ids under which a resource of this name and namespace is known."""
+        records = await self._storage.records(_BY_NAME, (resource.name, resource.namespace, resource.type))
+        return {stored_association(each.document).resource.id for each in records}
+
+    async def writes(self, before: Association | None, after: Association | None) -> list[RecordWrite]:
+        """What to write to have ``after`` in the place of ``before``; resource, type and subject are the same."""
+        association = after or before
+        if association is None:
+            return []
+        document = None if after is None else stored_document(after)
+        return [
+            RecordWrite(kind, key, document, await self._revision(kind, key))
+            for kind, key in _keys(association).items()
+        ]
+
+    async def _revision(self, kind: str, key: tuple[str, ...]) -> int:
+        found = await self._storage.records(kind, key)
+        return found[0].revision if found else 0
+
+
+class SubjectGuard:
+    """What associations say about writes to subjects. Asked after the settings' revision was read."""
+
+    def __init__(self, index: AssociationIndex | None) -> None:
+        self._index = index
+
+    async def check_targets(self, subject: QualifiedSubject, targets: Iterable[Target]) -> None:
+        """Return when a schema of ``subject`` may refer to ``targets``; else ``OperationNotPermitted``."""
+        if self._index is None:
+            return
+        for target in {target.subject for target in targets} - {subject}:
+            owner = await self._owner(self._index, target)
+            if owner is not None:
+                raise OperationNotPermitted(
+                    f"Subject {str(target)!r} belongs to {owner.resource} alone (its association is STRONG); "
+                    f"subject {str(subject)!r} cannot refer to it"
+                )
+
+    async def _owner(self, index: AssociationIndex, subject: QualifiedSubject) -> Association | None:
+        found = await index.of_subject(subject)
+        return next((each for each in found if each.lifecycle is Lifecycle.STRONG), None)
+
+    async def check_subject_deletion(self, subject: QualifiedSubject) -> None:
+        """Return when nothing is associated with ``subject``; else ``SubjectAssociated``."""
+        found = await self._index.of_subject(subject) if self._index else []
+        if found:
+            raise SubjectAssociated(
+                f"Subject {str(subject)!r} is associated with {found[0].resource}; delete that association first"
+            )
+
+    async def check_version_deletion(self, subject: QualifiedSubject, version: int, history: History) -> None:
+        """Return when a version may be deleted: it is not the last active one of an associated subject.
+
+        Else ``AssociatedSubjectEmpty``.
+        """
+        if self._index is None or {entry.version for entry in history.active} != {version}:
+            return
+        found = await self._index.of_subject(subject)
+        if found:
+            raise AssociatedSubjectEmpty(
+                f"Version {version} is the last active one of subject {str(subject)!r}, which is associated with "
+                f"{found[0].resource}; delete that association first"
+            )
+
+
+async def check_unreferenced(storage: Storage, subject: QualifiedSubject, history: History) -> None:
+    """Return when no other subject refers to a version of ``subject``; else ``ReferenceExists``."""
+    for entry in history.entries:
+        for use in await storage.referrers(subject, entry.version):
+            if use.subject != subject:
+                raise reference_exists(subject, entry.version, by=use.subject, by_version=use.version)

@@ -1,0 +1,154 @@
+"""The rows of a store, read a few at a time as they were at one moment, whatever its servers write meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, Protocol
+from uuid import UUID
+
+from counterfoil.registry.domain.errors import StoreNotUsable
+from counterfoil.registry.store.formats import check_format
+from counterfoil.registry.store.opening import IN_MEMORY, sqlite_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import asyncpg
+
+_PAGE: Final = 2000
+_LONG_S: Final = 86_400.0
+
+
+class Rows(Protocol):
+    """Answers statements that only read; both databases have the same tables, without a schema before their names."""
+
+    dialect: str
+
+    def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
+        """The rows of a statement, of which a few thousand are in memory at a time."""
+
+    def one(self, statement: str) -> Any:
+        """The first value of the first row."""
+
+
+class SqliteRows:
+    """The rows in a SQLite file."""
+
+    dialect = "sqlite"
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
+        """The rows of a statement."""
+        cursor = self._connection.execute(statement)
+        while page := cursor.fetchmany(_PAGE):
+            yield from page
+
+    def one(self, statement: str) -> Any:
+        """The first value of the first row."""
+        return self._connection.execute(statement).fetchone()[0]
+
+
+class PostgresRows:
+    """The rows in a PostgreSQL database, over a connection in a transaction."""
+
+    dialect = "postgresql"
+
+    def __init__(self, connection: asyncpg.Connection, loop: asyncio.Runner) -> None:
+        self._connection = connection
+        self._loop = loop
+
+    def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
+        """The rows of a statement."""
+        cursor = self._loop.run(_opened(self._connection.cursor(statement)))
+        while page := self._loop.run(cursor.fetch(_PAGE)):
+            yield from map(tuple, page)
+
+    def one(self, statement: str) -> Any:
+        """The first value of the first row."""
+        return self._loop.run(self._connection.fetchval(statement))
+
+
+async def _opened(cursor: Any) -> Any:
+    return await cursor
+
+
+def uuid_of(guid: Any) -> UUID:
+    """A fingerprint as either database gives it."""
+    return UUID(bytes=guid) if isinstance(guid, bytes) else UUID(int=guid.int)
+
+
+def text_of(text: Any) -> str:
+    """A schema's text as either database gives it."""
+    return text.decode() if isinstance(text, bytes) else str(text)
+
+
+@contextmanager
+def open_rows(url: str) -> Iterator[Rows]:
+    """The rows of a store that is up to date. ``StoreNotUsable`` when there is none, or it cannot be read."""
+    path = sqlite_path(url)
+    if path == IN_MEMORY:
+        raise StoreNotUsable("A store in memory is gone with its server; name a file or a database")
+    with _file(path) if path is not None else _database(url) as rows:
+        yield rows
+
+
+@contextmanager
+def _file(path: Path) -> Iterator[Rows]:
+    from counterfoil.registry.store.sqlite_file import format_of
+
+    if not path.is_file():
+        raise StoreNotUsable(f"{path} does not exist; expected the file of a registry")
+    connection = None
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+        found = format_of(connection, path)
+        if found is None:
+            raise StoreNotUsable(f"{path} is empty; expected the file of a registry")
+        check_format(found, shown=str(path), url=f"sqlite:///{path}")
+        connection.execute("PRAGMA cache_size = -65536")
+        connection.execute("BEGIN")
+        yield SqliteRows(connection)
+    except sqlite3.Error as error:
+        raise StoreNotUsable(f"{path} cannot be read: {error}") from None
+    finally:
+        if connection is not None:
+            connection.close()
+
+
+@contextmanager
+def _database(url: str) -> Iterator[Rows]:
+    from counterfoil.registry.store.postgres_address import parse_address
+    from counterfoil.registry.store.postgres_connections import connect
+    from counterfoil.registry.store.postgres_errors import FOREIGN, at_start
+
+    address = parse_address(url)
+    try:
+        with asyncio.Runner() as loop:
+            connection = loop.run(connect(address, command_timeout_s=_LONG_S))
+            try:
+                loop.run(_begin(connection))
+                found = loop.run(_format_of(connection))
+                if found is None:
+                    raise StoreNotUsable(f"{address.shown} has no registry in it; expected the database of one")
+                check_format(found, shown=address.shown, url=address.shown)
+                yield PostgresRows(connection, loop)
+            finally:
+                loop.run(connection.close(timeout=address.timeout_s))
+    except (*FOREIGN, ValueError) as error:
+        raise at_start(error, address) from None
+
+
+async def _begin(connection: asyncpg.Connection) -> None:
+    await connection.transaction(isolation="repeatable_read", readonly=True).start()
+    await connection.execute("SET LOCAL search_path = counterfoil, pg_catalog")
+
+
+async def _format_of(connection: asyncpg.Connection) -> int | None:
+    if await connection.fetchval("SELECT to_regclass('counterfoil.store_format')") is None:
+        return None
+    return int(await connection.fetchval("SELECT max(number) FROM counterfoil.store_format"))

@@ -1,0 +1,60 @@
+"""The migrations as SQL text, which is then run or shown: what one reads beforehand is what is carried out."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+from typing import Final
+
+from alembic.operations import Operations
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+from counterfoil.registry.store.formats import FORMAT
+from counterfoil.registry.store.postgres_functions import functions_script
+
+SQLITE: Final = "sqlite"
+POSTGRESQL: Final = "postgresql"
+
+_MARK: Final = {
+    SQLITE: "PRAGMA user_version = {number};\n",
+    POSTGRESQL: "INSERT INTO counterfoil.store_format VALUES ({number});\n",
+}
+
+
+def revisions() -> list[int]:
+    """The numbers of all formats, in order."""
+    return [int(script.revision) for script in reversed(list(_directory().walk_revisions()))]
+
+
+def upgrade_script(dialect: str, found: int, *, until: int = FORMAT) -> str:
+    """The statements that make a store of the format ``until`` out of one of the format ``found``, 0 being none.
+
+    They are meant for one transaction, which is the caller's. In PostgreSQL the functions are among them.
+    """
+    output = StringIO()
+    if dialect == POSTGRESQL:
+        output.write("SET LOCAL search_path = counterfoil, pg_catalog, pg_temp;\n\n")
+    for script in reversed(list(_directory().walk_revisions())):
+        number = int(script.revision)
+        if found < number <= until:
+            output.write(f"-- format {number}: {script.doc}\n\n")
+            options = {"as_sql": True, "output_buffer": output}
+            with Operations.context(MigrationContext.configure(dialect_name=dialect, opts=options)):
+                script.module.upgrade()
+            output.write(_MARK[dialect].format(number=number) + "\n")
+    if dialect == POSTGRESQL and until == FORMAT:
+        output.write(functions_script())
+    return output.getvalue()
+
+
+def in_transaction(dialect: str, script: str) -> str:
+    """``script`` as one would give it to ``psql`` or ``sqlite3``: all of it is done, or nothing."""
+    if dialect == SQLITE:
+        return f"BEGIN IMMEDIATE;\n\n{script}\nCOMMIT;\n"
+    return f"BEGIN;\n\n{script}\nCOMMIT;\n"
+
+
+def _directory() -> ScriptDirectory:
+    here = Path(__file__).parent
+    return ScriptDirectory(str(here), version_locations=[str(here / "versions")])

@@ -1,0 +1,145 @@
+"""Bringing a store to the format of this version: ``counterfoil db upgrade``."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import asynccontextmanager, closing, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.registry.domain.errors import StoreNotUsable
+from counterfoil.registry.store.formats import FORMAT
+from counterfoil.registry.store.migrations.scripts import POSTGRESQL, SQLITE, in_transaction, upgrade_script
+from counterfoil.registry.store.opening import IN_MEMORY, sqlite_path
+from counterfoil.registry.store.sqlite_file import FileLock, check_folder, connect, format_of, prepare
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    import asyncpg
+
+    from counterfoil.registry.store.postgres_address import PostgresAddress
+
+_LONG_S: Final = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """The format that a store had, 0 where it was new; it has ``FORMAT`` now."""
+
+    shown: str
+    found: int
+
+    @property
+    def sentence(self) -> str:
+        """What was done, for people."""
+        if self.found == 0:
+            return f"{self.shown}: new, made in format {FORMAT}"
+        if self.found == FORMAT:
+            return f"{self.shown}: has format {FORMAT} already"
+        return f"{self.shown}: upgraded from format {self.found} to {FORMAT}"
+
+
+def upgrade(url: str) -> Upgrade:
+    """Bring the store to this version's format, in one transaction; a new one is made.
+
+    ``StoreNotUsable`` when it is in use, of a newer format, or cannot be a store.
+    """
+    path = sqlite_path(url)
+    if path is None:
+        return asyncio.run(_upgrade_database(url))
+    return _upgrade_file(_in_a_file(path))
+
+
+def find_format(url: str) -> int:
+    """The format of a store, 0 where it is new; ``StoreNotUsable`` when it cannot be one."""
+    path = sqlite_path(url)
+    if path is None:
+        return asyncio.run(_format_of_database(url))
+    _in_a_file(path)
+    if not path.is_file():
+        return 0
+    with closing(connect(path)) as connection:
+        return format_of(connection, path) or 0
+
+
+def _in_a_file(path: Path) -> Path:
+    if path == IN_MEMORY:
+        raise StoreNotUsable("A store in memory is gone with its server; name a file or a database")
+    return path
+
+
+def upgrade_sql(url: str, found: int) -> str:
+    """The statements that :func:`upgrade` would carry out on a store of the format ``found``; nothing is connected."""
+    if not 0 <= found <= FORMAT:
+        raise StoreNotUsable(f"Store format {found} is not known; expected a number from 0 (none yet) to {FORMAT}")
+    dialect = POSTGRESQL if sqlite_path(url) is None else SQLITE
+    return in_transaction(dialect, upgrade_script(dialect, found))
+
+
+def _upgrade_file(path: Path) -> Upgrade:
+    check_folder(path)
+    lock = FileLock(path)
+    lock.take()
+    try:
+        with closing(connect(path)) as connection:
+            found = format_of(connection, path)
+            if found is not None and found < FORMAT:
+                _run_script(connection, path, found)
+        prepare(path)
+    except sqlite3.DatabaseError as error:
+        raise StoreNotUsable(f"{path} cannot be upgraded: {error}") from None
+    finally:
+        lock.release()
+    return Upgrade(str(path), found or 0)
+
+
+def _run_script(connection: sqlite3.Connection, path: Path, found: int) -> None:
+    try:
+        connection.executescript(in_transaction(SQLITE, upgrade_script(SQLITE, found)))
+    except sqlite3.Error as error:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise StoreNotUsable(f"{path} cannot be upgraded, and is as it was: {error}") from None
+
+
+async def _upgrade_database(url: str) -> Upgrade:
+    from counterfoil.registry.store.postgres_address import parse_address
+    from counterfoil.registry.store.postgres_preparing import lock_and_find_format
+    from counterfoil.registry.store.postgres_preparing import prepare as prepare_database
+
+    address = parse_address(url)
+    async with _transaction(address) as connection:
+        found = await lock_and_find_format(connection, address)
+        if found is not None and found < FORMAT:
+            await connection.execute(upgrade_script(POSTGRESQL, found))
+    await prepare_database(address)
+    return Upgrade(address.shown, found or 0)
+
+
+async def _format_of_database(url: str) -> int:
+    from counterfoil.registry.store.postgres_address import parse_address
+    from counterfoil.registry.store.postgres_preparing import lock_and_find_format
+
+    address = parse_address(url)
+    async with _transaction(address) as connection:
+        return await lock_and_find_format(connection, address) or 0
+
+
+@asynccontextmanager
+async def _transaction(address: PostgresAddress) -> AsyncIterator[asyncpg.Connection]:
+    """A connection in a transaction, whose statements may take their time."""
+    from counterfoil.registry.store.postgres_connections import connect as connect_to
+    from counterfoil.registry.store.postgres_errors import FOREIGN, at_start
+
+    try:
+        connection = await connect_to(address, command_timeout_s=_LONG_S)
+        try:
+            async with connection.transaction(isolation="read_committed"):
+                yield connection
+        finally:
+            await connection.close()
+    except (*FOREIGN, ValueError) as error:
+        raise at_start(error, address) from None

@@ -1,0 +1,343 @@
+"""Stores of older formats: what they are told, what they become, and that both databases have the same tables."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from counterfoil.registry.domain.changes import ChangeKind
+from counterfoil.registry.domain.content import make_content
+from counterfoil.registry.domain.errors import StoreNotUsable
+from counterfoil.registry.domain.modes import Mode
+from counterfoil.registry.service.storage import ScopeSettings, SoftDelete
+from counterfoil.registry.store.formats import FORMAT
+from counterfoil.registry.store.inspection.checking import check
+from counterfoil.registry.store.inspection.rows import open_rows
+from counterfoil.registry.store.migrations.scripts import POSTGRESQL, SQLITE, in_transaction, revisions, upgrade_script
+from counterfoil.registry.store.opening import open_store
+from counterfoil.registry.store.postgres_address import parse_address
+from counterfoil.registry.store.postgres_preparing import prepare
+from counterfoil.registry.store.sqlite_file import APPLICATION_ID
+from counterfoil.registry.store.upgrading import upgrade, upgrade_sql
+from counterfoil.schema.contexts import parse_subject
+from counterfoil.schema.model import SchemaType
+from plans_on_storage import append, delete, put
+from store_catalogs import metadata_sql, postgres_catalog, sqlite_catalog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from counterfoil.registry.service.storage import Storage
+    from local_services import PostgresServer
+
+ORDERS, ELSEWHERE, GONE = parse_subject("orders"), parse_subject(":.ctx:orders"), parse_subject("gone")
+GUIDS = [make_content(f'"t{number}"', SchemaType.AVRO).guid for number in range(4)]
+CONFIG = '{"compatibility": "FULL"}'
+
+
+# --- a store of format 1, as it was written by the version that had it -----------------------------------------------
+
+OLD_ROWS = [
+    "INSERT INTO contexts (name, next_schema_id) VALUES ('.', 4), ('.ctx', 2)",
+    *(f"INSERT INTO contents VALUES (:guid{number}, 'AVRO', :text{number}, NULL, NULL, NULL)" for number in range(4)),
+    "INSERT INTO schema_ids (context_id, id, guid) VALUES (1, 1, :guid0), (1, 2, :guid1), (1, 3, :guid2)",
+    "INSERT INTO schema_ids (context_id, id, guid) VALUES (2, 1, :guid3)",
+    "INSERT INTO subjects (context_id, name, active_versions, revision) VALUES (1, 'orders', 2, 90)",
+    "INSERT INTO subjects (context_id, name, active_versions, revision) VALUES (1, 'gone', 0, 7), (2, 'orders', 1, 80)",
+    "INSERT INTO versions VALUES (1, 1, 1, 1, :no, 1000), (1, 3, 1, 3, :no, 3000)",
+    "INSERT INTO versions VALUES (2, 1, 1, 2, :yes, 2000), (3, 1, 2, 1, :no, 2000)",
+    "INSERT INTO settings VALUES ('.', 'orders', :config, 'READONLY'), ('.', '', NULL, 'READWRITE')",
+    "INSERT INTO settings VALUES ('.ctx', '', :config, NULL)",
+]
+
+
+def old_file(path: Path) -> str:
+    """The URL of a SQLite store of format 1."""
+    values = {f"guid{number}": f"X'{guid.hex}'" for number, guid in enumerate(GUIDS)}
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.executescript(upgrade_script(SQLITE, 0, until=1))
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        for statement in filled(values, yes="1", no="0"):
+            connection.execute(statement)
+        connection.execute("UPDATE counters SET value = 90")
+    return f"sqlite:///{path}"
+
+
+def old_database(server: PostgresServer, url: str) -> str:
+    """The URL of a PostgreSQL store of format 1, made in an empty database."""
+    values = {f"guid{number}": f"'{guid}'" for number, guid in enumerate(GUIDS)}
+    rows = filled(values, yes="true", no="false")
+    rows = [f"SET search_path = counterfoil;;{row}" for row in rows]
+    script = upgrade_script(POSTGRESQL, 0, until=1)
+    function = "CREATE FUNCTION counterfoil.of_old(stamp bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 1'"
+    statements = [in_transaction(POSTGRESQL, script), *rows, "UPDATE stamps SET change = 90, settings = 60", function]
+    server.run(";;".join([*statements, "SELECT 1"]), database=url.rpartition("/")[2])
+    return url
+
+
+def filled(values: dict[str, str], *, yes: str, no: str) -> list[str]:
+    """The rows of the old store as statements of one dialect."""
+    values = {**values, "yes": yes, "no": no, "config": f"'{CONFIG}'"}
+    values |= {f"text{number}": f"'\"t{number}\"'" for number in range(4)}
+    pattern = re.compile(":(" + "|".join(values) + ")")
+    return [pattern.sub(lambda match: values[match[1]], statement) for statement in OLD_ROWS]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def old_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of a store of format 1."""
+    if request.param == "sqlite":
+        return old_file(tmp_path / "old.db")
+    return old_database(request.getfixturevalue("postgres"), request.getfixturevalue("postgres_url"))
+
+
+def told(url: str, story: Callable[[Storage], Any]) -> Any:
+    """What a coroutine function gives, with the store opened."""
+
+    async def main() -> Any:
+        storage = open_store(url)
+        try:
+            return await story(storage)
+        finally:
+            await storage.close()
+
+    return asyncio.run(main())
+
+
+# --- what it becomes --------------------------------------------------------------------------------------------------
+
+
+def test_the_formats_are_numbered_without_a_gap_up_to_the_one_that_is_known() -> None:
+    assert revisions() == list(range(1, FORMAT + 1))
+
+
+def test_an_older_store_is_refused_and_its_command_is_named(old_url: str) -> None:
+    with pytest.raises(StoreNotUsable) as refused:
+        open_store(old_url)
+    assert "store format 1" in str(refused.value)
+    assert f"counterfoil db upgrade --store {old_url}" in str(refused.value)
+
+
+def test_an_upgraded_store_has_a_journal_of_all_that_it_holds(old_url: str) -> None:
+    async def story(storage: Storage) -> None:
+        changes = await storage.changes(0, 100)
+        assert [change.seq for change in changes] == list(range(1, 9))
+        kinds = [(change.kind, change.subject, change.version, change.schema_id, change.guid) for change in changes]
+        assert kinds[:5] == [
+            (ChangeKind.REGISTERED, ORDERS, 1, 1, GUIDS[0]),
+            (ChangeKind.REGISTERED, GONE, 1, 2, GUIDS[1]),
+            (ChangeKind.REGISTERED, ELSEWHERE, 1, 1, GUIDS[3]),
+            (ChangeKind.REGISTERED, ORDERS, 3, 3, GUIDS[2]),
+            (ChangeKind.DELETED, GONE, 1, 2, GUIDS[1]),
+        ]
+        stored = {"compatibility": "FULL"}
+        assert [(change.kind, str(change.subject), change.document) for change in changes[5:]] == [
+            (ChangeKind.SETTINGS, "", {"mode": "READWRITE"}),
+            (ChangeKind.SETTINGS, "orders", {"config": stored, "mode": "READONLY"}),
+            (ChangeKind.SETTINGS, ":.ctx:", {"config": stored}),
+        ]
+        assert [change.ts for change in changes[:4]] == [1000, 2000, 2000, 3000]
+        assert len({change.ts for change in changes[4:]}) <= 2
+        assert changes[4].ts > 1_700_000_000_000
+        assert (await storage.last_change(), await storage.settings_revision()) == (8, 8)
+        revisions = [(await storage.history(subject)).revision for subject in (ORDERS, GONE, ELSEWHERE)]
+        assert revisions == [4, 5, 3]
+
+    assert upgrade(old_url).found == 1
+    told(old_url, story)
+
+
+def test_an_upgraded_store_is_written_as_any_other(old_url: str) -> None:
+    async def story(storage: Storage) -> None:
+        await append(storage, ORDERS, "new")
+        await put(storage, ORDERS, ScopeSettings(mode=Mode.READWRITE))
+        await delete(storage, SoftDelete, ORDERS, 1)
+        assert [change.seq for change in await storage.changes(8, 10)] == [9, 10, 11]
+        assert (await storage.history(ORDERS)).latest == (await storage.history(ORDERS)).entries[-1]
+        assert (await storage.history(ORDERS)).entries[-1].version == 4
+
+    upgrade(old_url)
+    told(old_url, story)
+
+
+def test_an_upgraded_store_is_sound(old_url: str) -> None:
+    upgrade(old_url)
+    with open_rows(old_url) as rows:
+        assert list(check(rows)) == []
+
+
+def test_an_upgrade_that_is_repeated_changes_nothing(old_url: str) -> None:
+    upgrade(old_url)
+    before = told(old_url, lambda storage: storage.changes(0, 100))
+    assert upgrade(old_url).found == FORMAT
+    assert told(old_url, lambda storage: storage.changes(0, 100)) == before
+
+
+def test_an_upgrade_makes_a_new_store(tmp_path: Path, postgres_url: str) -> None:
+    for url in (f"sqlite:///{tmp_path}/new.db", postgres_url):
+        assert upgrade(url).found == 0
+        assert upgrade(url).found == FORMAT
+        assert told(url, lambda storage: storage.last_change()) == 0
+
+
+def test_a_store_in_use_is_not_upgraded(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/registry.db"
+
+    async def story(storage: Storage) -> None:
+        del storage
+        with pytest.raises(StoreNotUsable, match="in use"):
+            upgrade(url)
+
+    told(url, story)
+
+
+def test_an_upgrade_that_fails_leaves_the_store_as_it_was(tmp_path: Path) -> None:
+    url = old_file(tmp_path / "old.db")
+    with closing(sqlite3.connect(tmp_path / "old.db")) as connection, connection:
+        connection.execute("CREATE TABLE records (n)")
+    before = sqlite_catalog(tmp_path / "old.db")
+    with pytest.raises(StoreNotUsable, match="as it was"):
+        upgrade(url)
+    assert sqlite_catalog(tmp_path / "old.db") == before
+
+
+def test_a_newer_store_is_refused(tmp_path: Path, postgres: PostgresServer, postgres_url: str) -> None:
+    file = tmp_path / "new.db"
+    for url in (f"sqlite:///{file}", postgres_url):
+        upgrade(url)
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute(f"PRAGMA user_version = {FORMAT + 1}")
+    mark = f"INSERT INTO counterfoil.store_format VALUES ({FORMAT + 1});;SELECT 1"
+    postgres.run(mark, database=postgres_url.rpartition("/")[2])
+    for url in (f"sqlite:///{file}", postgres_url):
+        for use in (open_store, upgrade):
+            with pytest.raises(StoreNotUsable, match=r"newer counterfoil .* upgrade counterfoil"):
+                use(url)
+
+
+def test_functions_of_another_version_are_replaced_at_start(postgres: PostgresServer, postgres_url: str) -> None:
+    database = postgres_url.rpartition("/")[2]
+    named = (
+        "SELECT proname, obj_description(oid) FROM pg_proc WHERE pronamespace = 'counterfoil'::regnamespace ORDER BY 1"
+    )
+    upgrade(postgres_url)
+    ours = postgres.run(named, database=database)
+    change = [
+        "COMMENT ON FUNCTION counterfoil.commit IS 'another version'",
+        (
+            "CREATE OR REPLACE FUNCTION counterfoil.numbers_of(plan jsonb) RETURNS bigint[]"
+            " LANGUAGE sql AS 'SELECT NULL::bigint[]'"
+        ),
+        "CREATE FUNCTION counterfoil.only_there() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+    ]
+    postgres.run(";;".join([*change, named]), database=database)
+
+    async def story(storage: Storage) -> None:
+        await append(storage)
+        await delete(storage, SoftDelete, ORDERS, 1)
+        assert [entry.deleted for entry in (await storage.history(ORDERS)).entries] == [True]
+
+    told(postgres_url, story)
+    assert postgres.run(named, database=database) == ours
+
+
+def test_functions_are_replaced_under_the_writes_of_running_servers(
+    postgres: PostgresServer, postgres_url: str
+) -> None:
+    """As when servers of a new version are started one by one: no write fails."""
+    database = postgres_url.rpartition("/")[2]
+    upgrade(postgres_url)
+
+    async def story(storage: Storage) -> int:
+        written = 0
+        writes: asyncio.Queue[int] = asyncio.Queue()
+        replaced = asyncio.Event()
+
+        async def write(writer: int) -> None:
+            nonlocal written
+            number = 0
+            while not replaced.is_set():
+                number += 1
+                await append(storage, parse_subject(f"s{writer}"), f"t{writer}-{number}")
+                written += 1
+                writes.put_nowait(number)
+
+        async def replace() -> None:
+            for _ in range(5):
+                statement = "COMMENT ON FUNCTION counterfoil.commit IS 'another version';;SELECT 1"
+                await asyncio.to_thread(postgres.run, statement, database=database)
+                await prepare(parse_address(postgres_url))
+                while not writes.empty():
+                    writes.get_nowait()
+                async with asyncio.timeout(30):
+                    for _ in range(10):
+                        await writes.get()
+            replaced.set()
+
+        await asyncio.gather(replace(), *(write(writer) for writer in range(8)))
+        assert await storage.last_change() == written
+        return written
+
+    assert told(postgres_url, story) >= 50
+
+
+# --- one description of the tables ------------------------------------------------------------------------------------
+
+
+def test_sqlite_stores_have_the_tables_of_the_metadata(tmp_path: Path) -> None:
+    """However a store came to be: from the metadata, from the checked-in SQL, by migration, by SQL run by hand."""
+    described, new, migrated, by_hand = (tmp_path / name for name in ("described", "new", "migrated", "by_hand"))
+    with closing(sqlite3.connect(described)) as connection:
+        connection.executescript(metadata_sql("sqlite"))
+    told(f"sqlite:///{new}", lambda storage: storage.last_change())
+    upgrade(old_file(migrated))
+    old_file(by_hand)
+    with closing(sqlite3.connect(by_hand)) as connection:
+        connection.executescript(upgrade_sql(f"sqlite:///{by_hand}", 1))
+    expected = sqlite_catalog(described)
+    assert len(expected) == 10
+    assert sqlite_catalog(new) == expected
+    assert sqlite_catalog(migrated) == expected
+    assert sqlite_catalog(by_hand) == expected
+    assert told(f"sqlite:///{by_hand}", lambda storage: storage.last_change()) == 8
+
+
+def test_postgres_stores_have_the_tables_of_the_metadata(postgres: PostgresServer, postgres_url: str) -> None:
+    names = [f"{postgres_url.rpartition('/')[2]}_{part}" for part in ("new", "migrated", "by_hand", "from_nothing")]
+    new, migrated, by_hand, from_nothing = (postgres.create_database(name) for name in names)
+    try:
+        described = f"CREATE SCHEMA described;;SET search_path = described;;{metadata_sql('postgresql')};;SELECT 1"
+        postgres.run(described, database=postgres_url.rpartition("/")[2])
+        told(new, lambda storage: storage.last_change())
+        upgrade(old_database(postgres, migrated))
+        old_database(postgres, by_hand)
+        postgres.run(f"{upgrade_sql(by_hand, 1)};;SELECT 1", database=names[2])
+        postgres.run(f"{upgrade_sql(from_nothing, 0)};;SELECT 1", database=names[3])
+        expected = postgres_catalog(postgres, postgres_url, "described")
+        assert len({row[0] for row in expected["columns"]}) == 10
+        for url in (new, migrated, by_hand, from_nothing):
+            assert postgres_catalog(postgres, url) == expected
+        assert told(by_hand, lambda storage: storage.last_change()) == 8
+        assert told(from_nothing, lambda storage: storage.last_change()) == 0
+    finally:
+        for name in names:
+            postgres.drop_database(name)
+
+
+def test_starting_on_a_store_loads_no_migrations(tmp_path: Path, postgres_url: str) -> None:
+    for url in (f"sqlite:///{tmp_path}/registry.db", postgres_url):
+        upgrade(url)
+        program = (
+            "import sys; from counterfoil.registry.store.opening import open_store; import counterfoil.registry.app;"
+            f"open_store({url!r}); print([name for name in ('alembic', 'sqlalchemy', 'mako') if name in sys.modules])"
+        )
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == "[]"
