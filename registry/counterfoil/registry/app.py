@@ -18,11 +18,13 @@ from starlette.routing import Route
 
 from counterfoil.registry.api.answers import error_answer
 from counterfoil.registry.api.endpoints import api_routes
+from counterfoil.registry.api.event_stream import HEARTBEAT_S, EventStreams
 from counterfoil.registry.api.fast_lane import FastLane
 from counterfoil.registry.api.middleware import Envelope, Paths, unforeseen
 from counterfoil.registry.api.operations import Lifecycle, operation_routes
 from counterfoil.registry.api.replies import Replies
 from counterfoil.registry.kms.opening import open_kms
+from counterfoil.registry.service.feed import Feed
 from counterfoil.registry.service.use_cases import use_cases
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.telemetry import Telemetry
@@ -68,10 +70,17 @@ def create_app(settings: ServerSettings) -> RegistryApp:
     return assemble(open_store(settings.store), settings)
 
 
-def assemble(storage: Storage, settings: ServerSettings, *, wrapping: KeyWrapping | None = None) -> RegistryApp:
+def assemble(
+    storage: Storage,
+    settings: ServerSettings,
+    *,
+    wrapping: KeyWrapping | None = None,
+    heartbeat_s: float = HEARTBEAT_S,
+) -> RegistryApp:
     """The registry as an ASGI application over ``storage``.
 
-    ``wrapping`` uses key management services; by default those that the environment names.
+    ``wrapping`` uses key management services; by default those that the environment names. ``heartbeat_s`` is how long
+    its event streams are silent at most.
     """
     lifecycle, telemetry = Lifecycle(), Telemetry()
     wrapping = wrapping or open_kms(os.environ, timeout_s=settings.kms_timeout_s)
@@ -81,7 +90,7 @@ def assemble(storage: Storage, settings: ServerSettings, *, wrapping: KeyWrappin
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
-        lifecycle.stopping = True
+        lifecycle.stop()
         await wrapping.close()
         await storage.close()
 
@@ -95,7 +104,10 @@ def assemble(storage: Storage, settings: ServerSettings, *, wrapping: KeyWrappin
         exception_handlers={HTTPException: _framework_error, Exception: _unforeseen_error},
     )
     app.router.redirect_slashes = False
-    asgi: ASGIApp = Paths(app, max_body_bytes=settings.max_body_bytes)
+    feed = Feed(storage)
+    lifecycle.at_stop(feed.close)
+    asgi: ASGIApp = EventStreams(app, feed, storage, heartbeat_s=heartbeat_s)
+    asgi = Paths(asgi, max_body_bytes=settings.max_body_bytes)
     if settings.fast_lane:
         asgi = FastLane(asgi, replies=replies)
     return RegistryApp(Envelope(asgi, telemetry=telemetry, log_requests=settings.log_requests), storage, lifecycle)

@@ -17,6 +17,7 @@ from counterfoil.schema.errors import CounterfoilError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from counterfoil.registry.api.operations import Lifecycle
     from counterfoil.registry.settings import ServerSettings
 
 _BACKLOG: Final = 2048
@@ -29,7 +30,15 @@ class AddressNotUsable(CounterfoilError):
 
 
 class _Server(uvicorn.Server):
-    """Says where it listens, and ends well when it is told to stop."""
+    """Says where it listens, and ends well when it is told to stop: answers without an end first."""
+
+    def __init__(self, config: uvicorn.Config, *, lifecycle: Lifecycle) -> None:
+        super().__init__(config)
+        self._lifecycle = lifecycle
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._lifecycle.stop()
+        await super().shutdown(sockets)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -69,7 +78,7 @@ def run(settings: ServerSettings) -> int:
             server_header=False,
             timeout_graceful_shutdown=_GRACE_S,
         )
-        _Server(config).run(sockets=[listener])
+        _Server(config, lifecycle=app.lifecycle).run(sockets=[listener])
     finally:
         listener.close()
     return 0

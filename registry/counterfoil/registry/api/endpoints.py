@@ -13,9 +13,13 @@ from counterfoil.registry.api.association_routes import TAG as ASSOCIATIONS
 from counterfoil.registry.api.call import Call
 from counterfoil.registry.api.media_types import V1, check_consumed, negotiate
 from counterfoil.registry.api.middleware import ROUTE_HOLDER
+from counterfoil.registry.api.routes import AS_OF
 from counterfoil.registry.api.table import TABLE
+from counterfoil.registry.service.as_of import AsOf
+from counterfoil.registry.service.moments import resolve_moment
 from counterfoil.registry.service.retrying import until_current
-from counterfoil.schema.errors import RegistryError
+from counterfoil.registry.service.use_cases import use_cases
+from counterfoil.schema.errors import BadRequest, RegistryError
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -53,6 +57,7 @@ class _Endpoint:
     """One operation as an ASGI application, which hands it the request and sends what it gives."""
 
     def __init__(self, route: Route, cases: UseCases, replies: Replies, *, max_body_bytes: int) -> None:
+        self._route = route
         self._operation = route.operation
         self._path = route.path
         self._status = route.status
@@ -72,12 +77,25 @@ class _Endpoint:
         try:
             media_type = _agree(scope, has_body=self._has_body)
             call = Call(scope, receive, cases=self._cases, replies=self._replies, max_body_bytes=self._max_body_bytes)
+            if call.has_query and call.texts(AS_OF):
+                call.cases = await self._cases_as_of(call.text(AS_OF))
             value = await until_current(partial(self._operation, call))
         except RegistryError as error:
             return error_answer(error, media_type)
         response = answer(value, media_type, status=self._status)
         call.keep(bytes(response.body), self._path)
         return response
+
+    async def _cases_as_of(self, moment: str) -> UseCases:
+        """The use cases over what was true then; ``BadRequest`` where that cannot be asked.
+
+        To answer with the present where the past was asked for would be worse than not to answer.
+        """
+        if AS_OF not in self._route.query:
+            method, path = self._route.method, self._route.path
+            raise BadRequest(f"as_of is not possible for {method} {path}; leave it out to ask what is true now")
+        storage = self._cases.storage
+        return use_cases(AsOf(storage, await resolve_moment(storage, moment)))
 
 
 def _agree(scope: Scope, *, has_body: bool) -> str:

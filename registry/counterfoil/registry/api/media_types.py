@@ -32,6 +32,12 @@ def negotiate(accept: str) -> str:
     return name
 
 
+@lru_cache(maxsize=256)
+def accepts(accept: str, name: str) -> bool:
+    """Whether the ``Accept`` header names this very media type."""
+    return any(found == name and quality > 0 for found, quality in map(_media_range, accept.split(",")))
+
+
 def _media_range(part: str) -> tuple[str, float]:
     name, *parameters = (piece.strip() for piece in part.split(";"))
     quality = 1.0

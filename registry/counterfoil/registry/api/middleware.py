@@ -30,6 +30,9 @@ _OTHER_ROUTE: Final = "(none)"
 ROUTE_HOLDER: Final = "counterfoil.route"
 """Where in the scope an endpoint leaves its path for the measures: a list of one text."""
 
+HEAD_ONLY: Final = "counterfoil.head"
+"""What is in the scope of a GET that came as a HEAD, for an answer that would not end by itself."""
+
 
 class Paths:
     """Routes on the path as it was sent: still encoded, no slash at the end, contexts in the names, HEAD as GET."""
@@ -51,6 +54,7 @@ class Paths:
             return
         if scope["method"] == "HEAD":
             scope["method"] = "GET"
+            scope[HEAD_ONLY] = True
             send = _without_body(send)
         await self._app(scope, receive, send)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
@@ -212,3 +214,26 @@ class CompatibilityBody(_Shape):
 
     is_compatible: bool
     messages: list[str] | None = None
+
+
+class ChangeBody(_Shape):
+    """Something that has happened; what does not belong to its kind is left out."""
+
+    seq: int = Field(description="Counts all changes from 1, without a gap, in the order in which they were made.")
+    ts: int = Field(description="Epoch milliseconds; never less than that of the change before.")
+    time: str = Field(description="The same as ISO 8601.")
+    kind: str = Field(description="Such as version-registered, version-deleted, settings-changed.")
+    subject: str = Field(description="The subject, or the level of config and mode; empty for a context.")
+    context: str
+    version: int | None = None
+    id: int | None = None
+    guid: str | None = None
+    document: dict[str, Any] | None = Field(None, description="All config and mode that are stored there since.")
+
+
+class ChangesBody(_Shape):
+    """A page of changes."""
+
+    changes: list[ChangeBody]
+    next: int = Field(description="What to ask for the next page with, as `after`.")
+    more: bool = Field(description="Whether there is a next page already.")

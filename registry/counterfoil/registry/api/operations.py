@@ -11,6 +11,8 @@ from starlette.routing import Route
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.requests import Request
 
     from counterfoil.registry.service.storage import Storage
@@ -28,10 +30,21 @@ SUMMARIES: Final = {
 
 
 class Lifecycle:
-    """Whether the server takes requests now: ``stopping`` is set when it begins to end."""
+    """Whether the server takes requests now; ``stopping`` is set when it begins to end."""
 
     def __init__(self) -> None:
         self.stopping = False
+        self._endings: list[Callable[[], None]] = []
+
+    def at_stop(self, ending: Callable[[], None]) -> None:
+        """Call ``ending`` when the server begins to end: for answers that would not end by themselves."""
+        self._endings.append(ending)
+
+    def stop(self) -> None:
+        """Begin to end."""
+        self.stopping = True
+        for ending in self._endings:
+            ending()
 
 
 def operation_routes(storage: Storage, telemetry: Telemetry, lifecycle: Lifecycle) -> list[Route]:

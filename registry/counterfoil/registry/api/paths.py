@@ -68,7 +68,7 @@ def _rewrite_rest(rest: list[str], query: str, prefix: str) -> tuple[str, str]:
         rest[1:2] = [_prefixed(rest[1] if len(rest) > 1 else "", prefix)]
     elif rest[:2] == ["schemas", "ids"]:
         query = _prefixed_parameter(query, "subject", prefix)
-    elif rest in (["schemas"], ["subjects"]):
+    elif rest in (["schemas"], ["subjects"], ["changes"]):
         query = _prefixed_parameter(query, "subjectPrefix", prefix)
     else:
         at = _DEKS_AT if rest[: len(_KEKS)] == _KEKS else 0  # a key may be called like a segment of the path

@@ -9,11 +9,14 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from counterfoil.registry.domain.changes import ChangeKind
 from counterfoil.registry.service.recent_values import RecentValues
-from counterfoil.registry.service.storage import Append, PutRecords
+from counterfoil.registry.service.storage import Append, Elsewhere, PutRecords
 
 if TYPE_CHECKING:
+    from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.service.storage import Appended, Plan, Storage
+    from counterfoil.schema.contexts import QualifiedSubject
 
 MAX_KEPT_BODY_BYTES: Final = 64 * 1024
 """The largest request body for whose answer there is a place."""
@@ -53,8 +56,8 @@ class Kept(NamedTuple):
 class Replies:
     """The answers at hand, by request. ``memory_bytes`` bounds what is kept.
 
-    A registration changes what rests on the name of its subject, or on its id. Any other write, and any write of
-    another server, changes everything.
+    A registration changes what rests on the name of its subject, or on its id, and so does what other servers do to a
+    version. Any other write changes everything.
     """
 
     def __init__(self, storage: Storage, *, memory_bytes: int) -> None:
@@ -94,15 +97,27 @@ class Replies:
     def _stands(self, basis: Basis) -> bool:
         return basis.epoch == self._epoch and basis.stamp == self._stamps.get(basis.ground, 0)
 
-    def _note(self, plan: Plan | None, outcome: Appended | None, /) -> None:
-        if isinstance(plan, PutRecords) and plan.settings_revision is None:
+    def _note(self, written: Plan | Elsewhere | None, outcome: Appended | None, /) -> None:
+        if isinstance(written, PutRecords) and written.settings_revision is None:
             return
-        if not isinstance(plan, Append) or outcome is None or plan.schema_id is not None:
+        if isinstance(written, Elsewhere):
+            for change in written.changes:
+                self._note_change(change)
+        elif isinstance(written, Append) and outcome is not None and written.schema_id is None:
+            self._change_version(written.subject, outcome.schema_id)
+        else:
             self._forget()
-            return
-        self._change(plan.subject.name)
+
+    def _note_change(self, change: Change) -> None:
+        if change.schema_id is not None:
+            self._change_version(change.subject, change.schema_id)
+        elif change.kind is not ChangeKind.RECORD:
+            self._forget()
+
+    def _change_version(self, subject: QualifiedSubject, schema_id: int) -> None:
+        self._change(subject.name)
         self._change(EveryWrite)
-        self._change(OfId(outcome.schema_id))
+        self._change(OfId(schema_id))
         if len(self._stamps) > _MAX_STAMPS:
             self._forget()
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.api import levels, models, schemas, server, subjects
+from counterfoil.registry.api import changes, levels, models, schemas, server, subjects
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -35,12 +35,15 @@ _FLAGS: Final = {
     "verbose": "Say why not.",
 }
 _TEXTS: Final = {
+    "after": "The number of the last change that is known already, or `latest`.",
+    "as_of": "As it was then: the number of a change, or a time like `2026-11-01T12:00:00Z`.",
     "algorithm": "`AES128_GCM`, `AES256_GCM` or `AES256_SIV`; `AES256_GCM` when absent.",
     "associationType": "`key` or `value`; may be repeated.",
     "context": "The context of the subjects that the body names without one.",
     "contextPrefix": "The beginning of the context's name.",
     "findTags": "List what carries one of these tags; `*` is any.",
     "format": "`resolved`: with all referenced types declared.",
+    "kind": "Only changes of these kinds, with commas between.",
     "key": "The names of metadata properties.",
     "lifecycle": "`STRONG` or `WEAK`; for schemas also `NONE`: without an association. May be repeated.",
     "referenceFormat": "`qualified`: subjects of references with their context.",
@@ -53,6 +56,8 @@ _TEXTS: Final = {
 _NUMBERS: Final = {"limit": "How many at most.", "offset": "How many to leave out first."}
 _LISTS: Final = frozenset({"associationType", "findTags", "key", "lifecycle", "value"})
 _PAGE: Final = ("offset", "limit")
+AS_OF: Final = "as_of"
+"""The query parameter that asks about the past."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +149,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         _VERSION,
         subjects.get_version,
         "subjects",
-        ("format", "referenceFormat", "deleted", "findTags"),
+        ("format", "referenceFormat", "deleted", "findTags", AS_OF),
         None,
         models.VersionBody,
     ),
@@ -154,7 +159,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         "/subjects",
         subjects.list_subjects,
         "subjects",
-        ("subjectPrefix", "deleted", "deletedOnly", *_PAGE),
+        ("subjectPrefix", "deleted", "deletedOnly", *_PAGE, AS_OF),
         None,
         list[str],
     ),
@@ -163,7 +168,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         _VERSIONS,
         subjects.list_versions,
         "subjects",
-        ("deleted", "deletedOnly", "deletedAsNegative", *_PAGE),
+        ("deleted", "deletedOnly", "deletedAsNegative", *_PAGE, AS_OF),
         None,
         list[int],
     ),
@@ -178,7 +183,16 @@ ROUTES: Final[tuple[Route, ...]] = (
         models.VersionBody,
     ),
     Route("POST", f"{_VERSION}/tags", subjects.tag_version, "subjects", (), models.TagBody, models.RegisteredBody),
-    Route("GET", f"{_VERSION}/schema", subjects.get_version_text, "subjects", ("format", "deleted"), None, str),
+    Route("GET", f"{_VERSION}/schema", subjects.get_version_text, "subjects", ("format", "deleted", AS_OF), None, str),
+    Route(
+        "GET",
+        "/subjects/{subject}/changes",
+        changes.list_changes_of_subject,
+        "changes",
+        ("after", "limit", "kind"),
+        None,
+        models.ChangesBody,
+    ),
     Route("GET", f"{_VERSION}/referencedby", subjects.list_referrers, "subjects", ("deleted", *_PAGE), None, list[int]),
     Route("DELETE", _VERSION, subjects.delete_version, "subjects", ("permanent",), None, int),
     Route(
@@ -186,7 +200,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         f"{_COMPATIBILITY}/{{version}}",
         levels.test_against_version,
         "compatibility",
-        ("normalize", "verbose"),
+        ("normalize", "verbose", AS_OF),
         _SCHEMA,
         models.CompatibilityBody,
     ),
@@ -195,7 +209,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         _COMPATIBILITY,
         levels.test_against_all,
         "compatibility",
-        ("normalize", "verbose"),
+        ("normalize", "verbose", AS_OF),
         _SCHEMA,
         models.CompatibilityBody,
     ),
@@ -241,20 +255,29 @@ ROUTES: Final[tuple[Route, ...]] = (
     Route(
         "GET", "/schemas/guids/{guid}/ids", schemas.list_ids_of_guid, "schemas", (), None, list[models.ContextIdBody]
     ),
-    Route("GET", "/config", levels.get_config, "config", ("defaultToGlobal",), None, models.ConfigBody),
+    Route("GET", "/config", levels.get_config, "config", ("defaultToGlobal", AS_OF), None, models.ConfigBody),
     Route("PUT", "/config", levels.put_config, "config", (), models.ConfigUpdateBody, models.ConfigUpdateBody),
     Route("DELETE", "/config", levels.delete_config, "config", (), None, models.ConfigBody),
-    Route("GET", "/config/{subject}", levels.get_config, "config", ("defaultToGlobal",), None, models.ConfigBody),
+    Route("GET", "/config/{subject}", levels.get_config, "config", ("defaultToGlobal", AS_OF), None, models.ConfigBody),
     Route(
         "PUT", "/config/{subject}", levels.put_config, "config", (), models.ConfigUpdateBody, models.ConfigUpdateBody
     ),
     Route("DELETE", "/config/{subject}", levels.delete_config, "config", (), None, models.ConfigBody),
-    Route("GET", "/mode", levels.get_mode, "mode", ("defaultToGlobal",), None, models.ModeBody),
+    Route("GET", "/mode", levels.get_mode, "mode", ("defaultToGlobal", AS_OF), None, models.ModeBody),
     Route("PUT", "/mode", levels.put_mode, "mode", ("force",), models.ModeBody, models.ModeBody),
     Route("DELETE", "/mode", levels.delete_mode, "mode", ("recursive",), None, models.ModeBody),
-    Route("GET", "/mode/{subject}", levels.get_mode, "mode", ("defaultToGlobal",), None, models.ModeBody),
+    Route("GET", "/mode/{subject}", levels.get_mode, "mode", ("defaultToGlobal", AS_OF), None, models.ModeBody),
     Route("PUT", "/mode/{subject}", levels.put_mode, "mode", ("force",), models.ModeBody, models.ModeBody),
     Route("DELETE", "/mode/{subject}", levels.delete_mode, "mode", ("recursive",), None, models.ModeBody),
+    Route(
+        "GET",
+        "/changes",
+        changes.list_changes,
+        "changes",
+        ("after", "limit", "kind", "subjectPrefix"),
+        None,
+        models.ChangesBody,
+    ),
     Route("GET", "/contexts", schemas.list_contexts, "contexts", ("contextPrefix", *_PAGE), None, list[str]),
     Route("DELETE", "/contexts/{context}", schemas.delete_context, "contexts"),
     Route("GET", "/", server.get_root, "server", (), None, dict[str, str]),

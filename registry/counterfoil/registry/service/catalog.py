@@ -10,7 +10,7 @@ from counterfoil.registry.service.lookup import Stored
 from counterfoil.registry.service.reading import in_context
 from counterfoil.registry.service.storage import Visibility
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, SubjectPrefix, parse_subject
-from counterfoil.schema.errors import RegistryError, SchemaNotFound
+from counterfoil.schema.errors import SchemaNotFound, SubjectNotFound, VersionNotFound
 from counterfoil.schema.tags import find_tags
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Catalog:
         """One version, or the latest for None; a plain name is then sought in the other contexts."""
         try:
             return await self._version(subject, version, deleted=deleted)
-        except RegistryError as missing:
+        except (SubjectNotFound, VersionNotFound) as missing:
             for context in await self._storage.contexts() if subject.is_default else ():
                 other = in_context(subject, context)
                 history = await self._storage.history(other)

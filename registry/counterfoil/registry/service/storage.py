@@ -187,11 +187,18 @@ class Appended:
     version: int
 
 
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """What other servers on the same store have changed, in order, and nothing that all config and modes rest on."""
+
+    changes: tuple[Change, ...]
+
+
 class Observer(Protocol):
     """Whoever keeps something that writes may change."""
 
-    def __call__(self, plan: Plan | None, outcome: Appended | None, /) -> None:
-        """Take note that ``plan`` was carried out; None stands for any writes, by other servers on the same store."""
+    def __call__(self, written: Plan | Elsewhere | None, outcome: Appended | None, /) -> None:
+        """Take note that ``written`` was carried out; None stands for any writes at all, by other servers."""
 
 
 class Storage(Protocol):

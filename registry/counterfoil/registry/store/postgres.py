@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.store.committer import GroupCommit
 from counterfoil.registry.store.postgres_connections import Connections
+from counterfoil.registry.store.postgres_news import NewsFromElsewhere
 from counterfoil.registry.store.postgres_plans import batch_of, outcome_of
 from counterfoil.registry.store.postgres_reads import PostgresReads
 from counterfoil.registry.store.postgres_stamps import CurrentStamps
 
 if TYPE_CHECKING:
-    from counterfoil.registry.service.storage import Appended, Observer, Plan
+    from counterfoil.registry.service.storage import Appended, Elsewhere, Observer, Plan
     from counterfoil.registry.store.postgres_address import PostgresAddress
 
 _COMMIT: Final = "SELECT counterfoil.commit($1::jsonb, $2::uuid[], $3::bytea[])"
@@ -34,26 +35,22 @@ class PostgresStorage(PostgresReads):
         super().__init__(self._connections)
         self._stamps = CurrentStamps(self._connections)
         self._observers: list[Observer] = []
-        self._observed: int | None = None
+        self._news = NewsFromElsewhere(
+            self._stamps, changes=self.changes, announce=lambda news: self._announce(news, None)
+        )
         self._committer = GroupCommit(self._transact, announce=self._announce)
 
     def observe(self, observer: Observer) -> None:
-        """Tell ``observer`` of every write of this server, and when others have written."""
+        """Tell ``observer`` of every write of this server, and of what others have written."""
         self._observers.append(observer)
 
-    def _announce(self, plan: Plan | None, outcome: Appended | None) -> None:
+    def _announce(self, written: Plan | Elsewhere | None, outcome: Appended | None) -> None:
         for observer in self._observers:
-            observer(plan, outcome)
+            observer(written, outcome)
 
     async def catch_up(self) -> None:
         """Return when the observers know of every write, on any server, that was answered before."""
-        self._note(begun=(await self._stamps.read()).change)
-
-    def _note(self, *, begun: int, ended: int | None = None) -> None:
-        """Take in that the number of the last write was ``begun``, and is ``ended`` through our own doing."""
-        if self._observed is not None and begun > self._observed:
-            self._announce(None, None)
-        self._observed = max(self._observed or 0, ended or begun)
+        await self._news.catch_up()
 
     async def settings_revision(self) -> int:
         """The stamp of the last change of settings."""
@@ -67,7 +64,7 @@ class PostgresStorage(PostgresReads):
         batch = batch_of(plans)
         rows = await self._connections.write(_COMMIT, batch.plans, batch.guids, batch.texts)
         answer = json.loads(rows[0][0])
-        self._note(begun=answer["begun"], ended=answer["ended"])
+        self._news.note_own(begun=answer["begun"], ended=answer["ended"])
         return [outcome_of(plan, said) for plan, said in zip(plans, answer["outcomes"], strict=True)]
 
     async def check(self) -> None:

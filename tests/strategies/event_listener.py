@@ -1,0 +1,137 @@
+"""Somebody who listens to the change feed: over a socket, reading no more than is asked for, or in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+def parse_event(block: str) -> dict[str, Any]:
+    """The fields of one block of an event stream; ``data`` is its JSON value, ``comment`` what is no field."""
+    found: dict[str, Any] = {}
+    for line in block.splitlines():
+        name, _, value = line.partition(":")
+        found[name or "comment"] = value.removeprefix(" ")
+    if "data" in found:
+        found["data"] = json.loads(found["data"])
+    return found
+
+
+class SocketListener:
+    """A raw client of ``GET /changes`` with ``Accept: text/event-stream``; ``status`` is what was answered."""
+
+    def __init__(self, url: str, path: str = "/changes", *, last_event_id: int | None = None, buffer: int = 0) -> None:
+        address = urlsplit(url)
+        self._socket = socket.socket()
+        if buffer:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        self._socket.settimeout(20)
+        self._socket.connect((address.hostname, address.port))
+        last = "" if last_event_id is None else f"Last-Event-ID: {last_event_id}\r\n"
+        self._socket.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n{last}\r\n".encode())
+        self._file = self._socket.makefile("rb")
+        self.status = int(self._file.readline().split()[1])
+        self.headers = dict(self._header_lines())
+
+    def _header_lines(self) -> Iterator[tuple[str, str]]:
+        while line := self._file.readline().decode().strip():
+            name, _, value = line.partition(":")
+            yield name.lower(), value.strip()
+
+    def blocks(self) -> Iterator[dict[str, Any]]:
+        """All blocks, comments too, until the stream ends."""
+        text = ""
+        while size := int(self._file.readline() or b"0", 16):
+            text += self._file.read(size).decode()
+            self._file.readline()
+            *whole, text = text.split("\n\n")
+            for block in whole:
+                yield parse_event(block)
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """The events."""
+        return (block for block in self.blocks() if "data" in block)
+
+    def take(self, count: int) -> list[int]:
+        """The numbers of the next ``count`` changes."""
+        events = self.events()
+        return [next(events)["data"]["seq"] for _ in range(count)]
+
+    def cut(self) -> None:
+        """Hang up."""
+        self._file.close()
+        self._socket.close()
+
+
+class InProcessListener:
+    """A caller of an ASGI application, who takes what is sent as long as ``is_reading`` is set."""
+
+    def __init__(self, app: Any, path: str = "/changes", headers: dict[str, str] | None = None) -> None:
+        raw_path, _, query = path.partition("?")
+        given = {"accept": "text/event-stream", **(headers or {})}
+        self._scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": "GET",
+            "scheme": "http",
+            "path": raw_path,
+            "raw_path": raw_path.encode(),
+            "query_string": query.encode(),
+            "root_path": "",
+            "headers": [(name.encode(), value.encode()) for name, value in given.items()],
+            "server": ("test", 80),
+            "client": ("test", 1),
+        }
+        self.blocks: list[dict[str, Any]] = []
+        self._told = asyncio.Event()
+        self.is_reading = asyncio.Event()
+        self.is_reading.set()
+        self._hung_up = asyncio.Event()
+        self._begun = False
+        self.task = asyncio.create_task(app(self._scope, self._receive, self._send))
+
+    async def _receive(self) -> dict[str, Any]:
+        if not self._begun:
+            self._begun = True
+            return {"type": "http.request", "body": b"", "more_body": False}
+        await self._hung_up.wait()
+        return {"type": "http.disconnect"}
+
+    async def _send(self, message: Any) -> None:
+        await self.is_reading.wait()
+        for block in message.get("body", b"").decode().split("\n\n"):
+            if block:
+                self.blocks.append(parse_event(block))
+        self._told.set()
+
+    @property
+    def seqs(self) -> list[int]:
+        """The numbers of the changes that were told."""
+        return [block["data"]["seq"] for block in self.blocks if "data" in block]
+
+    async def until(self, is_so: Callable[[], bool], *, timeout_s: float = 10) -> None:
+        """Return when something is so because of what was told."""
+        async with asyncio.timeout(timeout_s):
+            while not is_so():
+                self._told.clear()
+                await self._told.wait()
+
+    async def has(self, count: int, *, timeout_s: float = 10) -> None:
+        """Return when so many changes were told."""
+        await self.until(lambda: len(self.seqs) >= count, timeout_s=timeout_s)
+
+    async def has_begun(self) -> None:
+        """Return when anything was told."""
+        await self.until(lambda: bool(self.blocks), timeout_s=60)
+
+    async def hang_up(self) -> None:
+        """Go, and wait until the application has noticed."""
+        self._hung_up.set()
+        await asyncio.wait_for(self.task, 10)
