@@ -7,7 +7,7 @@ nothing they were decided on has changed (``StaleWrite`` when it has: plan again
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
@@ -181,10 +181,12 @@ Plan = Append | SoftDelete | HardDelete | PutSettings | DropContext | PutRecords
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """The id and number that a version got."""
+    """The id and number that a version got; where a storage tells, its time and the subject's new revision."""
 
     schema_id: int
     version: int
+    ts: int = field(default=0, compare=False)
+    revision: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.store.committer import GroupCommit
+from counterfoil.registry.store.known_histories import KnownHistories
 from counterfoil.registry.store.postgres_connections import Connections
 from counterfoil.registry.store.postgres_news import NewsFromElsewhere
 from counterfoil.registry.store.postgres_plans import batch_of, outcome_of
@@ -18,8 +19,10 @@ from counterfoil.registry.store.postgres_reads import PostgresReads
 from counterfoil.registry.store.postgres_stamps import CurrentStamps
 
 if TYPE_CHECKING:
+    from counterfoil.registry.domain.versions import History
     from counterfoil.registry.service.storage import Appended, Elsewhere, Observer, Plan
     from counterfoil.registry.store.postgres_address import PostgresAddress
+    from counterfoil.schema.contexts import QualifiedSubject
 
 _COMMIT: Final = "SELECT counterfoil.commit($1::jsonb, $2::uuid[], $3::bytea[])"
 
@@ -38,6 +41,8 @@ class PostgresStorage(PostgresReads):
         self._news = NewsFromElsewhere(
             self._stamps, changes=self.changes, announce=lambda news: self._announce(news, None)
         )
+        self._histories = KnownHistories(super().history)
+        self.observe(self._histories)
         self._committer = GroupCommit(self._transact, announce=self._announce)
 
     def observe(self, observer: Observer) -> None:
@@ -51,6 +56,11 @@ class PostgresStorage(PostgresReads):
     async def catch_up(self) -> None:
         """Return when the observers know of every write, on any server, that was answered before."""
         await self._news.catch_up()
+
+    async def history(self, subject: QualifiedSubject) -> History:
+        """All versions of a subject; remembered as long as no server has written to it."""
+        await self.catch_up()
+        return await self._histories.of(subject)
 
     async def settings_revision(self) -> int:
         """The stamp of the last change of settings."""

@@ -50,6 +50,7 @@ DECLARE
   number bigint;
   replaced bigint;
   chosen bigint;
+  stored_at bigint := coalesce((plan ->> 'ts')::bigint, epoch_ms());
   superseded bigint[];
   missing jsonb;
 BEGIN
@@ -101,8 +102,7 @@ BEGIN
   number := coalesce((plan ->> 'version')::bigint,
                      (SELECT max(version) + 1 FROM versions WHERE subject_id = subject.id), 1);
   SELECT schema_id INTO replaced FROM versions WHERE subject_id = subject.id AND version = number;
-  INSERT INTO versions VALUES (subject.id, number, place, chosen, false,
-                               coalesce((plan ->> 'ts')::bigint, epoch_ms()))
+  INSERT INTO versions VALUES (subject.id, number, place, chosen, false, stored_at)
     ON CONFLICT (subject_id, version) DO UPDATE SET schema_id = excluded.schema_id, deleted = false, ts = excluded.ts;
   PERFORM note('version-registered', plan ->> 'context', subject.name, number, chosen, content_guid);
   IF replaced IS NOT NULL THEN
@@ -116,7 +116,7 @@ BEGIN
     DELETE FROM versions WHERE subject_id = subject.id AND version = ANY (superseded);
   END IF;
   PERFORM touch(subject.id);
-  RETURN jsonb_build_object('id', chosen, 'version', number);
+  RETURN jsonb_build_object('id', chosen, 'version', number, 'ts', stored_at, 'revision', last_seq());
 END $$;
 
 CREATE FUNCTION soft_delete(plan jsonb) RETURNS jsonb

@@ -184,7 +184,7 @@ def outcome_of(plan: Plan, said: dict[str, Any] | None) -> Appended | Counterfoi
         return _refusal(
             (plan.records, *plan.plans)[said.get("part", 1) - 1] if isinstance(plan, Together) else plan, said
         )
-    return Appended(said["id"], said["version"])
+    return Appended(said["id"], said["version"], ts=said["ts"], revision=said["revision"])
 
 
 def _refusal(plan: Plan, said: dict[str, Any]) -> CounterfoilError:

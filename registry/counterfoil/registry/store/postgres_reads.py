@@ -1,8 +1,10 @@
-"""The reads over PostgreSQL: one statement each."""
+"""The reads over PostgreSQL: one statement each, or one for many who ask at once."""
 
 from __future__ import annotations
 
 import json
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.registry.domain.changes import Change, ChangeKind
@@ -11,6 +13,7 @@ from counterfoil.registry.domain.documents import read_config, read_metadata, re
 from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.domain.versions import History, VersionEntry
 from counterfoil.registry.service.storage import Record, ScopeSettings, Use, Visibility
+from counterfoil.registry.store.gathered_reads import GatheredReads
 from counterfoil.registry.store.postgres_plans import name_of
 from counterfoil.registry.store.record_keys import key_of, key_range
 from counterfoil.schema.contexts import QualifiedSubject
@@ -24,11 +27,13 @@ if TYPE_CHECKING:
     from counterfoil.schema.contexts import SubjectPrefix
 
 _HISTORY = """
-SELECT s.revision, v.version, v.schema_id, i.guid, v.deleted, v.ts
-FROM counterfoil.contexts c JOIN counterfoil.subjects s ON s.context_id = c.id
+SELECT w.position, s.revision, v.version, v.schema_id, i.guid, v.deleted, v.ts
+FROM unnest($1::text[], $2::text[]) WITH ORDINALITY w (context, name, position)
+JOIN counterfoil.contexts c ON c.name = w.context
+JOIN counterfoil.subjects s ON s.context_id = c.id AND s.name = w.name
 JOIN counterfoil.versions v ON v.subject_id = s.id
 JOIN counterfoil.schema_ids i ON i.context_id = v.context_id AND i.id = v.schema_id
-WHERE c.name = $1 AND s.name = $2 ORDER BY v.version"""
+ORDER BY w.position, v.version"""
 _CONTENT = "SELECT schema_type, schema_text, refs, metadata, rule_set FROM counterfoil.contents WHERE guid = $1"
 _GUID_OF_ID = """
 SELECT i.guid FROM counterfoil.schema_ids i JOIN counterfoil.contexts c ON c.id = i.context_id
@@ -64,7 +69,9 @@ SELECT '[' || coalesce(string_agg(to_json(name)::text, ','), '') || ']' FROM (
   WHERE ($1::text IS NULL OR c.name = $1) AND s.name >= $2 AND starts_with(s.name, $2)
     AND ($3 = 'all' OR (s.active_versions > 0) = ($3 = 'active'))
   ORDER BY 1 OFFSET $4 LIMIT $5) named"""
-_SETTINGS = "SELECT config, mode FROM counterfoil.settings WHERE context = $1 AND name = $2"
+_SETTINGS = """
+SELECT s.config, s.mode FROM unnest($1::text[], $2::text[]) WITH ORDINALITY w (context, name, position)
+LEFT JOIN counterfoil.settings s ON s.context = w.context AND s.name = w.name ORDER BY w.position"""
 _SCOPES = "SELECT context, name, config, mode FROM counterfoil.settings ORDER BY context, name"
 _RECORDS = """
 SELECT key, document, ts, revision FROM counterfoil.records
@@ -78,6 +85,8 @@ class PostgresReads:
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
+        self._history_reads = GatheredReads(self._histories_of)
+        self._settings_reads = GatheredReads(self._settings_of)
 
     async def _one(self, statement: str, *arguments: object) -> Any:
         rows = await self._connections.rows(statement, *arguments)
@@ -85,10 +94,15 @@ class PostgresReads:
 
     async def history(self, subject: QualifiedSubject) -> History:
         """All versions of a subject."""
-        rows = await self._connections.rows(_HISTORY, name_of(subject.context), name_of(subject.name))
-        if not rows:
-            return History()
-        return History(rows[0][0], tuple(VersionEntry(*tuple(row)[1:]) for row in rows))
+        return await self._history_reads.read(subject)
+
+    async def _histories_of(self, subjects: Sequence[QualifiedSubject]) -> Sequence[History]:
+        rows = await self._connections.rows(_HISTORY, *_columns(subjects))
+        found = [History()] * len(subjects)
+        for position, of_subject in groupby(rows, key=itemgetter(0)):
+            held = list(of_subject)
+            found[position - 1] = History(held[0][1], tuple(VersionEntry(*tuple(row)[2:]) for row in held))
+        return found
 
     async def content(self, guid: UUID) -> Content | None:
         """The content with this fingerprint."""
@@ -153,8 +167,10 @@ class PostgresReads:
 
     async def settings(self, scope: QualifiedSubject) -> ScopeSettings:
         """What is stored for a scope."""
-        rows = await self._connections.rows(_SETTINGS, name_of(scope.context), name_of(scope.name))
-        return _settings(*rows[0]) if rows else ScopeSettings()
+        return await self._settings_reads.read(scope)
+
+    async def _settings_of(self, scopes: Sequence[QualifiedSubject]) -> Sequence[ScopeSettings]:
+        return [_settings(*row) for row in await self._connections.rows(_SETTINGS, *_columns(scopes))]
 
     async def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
         """All scopes with settings."""
@@ -190,6 +206,11 @@ def _change(row: tuple[int, int, str, str, str, int | None, int | None, UUID | N
     subject = QualifiedSubject(context, name)
     read = None if document is None else json.loads(document)
     return Change(seq, ts, ChangeKind(kind), subject, version, schema_id, guid, read)
+
+
+def _columns(scopes: Sequence[QualifiedSubject]) -> tuple[list[str], list[str]]:
+    """The contexts and the names, as two arrays."""
+    return [name_of(scope.context) for scope in scopes], [name_of(scope.name) for scope in scopes]
 
 
 def _use(row: tuple[str, str, int, int, bool, int]) -> Use:

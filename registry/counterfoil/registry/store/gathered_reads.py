@@ -1,0 +1,49 @@
+"""Reads of one kind for many who ask at once: while one is under way, the next gather and share a statement."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+MAX_GATHERED: Final = 64
+
+
+class GatheredReads(Generic[_K, _V]):
+    """What ``read_many`` gives for keys, one value for each in their order, for callers who ask for one each.
+
+    What a caller gets was read after it asked. Alone it waits for nobody.
+    """
+
+    def __init__(self, read_many: Callable[[Sequence[_K]], Awaitable[Sequence[_V]]]) -> None:
+        self._read_many = read_many
+        self._waiting: dict[_K, asyncio.Future[_V]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    async def read(self, key: _K) -> _V:
+        """The value of one key; raises what the reading of all of them raises."""
+        future = self._waiting.get(key)
+        if future is None:
+            future = self._waiting[key] = asyncio.get_running_loop().create_future()
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._run())
+        return await asyncio.shield(future)
+
+    async def _run(self) -> None:
+        while self._waiting:
+            keys = list(self._waiting)[:MAX_GATHERED]
+            futures = [self._waiting.pop(key) for key in keys]
+            try:
+                values = await self._read_many(keys)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the callers get it, and the next are tried
+                for future in futures:
+                    future.set_exception(error)
+                    future.exception()  # callers may all have gone
+            else:
+                for future, value in zip(futures, values, strict=True):
+                    future.set_result(value)
