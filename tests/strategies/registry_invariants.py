@@ -148,7 +148,8 @@ class Connection:
             response = self._connection.getresponse()
             text = response.read()
             found = {name.lower(): value for name, value in response.getheaders()}
-            return Reply(response.status, json.loads(text) if text else None, found)
+            is_json = "json" in found.get("content-type", "")
+            return Reply(response.status, json.loads(text) if text and is_json else text.decode(), found)
         except (OSError, http.client.HTTPException, ValueError):
             self.close()
             return None
