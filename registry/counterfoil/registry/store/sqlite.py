@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
 
 
-_PATIENCE_MS: Final = 5000
+_PATIENCE_MS: Final = 3000
 
 
 class _Transactions:
