@@ -86,10 +86,10 @@ def test_servers_behind_it_write_at_once(pooled_url: str, servers: int) -> None:
     try:
         urls = [registry.url for registry in running]
         with Storm([urls[number % servers] for number in range(6)]) as storm:
-            wait_until(lambda: storm.story.acknowledged() > 300, what="writes")
+            wait_until(lambda: storm.story.acknowledged() > 150, what="writes")
         assert (storm.surprises, storm.refusals) == ([], [])
         for url in urls:
-            assert violations(url, storm.story, max_lookups=50) == []
+            assert violations(url, storm.story, max_lookups=30) == []
     finally:
         for registry in running:
             registry.stop()

@@ -7,6 +7,7 @@ import resource
 import shutil
 import sqlite3
 import subprocess
+import tempfile
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -163,7 +164,32 @@ def check_no_room(store: Path, no_room: Callable[[Path, RegistryProcess], Any], 
 
 
 def test_a_limit_on_file_sizes_is_told_and_forgotten(store: Path) -> None:
-    check_no_room(store, limited_file_size, "disk cannot be written")
+    check_no_room(store, limited_file_size, "limit on file sizes")
+
+
+@contextmanager
+def frozen_file(store: Path, registry: RegistryProcess) -> Iterator[None]:
+    """The file and its log are read-only for everybody, for those who have them open too."""
+    del registry
+    frozen = [str(store), f"{store}-wal"]
+    subprocess.run(["chattr", "+i", *frozen], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["chattr", "-i", *frozen], check=True)
+
+
+def can_freeze() -> bool:
+    """Whether the disk knows read-only files, and we may make them."""
+    with tempfile.NamedTemporaryFile() as file:
+        frozen = subprocess.run(["chattr", "+i", file.name], capture_output=True, check=False).returncode == 0
+        return frozen and subprocess.run(["chattr", "-i", file.name], check=True).returncode == 0
+
+
+if os.geteuid() == 0 and shutil.which("chattr") and can_freeze():
+
+    def test_a_read_only_file_is_told_and_forgotten(store: Path) -> None:
+        check_no_room(store, frozen_file, "is read-only")
 
 
 if os.geteuid() == 0 and shutil.which("mount"):

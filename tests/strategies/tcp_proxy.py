@@ -66,7 +66,7 @@ class TcpProxy:
         self._call(self._cut())
 
     def _call(self, work: object) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(10)  # type: ignore[arg-type]  # any coroutine will do
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
 
     async def _start(self) -> None:
         self._flows.set()

@@ -20,7 +20,7 @@ _PRIMARY: Final = 0xFF
 
 _SENTENCE_BY_CODE: Final = {
     sqlite3.SQLITE_FULL: "its disk is full; free some space",
-    sqlite3.SQLITE_IOERR: "its disk cannot be written or read; check the disk, its quota and the limit on file sizes",
+    sqlite3.SQLITE_IOERR: "its disk fails, is read-only, or has reached a limit on file sizes; check disk and quota",
     sqlite3.SQLITE_READONLY: "it is read-only; make the file, its folder and its disk writable",
     sqlite3.SQLITE_CORRUPT: "it is damaged; stop the registry and restore a backup",
     sqlite3.SQLITE_NOTADB: "it is damaged; stop the registry and restore a backup",
