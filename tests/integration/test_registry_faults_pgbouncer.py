@@ -85,8 +85,8 @@ def test_servers_behind_it_write_at_once(pooled_url: str, servers: int) -> None:
     running = [RegistryProcess(store=pooled_url) for _ in range(servers)]
     try:
         urls = [registry.url for registry in running]
-        with Storm([urls[number % servers] for number in range(6)]) as storm:
-            wait_until(lambda: storm.story.acknowledged() > 150, what="writes")
+        with Storm([urls[number % servers] for number in range(4)]) as storm:
+            wait_until(lambda: storm.story.acknowledged() > 120, what="writes")
         assert (storm.surprises, storm.refusals) == ([], [])
         for url in urls:
             assert violations(url, storm.story, max_lookups=30) == []
@@ -118,21 +118,38 @@ def test_a_write_costs_two_round_trips(postgres_url: str, pooler: PgBouncer, que
     assert trips == 2
 
 
-def test_prepared_statements_that_get_lost_are_done_without(pooled_url: str) -> None:
-    """Who insists on them, on a pooler that does not know them, is served all the same."""
+def test_it_is_noticed(pooled_url: str, postgres_url: str) -> None:
+    """Nothing has to be set for it: statements are prepared on a connection of one's own alone."""
 
-    async def main() -> None:
-        storage = open_store(f"{pooled_url}?pool_size=6&prepared_statements=on")
+    async def main(url: str) -> bool | None:
+        storage = open_store(url)
         try:
-            registry = InProcessRegistry(storage)
-            replies = await asyncio.gather(*(registry.register(f"s{number}", record("R", "a")) for number in range(40)))
-            assert {reply.status for reply in replies} == {200}
-            replies = await asyncio.gather(*(registry.get(f"/subjects/s{number}/versions") for number in range(40)))
-            assert {reply.text for reply in replies} == {"[1]"}
+            await storage.check()
+            return storage._connections._is_prepared
         finally:
             await storage.close()
 
-    asyncio.run(main())
+    assert asyncio.run(main(pooled_url)) is False
+    assert asyncio.run(main(postgres_url)) is True
+
+
+def test_statements_that_fail_behind_it_leave_the_others_alone(pooled_url: str, postgres: PostgresServer) -> None:
+    """The tables go and come back under load: an error in the middle of a statement mixes up no answers."""
+    database = pooled_url.rpartition("/")[2]
+    with RegistryProcess(store=pooled_url) as registry, Storm([registry.url] * 4) as storm:
+        for _ in range(2):
+            enough = storm.story.acknowledged() + 20
+            wait_until(lambda enough=enough: storm.story.acknowledged() > enough, what="writes")
+            postgres.run("ALTER SCHEMA counterfoil RENAME TO away", database=database)
+            told = len(storm.refusals) + 10
+            wait_until(lambda told=told: len(storm.refusals) >= told, what="refusals")
+            postgres.run("ALTER SCHEMA away RENAME TO counterfoil", database=database)
+        enough = storm.story.acknowledged() + 20
+        wait_until(lambda: storm.story.acknowledged() > enough, what="writes afterwards")
+        storm.end()
+        assert storm.surprises == []
+        assert {reply.json["error_code"] for reply in storm.refusals} == {50001}
+        assert violations(registry.url, storm.story, max_lookups=30) == []
 
 
 def test_a_pooler_that_goes_away_is_told_and_forgiven(postgres: PostgresServer, postgres_url: str) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-import pwd
-import subprocess
 import time
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
@@ -15,9 +13,11 @@ import pytest
 
 from counterfoil.registry.store.opening import open_store
 from local_services import PostgresServer, RegistryProcess, wait_until
+from local_services.postgres import unprivileged_user
 from registry_driver import InProcessRegistry
 from registry_invariants import UNCERTAIN, Connection, violations
-from registry_storm import Storm, is_typed_503, record
+from registry_storm import Storm, is_said, is_typed_503, record
+from small_disks import can_mount, filled, small_disk
 from tcp_proxy import TcpProxy
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def test_a_read_only_database_answers_reads_and_refuses_writes(postgres: Postgre
         with Storm([registry.url] * 3) as storm:
             wait_until(lambda: storm.story.acknowledged() > 40, what="writes before")
             alter(postgres, postgres_url, "SET default_transaction_read_only = on")
-            wait_until(lambda: any("read-only" in each.json["message"] for each in list(storm.refusals)), what="one")
+            wait_until(lambda: is_said("read-only", storm), what="refusals")
             connection = Connection(registry.url)
             for path in ("/subjects", "/schemas", "/schemas/ids/1", "/config", "/health/ready"):
                 connection.get(path)
@@ -328,47 +328,32 @@ def test_a_subject_too_long_for_an_index_is_refused_alone(postgres_url: str) -> 
     asyncio.run(main())
 
 
-if os.geteuid() == 0:
+if can_mount():
 
-    @pytest.fixture
-    def small_disk(postgres: PostgresServer, tmp_path: Path) -> Iterator[Path]:
-        """A disk of 40 MB for the database of the test alone."""
-        folder = tmp_path / "disk"
-        folder.mkdir()
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", str(folder)], check=True)
-        try:
-            user = pwd.getpwnam("postgres" if "postgres" in {each.pw_name for each in pwd.getpwall()} else "nobody")
-            os.chown(folder, user.pw_uid, user.pw_gid)
-            for parent in (tmp_path, *tmp_path.parents[:2]):
-                parent.chmod(0o755)
-            postgres.run(f"CREATE TABLESPACE small LOCATION '{folder}'")
-            yield folder
+    def test_a_full_disk_is_told_and_forgotten(postgres: PostgresServer, tmp_path: Path) -> None:
+        for folder in (tmp_path, *tmp_path.parents[:2]):
+            folder.chmod(0o755)  # the server is another user
+        with small_disk(tmp_path, size_mb=40) as disk:
+            user = unprivileged_user()
+            assert user is not None
+            os.chown(disk, user.pw_uid, user.pw_gid)
+            postgres.run(f"CREATE TABLESPACE small LOCATION '{disk}'")
+            postgres.run("CREATE DATABASE on_a_small_disk TABLESPACE small")
+            check_full_disk(postgres.url("on_a_small_disk"), disk)
+            postgres.drop_database("on_a_small_disk")
             postgres.run("DROP TABLESPACE small")
-        finally:
-            subprocess.run(["umount", str(folder)], check=True)
 
-    def test_a_full_disk_is_told_and_forgotten(postgres: PostgresServer, small_disk: Path) -> None:
-        postgres.run("CREATE DATABASE on_a_small_disk TABLESPACE small")
-        with RegistryProcess(store=postgres.url("on_a_small_disk")) as registry:
+    def check_full_disk(url: str, disk: Path) -> None:
+        with RegistryProcess(store=url) as registry:
             with Storm([registry.url] * 3) as storm:
                 wait_until(lambda: storm.story.acknowledged() > 40, what="writes before")
-                fill(small_disk)
-                wait_until(
-                    lambda: any("disk is full" in each.json["message"] for each in list(storm.refusals)), what="one"
-                )
-                connection = Connection(registry.url)
-                for path in ("/subjects", "/schemas", "/schemas/ids/1", "/config", "/health/ready"):
-                    connection.get(path)
-                connection.close()
-                (small_disk / "filler").unlink()
+                with filled(disk):
+                    wait_until(lambda: is_said("disk is full", storm), what="refusals")
+                    connection = Connection(registry.url)
+                    for path in ("/subjects", "/schemas", "/schemas/ids/1", "/config", "/health/ready"):
+                        connection.get(path)
+                    connection.close()
                 enough = storm.story.acknowledged() + 40
                 wait_until(lambda: storm.story.acknowledged() > enough, what="writes afterwards")
             assert storm.surprises == []
             assert violations(registry.url, storm.story, max_lookups=50) == []
-        postgres.drop_database("on_a_small_disk")
-
-    def fill(folder: Path) -> None:
-        """Leave no byte of a disk."""
-        with (folder / "filler").open("wb", buffering=0) as filler, suppress(OSError):
-            while filler.write(b"\0" * 4096):
-                pass

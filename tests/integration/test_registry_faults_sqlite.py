@@ -16,10 +16,12 @@ import pytest
 
 from local_services import RegistryProcess, wait_until
 from registry_invariants import Client, Connection, Story, violations
-from registry_storm import Storm, is_typed_503, record
+from registry_storm import Storm, is_said, is_typed_503, record
+from small_disks import can_mount, filled, small_disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from registry_invariants import Reply
@@ -119,30 +121,9 @@ def limited_file_size(store: Path, registry: RegistryProcess) -> Iterator[None]:
         resource.prlimit(registry.pid, resource.RLIMIT_FSIZE, before)
 
 
-@contextmanager
-def filled_disk(store: Path, registry: RegistryProcess) -> Iterator[None]:
+def filled_disk(store: Path, _: RegistryProcess) -> AbstractContextManager[None]:
     """The disk of the file has no byte left."""
-    del registry
-    with (store.parent / "filler").open("wb", buffering=0) as filler:
-        try:
-            while filler.write(b"\0" * 4096):
-                pass
-        except OSError:
-            pass
-    try:
-        yield
-    finally:
-        (store.parent / "filler").unlink()
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A store on a disk of its own, of 24 MB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(folder)], check=True)
-    yield folder / "registry.db"
-    subprocess.run(["umount", str(folder)], check=True)
+    return filled(store.parent)
 
 
 def check_no_room(store: Path, no_room: Callable[[Path, RegistryProcess], Any], said: str) -> None:
@@ -192,10 +173,11 @@ if os.geteuid() == 0 and shutil.which("chattr") and can_freeze():
         check_no_room(store, frozen_file, "is read-only")
 
 
-if os.geteuid() == 0 and shutil.which("mount"):
+if can_mount():
 
-    def test_a_full_disk_is_told_and_forgotten(small_disk: Path) -> None:
-        check_no_room(small_disk, filled_disk, "disk is full")
+    def test_a_full_disk_is_told_and_forgotten(tmp_path: Path) -> None:
+        with small_disk(tmp_path, size_mb=24) as disk:
+            check_no_room(disk / "registry.db", filled_disk, "disk is full")
 
 
 # --- the file itself --------------------------------------------------------------------------------------------------
@@ -294,11 +276,6 @@ def test_one_flipped_byte_of_a_schema_is_not_served(store: Path) -> None:
 
 
 # --- too much at once -------------------------------------------------------------------------------------------------
-
-
-def is_said(part: str, storm: Storm) -> bool:
-    """Whether a refusal so far has ``part`` in its sentence."""
-    return any(part in reply.json["message"] for reply in list(storm.refusals))
 
 
 def test_writes_beyond_the_bounds_are_refused(store: Path) -> None:

@@ -94,6 +94,12 @@ class Storm:
             case _:
                 return client.register(kept, record("R", unique))
 
+    def end(self) -> None:
+        """Return when no thread writes any more."""
+        self._ended.set()
+        for thread in self._threads:
+            thread.join()
+
     def __enter__(self) -> Self:
         for thread in self._threads:
             thread.start()
@@ -102,6 +108,9 @@ class Storm:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._ended.set()
-        for thread in self._threads:
-            thread.join()
+        self.end()
+
+
+def is_said(part: str, storm: Storm) -> bool:
+    """Whether a refusal so far has ``part`` in its sentence."""
+    return any(part in reply.json["message"] for reply in list(storm.refusals))
