@@ -6,6 +6,7 @@ process id. Nothing here is part of the installed package.
 
 from local_services.broker import KafkaBroker
 from local_services.jars import JarsUnavailableError, cache_folder, jar_folder
+from local_services.pgbouncer import PgBouncer
 from local_services.postgres import PostgresServer
 from local_services.process import ServiceError, free_port, wait_until
 from local_services.registry import RegistryProcess
@@ -13,6 +14,7 @@ from local_services.registry import RegistryProcess
 __all__ = [
     "JarsUnavailableError",
     "KafkaBroker",
+    "PgBouncer",
     "PostgresServer",
     "RegistryProcess",
     "ServiceError",

@@ -44,7 +44,7 @@ class PostgresServer:
         self._folder = Path(tempfile.mkdtemp(prefix="counterfoil-postgres-"))
         self.port = free_port()
         self._durable = durable
-        self._user = _unprivileged_user()
+        self._user = unprivileged_user()
         if self._user is not None:
             os.chown(self._folder, self._user.pw_uid, self._user.pw_gid)
         self._programs = (None if fetched else _installed_programs()) or _unpack(self._folder)
@@ -56,19 +56,12 @@ class PostgresServer:
             *(str(self._programs / "initdb"), "-D", str(self._folder / "data"), "-U", _SUPERUSER),
             *("-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"),
         ]
-        done = subprocess.run(self._unprivileged(command), capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            unprivileged(command, self._user, folder=self._folder), capture_output=True, text=True, check=False
+        )
         if done.returncode:
             raise ServiceError(f"The cluster could not be made:\n{done.stdout}{done.stderr}")
         (self._folder / "data" / "pg_hba.conf").write_text(_ACCESS)
-
-    def _unprivileged(self, command: list[str]) -> list[str]:
-        """``command`` as it runs without root's privileges; PostgreSQL refuses them."""
-        if self._user is None:
-            return command
-        return [
-            *("setpriv", f"--reuid={self._user.pw_uid}", f"--regid={self._user.pw_gid}", "--clear-groups", "--"),
-            *("env", "-C", str(self._folder), *command),
-        ]
 
     def _start(self) -> Service:
         settings = {
@@ -80,7 +73,9 @@ class PostgresServer:
         }
         command = [str(self._programs / "postgres"), "-D", str(self._folder / "data")]
         command += [f"--{name}={value}" for name, value in settings.items()]
-        service = Service("PostgreSQL", self._unprivileged(command), log=self._folder / "postgres.log")
+        service = Service(
+            "PostgreSQL", unprivileged(command, self._user, folder=self._folder), log=self._folder / "postgres.log"
+        )
         service.wait_ready(self._answers)
         return service
 
@@ -172,8 +167,8 @@ def _signal(pid: int, number: signal.Signals) -> None:
         return
 
 
-def _unprivileged_user() -> pwd.struct_passwd | None:
-    """Whom to run the server as; None when this process has no privileges itself."""
+def unprivileged_user() -> pwd.struct_passwd | None:
+    """Whom to run a server as that refuses to be root; None when this process has no privileges itself."""
     if os.geteuid() != 0:
         return None
     known = {entry.pw_name: entry for entry in pwd.getpwall()}
@@ -181,6 +176,14 @@ def _unprivileged_user() -> pwd.struct_passwd | None:
         if name in known:
             return known[name]
     raise ServiceError(f"PostgreSQL does not run as root; make a user {_UNPRIVILEGED[0]}")
+
+
+def unprivileged(command: list[str], user: pwd.struct_passwd | None, *, folder: Path) -> list[str]:
+    """``command`` as it runs in ``folder`` as ``user``; None is whoever runs this."""
+    inside = ["env", "-C", str(folder), *command]
+    if user is None:
+        return inside
+    return ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", "--", *inside]
 
 
 def _installed_programs() -> Path | None:

@@ -26,6 +26,7 @@ from counterfoil.registry.api.replies import Replies
 from counterfoil.registry.kms.opening import open_kms
 from counterfoil.registry.service.feed import Feed
 from counterfoil.registry.service.use_cases import use_cases
+from counterfoil.registry.store.committer import WriteLimits
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.telemetry import Telemetry
 from counterfoil.schema.errors import MethodNotAllowed, NotFound, RegistryError
@@ -67,7 +68,8 @@ def create_app(settings: ServerSettings) -> RegistryApp:
     The store is opened here and closed when the application's lifespan ends. ``StoreNotUsable`` when it cannot be
     opened.
     """
-    return assemble(open_store(settings.store), settings)
+    limits = WriteLimits(settings.max_waiting_writes, settings.write_timeout_s)
+    return assemble(open_store(settings.store, limits=limits), settings)
 
 
 def assemble(

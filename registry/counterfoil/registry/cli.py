@@ -9,8 +9,10 @@ from counterfoil.registry.settings import (
     DEFAULT_KMS_TIMEOUT_S,
     DEFAULT_MAX_BODY_BYTES,
     DEFAULT_MAX_KEYS,
+    DEFAULT_MAX_WAITING_WRITES,
     DEFAULT_PORT,
     DEFAULT_STORE,
+    DEFAULT_WRITE_TIMEOUT_S,
     ServerSettings,
 )
 
@@ -71,6 +73,22 @@ from counterfoil.registry.settings import (
     type=click.FloatRange(min=0, min_open=True),
     help="How many seconds a key management service may take.",
 )
+@click.option(
+    "--max-waiting-writes",
+    default=DEFAULT_MAX_WAITING_WRITES,
+    show_default=True,
+    envvar="COUNTERFOIL_MAX_WAITING_WRITES",
+    type=click.IntRange(min=1),
+    help="Writes that may wait for the store; further ones are refused with 503.",
+)
+@click.option(
+    "--write-timeout-s",
+    default=DEFAULT_WRITE_TIMEOUT_S,
+    show_default=True,
+    envvar="COUNTERFOIL_WRITE_TIMEOUT_S",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Seconds that a write may wait for the store and take; then it is answered with 503.",
+)
 def serve(
     *,
     host: str,
@@ -81,6 +99,8 @@ def serve(
     fast_lane: bool,
     max_keys: int,
     kms_timeout_s: float,
+    max_waiting_writes: int,
+    write_timeout_s: float,
 ) -> int:
     """Run the schema registry until SIGTERM or SIGINT.
 
@@ -102,5 +122,7 @@ def serve(
             fast_lane=fast_lane,
             max_keys=max_keys,
             kms_timeout_s=kms_timeout_s,
+            max_waiting_writes=max_waiting_writes,
+            write_timeout_s=write_timeout_s,
         )
     )

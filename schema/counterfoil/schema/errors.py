@@ -50,13 +50,13 @@ _CLASS_BY_CODE: dict[int, type[RegistryError]] = {}
 
 
 class _Coded(RegistryError):
-    """A registry error with a fixed code; its status is the code's first three digits."""
+    """A registry error with a fixed code; its status is the code's first three digits where no other is named."""
 
-    def __init_subclass__(cls, *, code: int | None = None) -> None:
+    def __init_subclass__(cls, *, code: int | None = None, status: int | None = None) -> None:
         if code is None:  # a refinement of a coded class keeps the code
             return
         cls.code = code
-        cls.status = int(str(code)[:3])
+        cls.status = status or int(str(code)[:3])
         _CLASS_BY_CODE[code] = cls
 
 
@@ -247,12 +247,12 @@ class InvalidAssociation(_Coded, code=42212):
     """A property of an association is not valid; the message names it."""
 
 
-class StoreUnavailable(_Coded, code=50001):
-    """The store failed."""
+class StoreUnavailable(_Coded, code=50001, status=HTTPStatus.SERVICE_UNAVAILABLE):
+    """The store failed; ask again after ``Retry-After``. A write was not carried out, unless the message says so."""
 
 
-class StoreTimeout(_Coded, code=50002):
-    """The store did not answer in time."""
+class StoreTimeout(_Coded, code=50002, status=HTTPStatus.SERVICE_UNAVAILABLE):
+    """The store did not answer in time; ask again after ``Retry-After``. Writes are as with ``StoreUnavailable``."""
 
 
 class KeyWrapFailed(_Coded, code=50070):

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from counterfoil.schema.errors import RegistryError
 
 NO_CONTENT: Final = 204
-_RETRY_AFTER_S: Final = "1"
+
+UNAVAILABLE_HEADERS: Final = {"retry-after": "1"}
+"""What goes with every 503: the seconds after which to ask again (RFC 9110, section 10.2.3)."""
 
 
 class RawText(str):
@@ -45,5 +47,5 @@ def error_answer(error: RegistryError, media_type: str = V1) -> Response:
     """The response for an error."""
     headers = {"content-type": media_type}
     if error.status == HTTPStatus.SERVICE_UNAVAILABLE:
-        headers["retry-after"] = _RETRY_AFTER_S
+        headers |= UNAVAILABLE_HEADERS
     return Response(orjson.dumps(error_document(error)), status_code=int(error.status), headers=headers)

@@ -8,6 +8,7 @@ import orjson
 from starlette.responses import Response
 from starlette.routing import Route
 
+from counterfoil.registry.api.answers import UNAVAILABLE_HEADERS
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
@@ -57,7 +58,9 @@ def operation_routes(storage: Storage, telemetry: Telemetry, lifecycle: Lifecycl
         steps = [await _store_step(storage), _server_step(lifecycle)]
         is_ready = all(step["state"] == "ready" for step in steps)
         body = {"status": "ready" if is_ready else "not ready", "steps": steps}
-        return Response(orjson.dumps(body), status_code=200 if is_ready else _UNAVAILABLE, headers=_JSON)
+        if is_ready:
+            return Response(orjson.dumps(body), headers=_JSON)
+        return Response(orjson.dumps(body), status_code=_UNAVAILABLE, headers={**_JSON, **UNAVAILABLE_HEADERS})
 
     async def metrics(_: Request) -> Response:
         return Response(telemetry.exposition(), headers={"content-type": "text/plain; version=0.0.4; charset=utf-8"})

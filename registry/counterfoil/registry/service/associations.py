@@ -20,7 +20,7 @@ from counterfoil.registry.service.association_requests import (
 from counterfoil.registry.service.registration import Registered
 from counterfoil.registry.service.retrying import until_current
 from counterfoil.registry.service.storage import Append
-from counterfoil.schema.errors import AssociationExists, RegistryError
+from counterfoil.schema.errors import AssociationExists, RegistryError, StoreTimeout, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -116,6 +116,8 @@ class Associations:
         revision = await self._storage.settings_revision()  # before anything else is read
         try:
             return await self._carry_out(request, revision, dry_run=dry_run)
+        except (StoreUnavailable, StoreTimeout):
+            raise
         except RegistryError:
             if await self._storage.settings_revision() == revision:
                 raise

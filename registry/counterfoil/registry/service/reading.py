@@ -12,7 +12,8 @@ from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.registry.service.requests import parse_schema_type
 from counterfoil.registry.service.storage import Target
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
-from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.errors import InvalidSchema, StoreUnavailable
+from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
 from counterfoil.schema.parsing import parse_schema
@@ -70,6 +71,7 @@ class SchemaReader:
             found = await self._storage.content(guid)
             if found is None:
                 raise StaleWrite(f"the version that held {guid} was deleted since it was read")
+            _check_whole(found)
             self.keep(found)
         return found
 
@@ -187,6 +189,14 @@ class SchemaReader:
                 "cannot be resolved: there is no such version"
             )
         return Target(subject, entry.version, must_be_active=not deleted), await self.content(entry.guid)
+
+
+def _check_whole(content: Content) -> None:
+    """Return when a stored content is what its fingerprint says: a disk may give back other bytes than it was given."""
+    if content_guid(content.text, content.references, content.metadata, content.rule_set) != content.guid:
+        raise StoreUnavailable(
+            f"The stored schema with guid {content.guid} is damaged: it is not what was registered; restore a backup"
+        )
 
 
 def _sorted_references(references: Sequence[Reference]) -> tuple[Reference, ...]:

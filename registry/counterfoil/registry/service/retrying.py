@@ -16,6 +16,7 @@ _T = TypeVar("_T")
 _MAX_ATTEMPTS: Final = 1000
 _QUICK_ATTEMPTS: Final = 10
 _PAUSE_S: Final = 0.002
+_TURN_TIMEOUT_S: Final = 30.0
 
 
 class Turns:
@@ -33,12 +34,25 @@ class Turns:
 
 
 async def in_turn(attempt: Callable[[], Awaitable[_T]], turn: asyncio.Lock) -> _T:
-    """What ``attempt`` gives; one that is overtaken goes on as :func:`until_current` when it holds ``turn``."""
+    """What ``attempt`` gives; one that is overtaken goes on as :func:`until_current` when it holds ``turn``.
+
+    ``StoreTimeout`` when the turn does not come in time.
+    """
     try:
         return await attempt()
     except StaleWrite:
-        async with turn:
-            return await until_current(attempt)
+        pass
+    try:
+        async with asyncio.timeout(_TURN_TIMEOUT_S):
+            await turn.acquire()
+    except TimeoutError:
+        raise StoreTimeout(
+            f"Other writes to the subject took {_TURN_TIMEOUT_S:g} s; this one was not carried out, try again later"
+        ) from None
+    try:
+        return await until_current(attempt)
+    finally:
+        turn.release()
 
 
 async def until_current(attempt: Callable[[], Awaitable[_T]]) -> _T:

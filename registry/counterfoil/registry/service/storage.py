@@ -217,7 +217,7 @@ class Storage(Protocol):
         """Return when the observers know of every write, by any server, that was answered before."""
 
     async def commit(self, plan: Plan) -> Appended | None:
-        """Carry out ``plan``, durably. Raises ``StaleWrite``, ``ReferenceExists``, or ``StoreUnavailable``."""
+        """Carry out ``plan``, durably; ``StaleWrite``, ``ReferenceExists``, ``StoreUnavailable``, ``StoreTimeout``."""
 
     async def history(self, subject: QualifiedSubject) -> History:
         """All versions of a subject."""

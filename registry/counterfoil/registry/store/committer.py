@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from counterfoil.registry.store.refusals import queue_full, waited_too_long
+from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -18,17 +22,31 @@ MAX_BATCH = 64
 _YIELD_EVERY = 8
 
 
-class Transactions(Protocol):
-    """What a committer drives; ``commit`` is called in another thread than the rest, never at the same time."""
+@dataclass(frozen=True, slots=True)
+class WriteLimits:
+    """How many writes of a process may wait at once, and how long one may take, its waiting included."""
 
-    def begin(self) -> None:
-        """Begin a transaction."""
+    max_waiting: int = 4096
+    timeout_s: float = 30.0
+
+
+DEFAULT_LIMITS: Final = WriteLimits()
+
+
+class Transactions(Protocol):
+    """What a committer drives; parts run in another thread than the rest, never two at the same time."""
+
+    def begin(self) -> bool:
+        """Begin a transaction; False where another program is in the way, so that one would have to wait."""
+
+    def begin_patiently(self) -> None:
+        """Begin a transaction, and wait for it; called in another thread."""
 
     def carry_out(self, plan: Plan) -> Appended | Exception | None:
         """The outcome of one plan, which leaves nothing behind when it is an exception."""
 
     def commit(self) -> None:
-        """Make everything since ``begin`` durable."""
+        """Make everything since ``begin`` durable; called in another thread."""
 
     def publish(self) -> None:
         """Take note that the commit has succeeded; called where ``carry_out`` is."""
@@ -38,13 +56,14 @@ class Transactions(Protocol):
 
 
 class _Waiting:
-    """A plan and who waits for it."""
+    """A plan, who waits for it, and until when."""
 
-    __slots__ = ("future", "plan")
+    __slots__ = ("deadline", "future", "plan")
 
-    def __init__(self, plan: Plan, future: asyncio.Future[Appended | None]) -> None:
+    def __init__(self, plan: Plan, future: asyncio.Future[Appended | None], deadline: float) -> None:
         self.plan = plan
         self.future = future
+        self.deadline = deadline
 
     def settle(self, outcome: Appended | Exception | None) -> None:
         if self.future.done():
@@ -59,7 +78,8 @@ class GroupCommit:
     """Hands plans on in batches; each caller gets the outcome of its plan.
 
     ``transact`` carries out a batch and gives an outcome for each plan, durably; what it raises, all of its callers
-    get. ``announce`` is told of every plan that was carried out, before its caller is.
+    get. ``announce`` is told of every plan that was carried out, before its caller is. A plan beyond ``limits`` is
+    refused with ``StoreUnavailable`` when too many wait, and with ``StoreTimeout`` when it has taken too long.
     """
 
     def __init__(
@@ -67,33 +87,59 @@ class GroupCommit:
         transact: Callable[[list[Plan]], Awaitable[list[Appended | Exception | None]]],
         *,
         announce: Callable[[Plan, Appended | None], None],
+        limits: WriteLimits = DEFAULT_LIMITS,
     ) -> None:
         self._transact = transact
         self._announce = announce
+        self._limits = limits
         self._waiting: list[_Waiting] = []
+        self._underway: list[_Waiting] = []
         self._task: asyncio.Task[None] | None = None
+        self._alarm: asyncio.TimerHandle | None = None
 
     async def commit(self, plan: Plan) -> Appended | None:
         """The outcome of ``plan``, when it is durable."""
-        future: asyncio.Future[Appended | None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Waiting(plan, future))
+        if len(self._waiting) >= self._limits.max_waiting:
+            raise queue_full(self._limits.max_waiting)
+        loop = asyncio.get_running_loop()
+        waiting = _Waiting(plan, loop.create_future(), loop.time() + self._limits.timeout_s)
+        self._waiting.append(waiting)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
-        return await future
+        if self._alarm is None:
+            self._alarm = loop.call_at(waiting.deadline, self._dismiss, loop)
+        return await waiting.future
 
     async def close(self) -> None:
         """Finish what waits."""
         if self._task is not None:
             await self._task
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+
+    def _dismiss(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Tell those whose time is over; called when the time of the first one may be."""
+        now = loop.time()
+        for waiting in self._underway:
+            if waiting.deadline <= now:
+                waiting.settle(waited_too_long(self._limits.timeout_s, is_underway=True))
+        late = [waiting for waiting in self._waiting if waiting.deadline <= now]
+        self._waiting = self._waiting[len(late) :]  # all wait equally long: those who came first are late first
+        for waiting in late:
+            waiting.settle(waited_too_long(self._limits.timeout_s, is_underway=False))
+        patient = [waiting.deadline for waiting in (*self._underway, *self._waiting) if not waiting.future.done()]
+        self._alarm = loop.call_at(min(patient), self._dismiss, loop) if patient else None
 
     async def _run(self) -> None:
         while self._waiting:
-            batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
-            outcomes = await self._outcomes([waiting.plan for waiting in batch])
-            for waiting, outcome in zip(batch, outcomes, strict=True):
+            self._underway, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
+            outcomes = await self._outcomes([waiting.plan for waiting in self._underway])
+            for waiting, outcome in zip(self._underway, outcomes, strict=True):
                 if not isinstance(outcome, Exception):
                     self._announce(waiting.plan, outcome)
                 waiting.settle(outcome)
+            self._underway = []
 
     async def _outcomes(self, plans: list[Plan]) -> list[Appended | Exception | None]:
         try:
@@ -109,9 +155,15 @@ class Committer:
     the disk, runs in a thread.
     """
 
-    def __init__(self, transactions: Transactions, *, announce: Callable[[Plan, Appended | None], None]) -> None:
+    def __init__(
+        self,
+        transactions: Transactions,
+        *,
+        announce: Callable[[Plan, Appended | None], None],
+        limits: WriteLimits = DEFAULT_LIMITS,
+    ) -> None:
         self._transactions = transactions
-        self._group = GroupCommit(self._transact, announce=announce)
+        self._group = GroupCommit(self._transact, announce=announce, limits=limits)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="counterfoil-commit")
 
     async def commit(self, plan: Plan) -> Appended | None:
@@ -124,15 +176,23 @@ class Committer:
         self._thread.shutdown()
 
     async def _transact(self, plans: list[Plan]) -> list[Appended | Exception | None]:
+        """The outcomes. Where a plan fails for a reason of its own, each is tried by itself: no other suffers."""
         outcomes: list[Appended | Exception | None] = []
         try:
-            self._transactions.begin()
+            if not self._transactions.begin():
+                await self._in_thread(self._transactions.begin_patiently)
             for number, plan in enumerate(plans, 1):
                 outcomes.append(self._transactions.carry_out(plan))
                 if number % _YIELD_EVERY == 0:
                     await asyncio.sleep(0)
-            await asyncio.get_running_loop().run_in_executor(self._thread, self._transactions.commit)
+            await self._in_thread(self._transactions.commit)
             self._transactions.publish()
         except Exception as error:  # noqa: BLE001 - whatever it is, the transaction is undone
-            return [self._transactions.abandon(error)] * len(plans)
+            told = self._transactions.abandon(error)
+            if isinstance(told, RegistryError) or len(plans) == 1:
+                return [told] * len(plans)
+            return [outcome for plan in plans for outcome in await self._transact([plan])]
         return outcomes
+
+    async def _in_thread(self, work: Callable[[], None]) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._thread, work)

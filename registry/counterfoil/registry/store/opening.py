@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from counterfoil.registry.domain.errors import StoreNotUsable
+from counterfoil.registry.store.committer import DEFAULT_LIMITS, WriteLimits
 
 if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Storage
@@ -18,22 +19,22 @@ IN_MEMORY = Path()
 """Stands for a store that is in no file."""
 
 
-def open_store(url: str) -> Storage:
-    """The storage that ``url`` names.
+def open_store(url: str, *, limits: WriteLimits = DEFAULT_LIMITS) -> Storage:
+    """The storage that ``url`` names; ``limits`` bound the writes that wait.
 
     ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``sqlite://`` for memory, or ``postgresql://user@host/db``;
     ``StoreNotUsable`` for anything else, and for a file or database that cannot be used.
     """
     path = sqlite_path(url)
     if path is None:
-        return _open_postgres(url)
+        return _open_postgres(url, limits)
     if path == IN_MEMORY:
         from counterfoil.registry.store.memory import MemoryStorage
 
         return MemoryStorage()
     from counterfoil.registry.store.sqlite import SqliteStorage
 
-    return SqliteStorage(path)
+    return SqliteStorage(path, limits=limits)
 
 
 def sqlite_path(url: str) -> Path | None:
@@ -53,7 +54,7 @@ def sqlite_path(url: str) -> Path | None:
     return Path(rest.removeprefix("/"))
 
 
-def _open_postgres(url: str) -> Storage:
+def _open_postgres(url: str, limits: WriteLimits) -> Storage:
     from counterfoil.registry.store.postgres import PostgresStorage
     from counterfoil.registry.store.postgres_address import parse_address
     from counterfoil.registry.store.postgres_preparing import prepare
@@ -61,4 +62,4 @@ def _open_postgres(url: str) -> Storage:
     address = parse_address(url)
     with ThreadPoolExecutor(1) as thread:  # whoever calls may have an event loop of its own
         thread.submit(asyncio.run, prepare(address)).result()
-    return PostgresStorage(address)
+    return PostgresStorage(address, limits=limits)

@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.store.committer import GroupCommit
+from counterfoil.registry.store.committer import DEFAULT_LIMITS, GroupCommit, WriteLimits
 from counterfoil.registry.store.known_histories import KnownHistories
 from counterfoil.registry.store.postgres_connections import Connections
 from counterfoil.registry.store.postgres_news import NewsFromElsewhere
 from counterfoil.registry.store.postgres_plans import batch_of, outcome_of
 from counterfoil.registry.store.postgres_reads import PostgresReads
 from counterfoil.registry.store.postgres_stamps import CurrentStamps
+from counterfoil.schema.errors import SchemaTooLarge
 
 if TYPE_CHECKING:
     from counterfoil.registry.domain.versions import History
@@ -33,7 +34,7 @@ class PostgresStorage(PostgresReads):
     Nothing is connected before the first use.
     """
 
-    def __init__(self, address: PostgresAddress) -> None:
+    def __init__(self, address: PostgresAddress, *, limits: WriteLimits = DEFAULT_LIMITS) -> None:
         self._connections = Connections(address)
         super().__init__(self._connections)
         self._stamps = CurrentStamps(self._connections)
@@ -43,7 +44,7 @@ class PostgresStorage(PostgresReads):
         )
         self._histories = KnownHistories(super().history)
         self.observe(self._histories)
-        self._committer = GroupCommit(self._transact, announce=self._announce)
+        self._committer = GroupCommit(self._transact, announce=self._announce, limits=limits)
 
     def observe(self, observer: Observer) -> None:
         """Tell ``observer`` of every write of this server, and of what others have written."""
@@ -71,6 +72,14 @@ class PostgresStorage(PostgresReads):
         return await self._committer.commit(plan)
 
     async def _transact(self, plans: list[Plan]) -> list[Appended | Exception | None]:
+        try:
+            return await self._transact_together(plans)
+        except SchemaTooLarge as error:
+            if len(plans) == 1:
+                return [error]
+            return [outcome for plan in plans for outcome in await self._transact([plan])]
+
+    async def _transact_together(self, plans: list[Plan]) -> list[Appended | Exception | None]:
         batch = batch_of(plans)
         rows = await self._connections.write(_COMMIT, batch.plans, batch.guids, batch.texts)
         answer = json.loads(rows[0][0])

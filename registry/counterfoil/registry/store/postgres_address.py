@@ -11,7 +11,7 @@ from counterfoil.registry.domain.errors import StoreNotUsable
 _DEFAULT_POOL_SIZE: Final = 10
 _DEFAULT_TIMEOUT_S: Final = 10.0
 _MAX_POOL_SIZE: Final = 1000
-_ON_OFF: Final = {"on": True, "off": False}
+_PREPARED: Final = {"auto": None, "on": True, "off": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +20,14 @@ class PostgresAddress:
 
     ``dsn`` is for the driver; ``shown`` is the same without the password. ``pool_size`` bounds the connections of this
     process; ``timeout_s`` bounds each statement, and the wait for a connection. Without ``prepared_statements`` nothing
-    is kept on a connection between two transactions.
+    is kept on a connection between two statements; None is without where a pooler stands in between.
     """
 
     dsn: str
     shown: str
     pool_size: int = _DEFAULT_POOL_SIZE
     timeout_s: float = _DEFAULT_TIMEOUT_S
-    prepared_statements: bool = True
+    prepared_statements: bool | None = None
 
 
 def parse_address(url: str) -> PostgresAddress:
@@ -47,11 +47,11 @@ def parse_address(url: str) -> PostgresAddress:
     shown = urlunsplit((parts.scheme, f"{user}@{host}" if user else host, unquote(parts.path), "", ""))
     pool_size = _number(query.pop("pool_size", _DEFAULT_POOL_SIZE), "pool_size", highest=_MAX_POOL_SIZE)
     timeout_s = _number(query.pop("timeout_s", _DEFAULT_TIMEOUT_S), "timeout_s", highest=3600)
-    prepared = query.pop("prepared_statements", "on")
-    if prepared not in _ON_OFF:
-        raise StoreNotUsable(f"prepared_statements={prepared[:40]!r} in the store's URL; expected on or off")
+    prepared = query.pop("prepared_statements", "auto")
+    if prepared not in _PREPARED:
+        raise StoreNotUsable(f"prepared_statements={prepared[:40]!r} in the store's URL; expected auto, on or off")
     dsn = urlunsplit(parts._replace(query=urlencode(query, quote_via=quote)))
-    return PostgresAddress(dsn, shown, int(pool_size), timeout_s, _ON_OFF[prepared])
+    return PostgresAddress(dsn, shown, int(pool_size), timeout_s, _PREPARED[prepared])
 
 
 def _number(given: str | float, name: str, *, highest: int) -> float:

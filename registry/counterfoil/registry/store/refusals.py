@@ -5,11 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from counterfoil.registry.domain.errors import StaleWrite
-from counterfoil.schema.errors import ContextNotEmpty, OperationNotPermitted
+from counterfoil.schema.errors import ContextNotEmpty, OperationNotPermitted, StoreTimeout, StoreUnavailable
 
 if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Append, RecordWrite
     from counterfoil.schema.contexts import QualifiedSubject
+
+
+def uncertain(sentence: str) -> str:
+    """``sentence``, for a write whose outcome is not known; every other failure of a write means that it was undone."""
+    return f"{sentence}. The write may have been carried out; to register again is safe"
+
+
+def queue_full(max_waiting: int) -> StoreUnavailable:
+    """As many writes wait as may."""
+    return StoreUnavailable(
+        f"{max_waiting} writes wait for the store already (max_waiting_writes); this one was not carried out, try later"
+    )
+
+
+def waited_too_long(timeout_s: float, *, is_underway: bool) -> StoreTimeout:
+    """A write was not done in time."""
+    said = f"The store did not carry out the write within {timeout_s:g} s (write_timeout_s)"
+    return StoreTimeout(uncertain(said) if is_underway else f"{said}; it was not begun, try again later")
 
 
 def settings_changed() -> StaleWrite:

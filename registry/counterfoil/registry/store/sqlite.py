@@ -6,20 +6,22 @@ Every answered write is on the disk (WAL, ``synchronous=FULL``): a process that 
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.service.storage import Append, SoftDelete
-from counterfoil.registry.store.committer import Committer
+from counterfoil.registry.store.committer import DEFAULT_LIMITS, Committer, WriteLimits
 from counterfoil.registry.store.local import LocalStorage
-from counterfoil.registry.store.sqlite_file import FileLock, check_folder, connect, prepare
+from counterfoil.registry.store.sqlite_errors import at_run_time, is_busy
+from counterfoil.registry.store.sqlite_file import FileLock, Place, check_folder, connect, prepare
 from counterfoil.registry.store.sqlite_reads import SqliteReads
 from counterfoil.registry.store.sqlite_tables import KnownSubjects, SqliteTables
 from counterfoil.registry.store.tables import apply
-from counterfoil.schema.errors import CounterfoilError, StoreUnavailable
+from counterfoil.schema.errors import CounterfoilError, StoreTimeout, StoreUnavailable
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Sequence
     from pathlib import Path
 
@@ -28,16 +30,37 @@ if TYPE_CHECKING:
     from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
 
 
-class _Transactions:
-    """Transactions on the writing connection."""
+_PATIENCE_MS: Final = 3000
 
-    def __init__(self, connection: sqlite3.Connection, known: KnownSubjects) -> None:
+
+class _Transactions:
+    """Transactions on the writing connection to the file at ``place``."""
+
+    def __init__(self, connection: sqlite3.Connection, place: Place, known: KnownSubjects) -> None:
         self._connection = connection
+        self._place = place
         self._tables = SqliteTables(connection, known)
 
-    def begin(self) -> None:
-        """Begin a transaction that no other writer can get in the way of."""
-        self._connection.execute("BEGIN IMMEDIATE")
+    def begin(self) -> bool:
+        """Begin a transaction that no other writer can get in the way of; False where one is there already."""
+        self._place.check()
+        if self._connection.in_transaction:  # it could not be undone before
+            self._connection.execute("ROLLBACK")
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if not is_busy(error):
+                raise
+            return False
+        return True
+
+    def begin_patiently(self) -> None:
+        """Begin a transaction when the other writer has ended its own, or fail after some seconds."""
+        self._connection.execute(f"PRAGMA busy_timeout = {_PATIENCE_MS}")
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+        finally:
+            self._connection.execute("PRAGMA busy_timeout = 0")
 
     def carry_out(self, plan: Plan) -> Appended | Exception | None:
         """The outcome of one plan.
@@ -47,7 +70,7 @@ class _Transactions:
         """
         try:
             return apply(self._tables, plan)
-        except StoreUnavailable:
+        except (StoreUnavailable, StoreTimeout):
             raise
         except CounterfoilError as error:
             return error
@@ -62,17 +85,18 @@ class _Transactions:
         self._tables.publish()
 
     def abandon(self, error: Exception) -> Exception:
-        """Undo the transaction."""
+        """Undo the transaction; what cannot be undone now is before the next one begins."""
         self._tables.forget()
         if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
-        return error if isinstance(error, StoreUnavailable) else StoreUnavailable(f"The store could not write: {error}")
+            with suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+        return at_run_time(error) if isinstance(error, sqlite3.Error) else error
 
 
 class SqliteStorage(LocalStorage):
     """A storage in the file ``path``, which is created when it is missing. ``StoreNotUsable`` when it cannot be."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, limits: WriteLimits = DEFAULT_LIMITS) -> None:
         check_folder(path)
         self._lock = FileLock(path)
         self._lock.take()
@@ -84,13 +108,16 @@ class SqliteStorage(LocalStorage):
         self._reader = connect(path)
         self._scanner = connect(path)
         self._writer = connect(path)
+        self._writer.execute("PRAGMA busy_timeout = 0")  # the event loop does not wait
+        self._place = Place(path)
         self._scans = SqliteReads(self._scanner)
         self._scan_thread = ThreadPoolExecutor(1, thread_name_prefix="counterfoil-scan")
         self._file_reads = SqliteReads(self._reader)
         super().__init__(self._file_reads)
         self._known = KnownSubjects()
         self._settings_revision: int | None = None
-        self._committer = Committer(_Transactions(self._writer, self._known), announce=self._announce)
+        transactions = _Transactions(self._writer, self._place, self._known)
+        self._committer = Committer(transactions, announce=self._announce, limits=limits)
 
     async def commit(self, plan: Plan) -> Appended | None:
         """Carry out ``plan``; it is on the disk when this returns."""
@@ -128,7 +155,8 @@ class SqliteStorage(LocalStorage):
         super()._announce(plan, outcome)
 
     async def check(self) -> None:
-        """Return when the file answers."""
+        """Return when the file answers, and is where it was."""
+        self._place.check()
         await super().settings_revision()
 
     async def close(self) -> None:

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.errors import StoreNotUsable
 from counterfoil.registry.store.formats import FORMAT, check_format
+from counterfoil.schema.errors import StoreUnavailable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,6 +20,7 @@ APPLICATION_ID: Final = 0x43464C31
 """Marks a file as ours (SQLite's ``application_id``)."""
 
 _CACHED_STATEMENTS: Final = 256
+_CACHE_KIB: Final = 8192
 
 
 class FileLock:
@@ -51,6 +53,37 @@ class FileLock:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+class Place:
+    """Whether the file, and the log of writes beside it, are still those that were at ``path`` when it was opened.
+
+    A file that was removed or replaced can be written to all the same: whatever is, goes when the process ends.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._identities = {
+            str(each): identity
+            for each in (path, path.with_name(path.name + "-wal"))
+            if (identity := _identity(str(each))) is not None
+        }
+
+    def check(self) -> None:
+        """Return when they are; else ``StoreUnavailable``."""
+        for path, identity in self._identities.items():
+            if _identity(path) != identity:
+                raise StoreUnavailable(
+                    f"The SQLite file was moved, removed or replaced ({os.path.basename(path)}): put it back, or stop "  # noqa: PTH119 - a text
+                    "the registry and start it on another. Reads are answered from the open file, writes are refused"
+                )
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)  # noqa: PTH116 - asked before each transaction, and pathlib takes four times as long
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def prepare(path: Path) -> None:
@@ -106,7 +139,8 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA busy_timeout = 5000")
-        connection.execute("PRAGMA mmap_size = 268435456")
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        connection.execute("PRAGMA mmap_size = 0")  # a disk that fails under mapped memory ends the process
     except sqlite3.Error as error:
         raise StoreNotUsable(f"{path} cannot be opened: {error}") from None
     return connection

@@ -15,8 +15,8 @@ from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.domain.versions import History, VersionEntry
 from counterfoil.registry.service.storage import Record, ScopeSettings, Use, Visibility
 from counterfoil.registry.store.record_keys import key_of, key_range
+from counterfoil.registry.store.sqlite_errors import at_run_time, intact
 from counterfoil.schema.contexts import QualifiedSubject
-from counterfoil.schema.errors import StoreUnavailable
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class SqliteReads:
         try:
             return self._connection.execute(statement, parameters).fetchall()
         except sqlite3.Error as error:
-            raise StoreUnavailable(f"The store failed: {error}") from error
+            raise at_run_time(error) from error
 
     def _one(self, statement: str, parameters: Sequence[object] = ()) -> Any:
         rows = self._all(statement, parameters)
@@ -87,6 +87,7 @@ class SqliteReads:
         """All versions of a subject."""
         return self.stored(subject).history
 
+    @intact
     def stored(self, subject: QualifiedSubject) -> StoredSubject:
         """All versions of a subject, and its row."""
         rows = self._all(_HISTORY, (subject.context, subject.name))
@@ -98,6 +99,7 @@ class SqliteReads:
         )
         return StoredSubject(History(rows[0][1], entries), rows[0][0])
 
+    @intact
     def content(self, guid: UUID) -> Content | None:
         """The content with this fingerprint."""
         rows = self._all(
@@ -115,6 +117,7 @@ class SqliteReads:
             None if rule_set is None else read_rule_set(json.loads(rule_set), "ruleSet"),
         )
 
+    @intact
     def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
         """What an id stands for."""
         guid = self._one(
@@ -144,10 +147,12 @@ class SqliteReads:
         """The highest id seen in a context."""
         return int(self._one("SELECT next_schema_id - 1 FROM contexts WHERE name = ?", (context,)) or 0)
 
+    @intact
     def uses(self, context: str, schema_id: int) -> Sequence[Use]:
         """The versions that hold an id."""
         return [_use(row) for row in self._all(_USES, (context, schema_id))]
 
+    @intact
     def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
         """The versions that refer to a version."""
         return [_use(row) for row in self._all(_REFERRERS, (subject.context, subject.name, version))]
@@ -172,6 +177,7 @@ class SqliteReads:
         """The known contexts."""
         return [name for (name,) in self._all("SELECT name FROM contexts WHERE listed = 1 ORDER BY name")]
 
+    @intact
     def settings(self, scope: QualifiedSubject) -> ScopeSettings:
         """What is stored for a scope."""
         rows = self._all(
@@ -187,11 +193,13 @@ class SqliteReads:
         """The highest number that a subject's row has; 0 when there is none."""
         return int(self._one("SELECT coalesce(max(id), 0) FROM subjects"))
 
+    @intact
     def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
         """All scopes with settings."""
         rows = self._all("SELECT context, name, config, mode FROM settings ORDER BY context, name")
         return [(QualifiedSubject(context, name), _settings(config, mode)) for context, name, config, mode in rows]
 
+    @intact
     def records(self, kind: str, prefix: tuple[str, ...]) -> Sequence[Record]:
         """The records of a kind whose keys begin so."""
         rows = self._all(
@@ -200,10 +208,12 @@ class SqliteReads:
         )
         return [Record(kind, key_of(key), json.loads(document), ts, revision) for key, document, ts, revision in rows]
 
+    @intact
     def changes(self, after: int, limit: int) -> Sequence[Change]:
         """The changes after one, so many at most."""
         return [_change(row) for row in self._all(f"{_CHANGES} WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))]
 
+    @intact
     def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
         """The changes of one scope up to a number."""
         rows = self._all(

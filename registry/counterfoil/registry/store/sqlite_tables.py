@@ -22,10 +22,10 @@ from counterfoil.registry.domain.versions import History
 from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.registry.service.storage import ScopeSettings
 from counterfoil.registry.store.record_keys import key_text
+from counterfoil.registry.store.sqlite_errors import at_run_time
 from counterfoil.registry.store.sqlite_reads import SqliteReads, StoredSubject
 from counterfoil.registry.store.sqlite_rows import Rows
 from counterfoil.registry.store.tables import now_ms
-from counterfoil.schema.errors import StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -342,7 +342,7 @@ class SqliteTables(SqliteReads):
         try:
             self._connection.executemany(statement, rows)  # type: ignore[arg-type]  # the driver wants its own protocol
         except sqlite3.Error as error:
-            raise StoreUnavailable(f"The store failed: {error}") from error
+            raise at_run_time(error) from error
 
 
 def _json(document: Document | None) -> str | None:
