@@ -1,0 +1,103 @@
+"""Many clients in many processes that strike one registry at once with random requests, from a seed."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from hammer_clients import IMPORTED, HammerClient
+from registry_invariants import Connection, Story, violations
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from registry_invariants import Operation
+
+_GRACE_S: Final = 120
+_SHOWN: Final = 20
+
+
+@dataclass(slots=True)
+class Blows:
+    """What came of it: the writes, the answers by kind of request and code, and what must not have been."""
+
+    story: Story = field(default_factory=Story)
+    counts: Counter[tuple[str, int]] = field(default_factory=Counter)
+    complaints: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        requests, acknowledged = sum(self.counts.values()), self.story.acknowledged()
+        codes: Counter[int] = Counter()
+        for (_, code), count in self.counts.items():
+            codes[code] += count
+        return (
+            f"{requests} requests, {acknowledged} writes acknowledged; answers by code: {dict(sorted(codes.items()))}"
+        )
+
+
+def hammer(urls: Sequence[str], *, seconds: float, processes: int, clients: int, seed: int) -> Blows:
+    """Strike for ``seconds`` from ``processes`` of ``clients`` threads each; a request goes to any one of ``urls``."""
+    _prepare(urls[0])
+    blows = Blows()
+    until = time.monotonic() + seconds
+    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+        parts = [
+            pool.submit(_one_process, list(urls), until, clients, f"{seed}-{number}") for number in range(processes)
+        ]
+        for part in parts:
+            operations, counts, complaints = part.result(timeout=seconds + _GRACE_S)
+            blows.story.extend(operations)
+            blows.counts.update(counts)
+            blows.complaints.extend(complaints)
+    return blows
+
+
+def aftermath(urls: Sequence[str], blows: Blows, *, seed: int, max_lookups: int = 300) -> list[str]:
+    """A sentence for each thing that must not be, of the answers during the blows and of what is there now."""
+    found = blows.complaints[:_SHOWN]
+    listings = {url: Connection(url).get("/schemas?deleted=true&subjectPrefix=:*:&limit=1000") for url in urls}
+    first = next(iter(listings.values()))
+    found += [f"{url} lists other schemas than {urls[0]}" for url, listing in listings.items() if listing != first]
+    found += violations(urls[-1], blows.story, seed=seed, max_lookups=max_lookups)
+    if not blows.story.acknowledged():
+        found.append("not one write was acknowledged")
+    return found
+
+
+def _prepare(url: str) -> None:
+    connection = Connection(url)
+    for subject in IMPORTED:
+        reply = connection.ask("PUT", f"/mode/{subject}", {"mode": "IMPORT"})
+        assert reply is not None, f"no answer from {url}"
+        assert reply.status == 200, reply
+    connection.close()
+
+
+def _one_process(
+    urls: list[str], until: float, clients: int, seed: str
+) -> tuple[list[Operation], Counter[tuple[str, int]], list[str]]:
+    """All clients of one process, each on a thread of its own."""
+    story = Story()
+    strikers = [HammerClient(urls, story, seed=f"{seed}-{number}") for number in range(clients)]
+    failures: list[str] = []
+
+    def strike(striker: HammerClient) -> None:
+        try:
+            striker.run(until)
+        except Exception as error:  # noqa: BLE001 - a client that breaks is told of, not lost with its thread
+            failures.append(f"a client broke: {error!r}")
+
+    threads = [threading.Thread(target=strike, args=(striker,)) for striker in strikers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    counts: Counter[tuple[str, int]] = Counter()
+    for striker in strikers:
+        counts.update(striker.counts)
+    return story.operations, counts, failures + [each for striker in strikers for each in striker.complaints]
