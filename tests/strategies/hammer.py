@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from hammer_clients import IMPORTED, HammerClient
 from registry_invariants import Connection, Story, violations
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _GRACE_S: Final = 120
 _SHOWN: Final = 20
+_PAGE: Final = 1000
 
 
 @dataclass(slots=True)
@@ -60,13 +61,37 @@ def hammer(urls: Sequence[str], *, seconds: float, processes: int, clients: int,
 def aftermath(urls: Sequence[str], blows: Blows, *, seed: int, max_lookups: int = 300) -> list[str]:
     """A sentence for each thing that must not be, of the answers during the blows and of what is there now."""
     found = blows.complaints[:_SHOWN]
-    listings = {url: Connection(url).get("/schemas?deleted=true&subjectPrefix=:*:&limit=1000") for url in urls}
-    first = next(iter(listings.values()))
+    listings = {url: _listed(url, "/schemas?deleted=true&subjectPrefix=:*:") for url in urls}
+    first = listings[urls[0]]
     found += [f"{url} lists other schemas than {urls[0]}" for url, listing in listings.items() if listing != first]
+    found += _idle_references(_listed(urls[0], "/schemas?subjectPrefix="))
     found += violations(urls[-1], blows.story, seed=seed, max_lookups=max_lookups)
     if not blows.story.acknowledged():
         found.append("not one write was acknowledged")
     return found
+
+
+def _listed(url: str, path: str) -> list[dict[str, Any]]:
+    """All pages of a listing."""
+    connection, listed = Connection(url), []
+    while len(listed) % _PAGE == 0:
+        page = connection.get(f"{path}&limit={_PAGE}&offset={len(listed)}")
+        listed += page
+        if not page:
+            break
+    connection.close()
+    return listed
+
+
+def _idle_references(active: list[dict[str, Any]]) -> list[str]:
+    """The references of active versions to deleted ones: none of either kind of write may bring that about."""
+    places = {(each["subject"], each["version"]) for each in active}
+    return [
+        f"{each['subject']} version {each['version']} is active and refers to {reference}, which is not"
+        for each in active
+        for reference in each.get("references", ())
+        if (reference["subject"], reference["version"]) not in places
+    ]
 
 
 def _prepare(url: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 KEPT: Final = [f"kept-{number}" for number in range(6)]  # never deleted: their versions must have no gap
 CHURNED: Final = [f"churned-{number}" for number in range(8)] + [":.there:churned"]
 MOODY: Final = [f"moody-{number}" for number in range(3)]  # their modes change
-PLACES: Final = [f"place-{number}" for number in range(3)]  # referred to
 IMPORTED: Final = [f":.moved:imported-{number}" for number in range(3)]
 LEVELS: Final = ("NONE", "BACKWARD", "FORWARD", "FULL_TRANSITIVE", None)
 
@@ -57,6 +57,7 @@ class HammerClient:
     def __init__(self, urls: Sequence[str], story: Story, *, seed: str) -> None:
         self._rng = random.Random(seed)
         self._nodes = [Client(url, story) for url in urls]
+        self._rivals = [Client(url, story) for url in urls]
         self._story = story
         self._name = seed
         self._last_asked: dict[int, float] = {}
@@ -69,8 +70,9 @@ class HammerClient:
             self._register_new: 20,
             self._register_known: 12,
             self._register_unfit: 5,
-            self._register_referring: 6,
-            self._register_place: 3,
+            self._register_referring: 8,
+            self._register_place: 4,
+            self._delete_place: 4,
             self._import: 5,
             self._read: 20,
             self._look_up: 6,
@@ -80,6 +82,7 @@ class HammerClient:
             self._change_mode: 2,
             self._configure_all: 1,
             self._keep_own_subject: 6,
+            self._duel: 3,
         }
 
     def run(self, until: float) -> None:
@@ -111,14 +114,23 @@ class HammerClient:
         self._note("register unfit", self._node().register(subject, schema), _REGISTERED)
 
     def _register_referring(self) -> None:
-        extra = f"f{self._rng.randrange(20)}"
-        reference = ("Place", self._rng.choice(PLACES), self._rng.randint(1, 4))
-        reply = self._node().register(self._rng.choice(KEPT), ride(extra, uses="Place"), references=(reference,))
+        reference = ("Place", self._place(), self._rng.choice([-1, 1, 2]))
+        schema = ride(f"f{self._rng.randrange(20)}", uses="Place")
+        reply = self._node().register(self._rng.choice(KEPT), schema, references=(reference,))
         self._note("register referring", reply, _REGISTERED)
 
     def _register_place(self) -> None:
-        reply = self._node().register(self._rng.choice(PLACES), place(f"f{self._rng.randrange(12)}"))
+        reply = self._node().register(self._place(), place(f"f{self._rng.randrange(3)}"))
         self._note("register place", reply, _REGISTERED)
+
+    def _delete_place(self) -> None:
+        version, permanent = self._rng.choice([None, "latest", 1, 2]), self._rng.random() < 0.3
+        reply = self._node().delete(self._place(), version=version, permanent=permanent)
+        self._note("delete place", reply, _DELETED)
+
+    def _place(self) -> str:
+        """What everybody refers to and deletes just now; a new one twice a second, since what is referred to stays."""
+        return f"place-{int(time.monotonic() * 2)}"
 
     def _import(self) -> None:
         self._rounds += 1
@@ -149,7 +161,7 @@ class HammerClient:
             self._complain(f"imported as {schema_id} {version}, answered {given}")
 
     def _read(self) -> None:
-        subject, schema_id = self._rng.choice(KEPT + CHURNED + PLACES + MOODY), self._rng.choice(self._ids)
+        subject, schema_id = self._rng.choice([*KEPT, *CHURNED, *MOODY, self._place()]), self._rng.choice(self._ids)
         path = self._rng.choice(
             [
                 f"/schemas/ids/{schema_id}",
@@ -183,7 +195,7 @@ class HammerClient:
         self._note("test", self._node().ask("POST", path, body), {200, 40402})
 
     def _delete(self) -> None:
-        subject = self._rng.choice(CHURNED + PLACES)
+        subject = self._rng.choice(CHURNED)
         version = self._rng.choice([None, "latest", *range(1, 12)])
         permanent = self._rng.random() < 0.4
         self._note("delete", self._node().delete(subject, version=version, permanent=permanent), _DELETED)
@@ -218,6 +230,7 @@ class HammerClient:
         level = self._rng.choice(["NONE", "FULL"])
         self._note("own configure", self._node().set(subject, level), {200})
         self._shows("GET", f"/config/{subject}", {"compatibilityLevel": level})
+        self._test_own_level(subject, level)
         if self._rng.random() < 0.5:
             self._drop_own_subject(subject, schemas)
 
@@ -236,6 +249,34 @@ class HammerClient:
         self._answers(self._node().delete(subject, permanent=True), [*versions[:-1], last + 1])
         self._shows("GET", f"/subjects/{subject}/versions?deleted=true", 40401)
         self._shows("GET", f"/config/{subject}", 40408)
+
+    def _test_own_level(self, subject: str, level: str) -> None:
+        unfit = {"schema": ride(of_type="boolean")}
+        compatible = {"is_compatible": level == "NONE"}
+        self._answers(self._node().ask("POST", f"/compatibility/subjects/{subject}/versions", unfit), compatible)
+        if level == "FULL":
+            self._note("own unfit", self._node().register(subject, unfit["schema"]), {40901})
+        self._note("own mode", self._node().set(subject, "READONLY", kind="mode"), {200})
+        self._note("own read-only", self._node().register(subject, ride("late")), {42205})
+        self._note("own mode", self._node().set(subject, None, kind="mode"), {200})
+
+    def _duel(self) -> None:
+        """One deletes a version while another comes to refer to it: one of them must lose."""
+        self._rounds += 1
+        target, user = f"target-{self._name}-{self._rounds}", f"user-{self._name}-{self._rounds}"
+        self._note("own register", self._node().register(target, place("x")), {200})
+        node, rival, deletions = self._node(), self._rng.choice(self._rivals), []
+        second = threading.Thread(target=lambda: deletions.append(rival.delete(target)))
+        second.start()
+        reference = ("Place", target, self._rng.choice([-1, 1]))
+        reply = node.register(user, ride(uses="Place"), references=(reference,))
+        second.join()
+        rival.close()
+        self._note("duel to refer", reply, {200, 42201})
+        self._note("duel to delete", deletions[0], {200, 42206})
+        winners = [each for each in (reply, deletions[0]) if each is not None and each.status == 200]
+        if len(winners) != 1:
+            self._complain(f"{target} was deleted and referred to at once: {reply} and {deletions[0]}")
 
     def _shows(self, method: str, path: str, expected: Any, schema: str | None = None) -> None:
         """Ask any node for what this client wrote: the fields of a document, another value, or an error's code."""
