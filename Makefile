@@ -42,7 +42,8 @@ differential: install  ## 20,000 pairs of schemas, judged by Apache Avro for Jav
 hammer: install  ## random requests from many processes at once, HAMMER_SECONDS (120) on HAMMER_STORE (sqlite, postgres, both)
 	@case "$${HAMMER_STORE:-both}" in sqlite|postgres) only="-k $$HAMMER_STORE" ;; both) only= ;; \
 	  *) echo "HAMMER_STORE is sqlite, postgres or both, not $$HAMMER_STORE"; exit 1 ;; esac; \
-	HAMMER_SECONDS=$${HAMMER_SECONDS:-120} $(BIN)/python -m pytest -o timeout=0 $$only tests/integration/test_hammer.py
+	HAMMER_SECONDS=$${HAMMER_SECONDS:-120} REGISTRY_MODEL_EXAMPLES=$${REGISTRY_MODEL_EXAMPLES:-500} \
+	  $(BIN)/python -m pytest -o timeout=0 $$only tests/integration/test_hammer.py tests/integration/test_registry_stateful.py
 
 check: install  ## formatting, lint, types, layers, dead code, links in the docs
 	$(BIN)/ruff format --check .
