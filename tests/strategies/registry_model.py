@@ -138,7 +138,7 @@ class RegistryModel:
             return schema
         written, version = schema.reference
         row = self.find(qualified(written, context), None if version == -1 else version, deleted=deleted)
-        if row is None or row.schema.name != "Place" or row.schema.reference is not None:
+        if row is None or self._place(schema._replace(reference=(written, row.version)), context) is None:
             raise Refused(42201)
         return schema._replace(reference=(written, row.version))
 
@@ -149,13 +149,18 @@ class RegistryModel:
         if not own or reader.name != writer.name or reader.reference is None:
             return own and reader.name == writer.name
         places = [self._place(each, context) for each in (reader, writer)]
-        return places[1] is not None and places[0] is not None and self.reads(places[0], places[1], context)
+        return None not in places and self.reads(*places, context)
 
     def _place(self, schema: Schema, context: str) -> Schema | None:
-        if schema.reference is None:
-            return None
-        row = self.find(qualified(schema.reference[0], context), schema.reference[1], deleted=True)
-        return None if row is None else row.schema
+        """The record ``Place`` behind a reference: its target, or what the target itself refers to by that name."""
+        row = None
+        while schema.reference is not None:
+            target = qualified(schema.reference[0], context)
+            row = self.find(target, schema.reference[1], deleted=True)
+            if row is None:
+                return None
+            schema, context = row.schema, target[0]
+        return None if row is None or schema.name != "Place" else schema
 
     def compatible(self, subject: Subject, schema: Schema, rows: list[Row]) -> bool:
         level = self.level(subject)
