@@ -227,10 +227,8 @@ class HammerClient:
             self._shows("POST", f"/subjects/{subject}", {"id": reply.json["id"], "version": version}, schema)
             self._shows("GET", f"/subjects/{subject}/versions/latest", {"id": reply.json["id"], "version": version})
             self._shows("GET", f"/schemas/ids/{reply.json['id']}?subject={subject}", {"guid": reply.json["guid"]})
-        level = self._rng.choice(["NONE", "FULL"])
-        self._note("own configure", self._node().set(subject, level), {200})
-        self._shows("GET", f"/config/{subject}", {"compatibilityLevel": level})
-        self._test_own_level(subject, level)
+        if self._rng.random() < 0.2:
+            self._set_own_level(subject)
         if self._rng.random() < 0.5:
             self._drop_own_subject(subject, schemas)
 
@@ -250,7 +248,10 @@ class HammerClient:
         self._shows("GET", f"/subjects/{subject}/versions?deleted=true", 40401)
         self._shows("GET", f"/config/{subject}", 40408)
 
-    def _test_own_level(self, subject: str, level: str) -> None:
+    def _set_own_level(self, subject: str) -> None:
+        level = self._rng.choice(["NONE", "FULL"])
+        self._note("own configure", self._node().set(subject, level), {200})
+        self._shows("GET", f"/config/{subject}", {"compatibilityLevel": level})
         unfit = {"schema": ride(of_type="boolean")}
         compatible = {"is_compatible": level == "NONE"}
         self._answers(self._node().ask("POST", f"/compatibility/subjects/{subject}/versions", unfit), compatible)
