@@ -16,9 +16,8 @@ from registry_invariants import Connection, Story, violations
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from registry_invariants import Operation
 
-_GRACE_S: Final = 120
+_GRACE_S: Final = 300
 _SHOWN: Final = 20
 _PAGE: Final = 1000
 
@@ -30,6 +29,7 @@ class Blows:
     story: Story = field(default_factory=Story)
     counts: Counter[tuple[str, int]] = field(default_factory=Counter)
     complaints: list[str] = field(default_factory=list)
+    slowest_s: float = 0.0
 
     def __str__(self) -> str:
         requests, acknowledged = sum(self.counts.values()), self.story.acknowledged()
@@ -51,10 +51,11 @@ def hammer(urls: Sequence[str], *, seconds: float, processes: int, clients: int,
             pool.submit(_one_process, list(urls), until, clients, f"{seed}-{number}") for number in range(processes)
         ]
         for part in parts:
-            operations, counts, complaints = part.result(timeout=seconds + _GRACE_S)
-            blows.story.extend(operations)
-            blows.counts.update(counts)
-            blows.complaints.extend(complaints)
+            done = part.result(timeout=seconds + _GRACE_S)
+            blows.story.extend(done.story.operations)
+            blows.counts.update(done.counts)
+            blows.complaints.extend(done.complaints)
+            blows.slowest_s = max(blows.slowest_s, done.slowest_s)
     return blows
 
 
@@ -103,26 +104,24 @@ def _prepare(url: str) -> None:
     connection.close()
 
 
-def _one_process(
-    urls: list[str], until: float, clients: int, seed: str
-) -> tuple[list[Operation], Counter[tuple[str, int]], list[str]]:
+def _one_process(urls: list[str], until: float, clients: int, seed: str) -> Blows:
     """All clients of one process, each on a thread of its own."""
-    story = Story()
-    strikers = [HammerClient(urls, story, seed=f"{seed}-{number}") for number in range(clients)]
-    failures: list[str] = []
+    blows = Blows()
+    strikers = [HammerClient(urls, blows.story, seed=f"{seed}-{number}") for number in range(clients)]
 
     def strike(striker: HammerClient) -> None:
         try:
             striker.run(until)
         except Exception as error:  # noqa: BLE001 - a client that breaks is told of, not lost with its thread
-            failures.append(f"a client broke: {error!r}")
+            blows.complaints.append(f"a client broke: {error!r}")
 
     threads = [threading.Thread(target=strike, args=(striker,)) for striker in strikers]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    counts: Counter[tuple[str, int]] = Counter()
     for striker in strikers:
-        counts.update(striker.counts)
-    return story.operations, counts, failures + [each for striker in strikers for each in striker.complaints]
+        blows.counts.update(striker.counts)
+        blows.complaints.extend(striker.complaints)
+        blows.slowest_s = max(blows.slowest_s, striker.slowest_s)
+    return blows
