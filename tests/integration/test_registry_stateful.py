@@ -409,8 +409,8 @@ class Comparison(RuleBasedStateMachine):
         expected = page_of(self.lines(deleted=deleted, latest_only=latest), page)
         assert [self.brief(each) for each in reply.json] == expected
 
-    @rule(data=st.data(), deleted=FLAG)
-    def by_id(self, data: st.DataObject, *, deleted: bool) -> None:
+    @rule(data=st.data())
+    def by_id(self, data: st.DataObject) -> None:
         known = [(subject[0], row.schema_id) for subject, rows in self.model.rows.items() for row in rows]
         unknown = st.tuples(st.sampled_from(CONTEXTS), st.integers(1, 8))
         context, schema_id = data.draw(st.one_of(st.sampled_from(known), unknown) if known else unknown)
@@ -420,12 +420,13 @@ class Comparison(RuleBasedStateMachine):
         if held is None:
             return
         self.check_content(reply.json, held[0][1].schema)
-        uses = [(subject, row) for subject, row in held if deleted or not row.deleted]
-        highest = {shown(subject): row.version for subject, row in sorted(uses, key=lambda use: use[1].version)}
         path = f"/schemas/ids/{schema_id}"
-        assert sorted(self.ask("GET", f"{path}/subjects{query(deleted=deleted)}{asked}").json) == sorted(highest)
-        listed = self.ask("GET", f"{path}/versions{query(deleted=deleted)}{asked}").json
-        assert {each["subject"]: each["version"] for each in listed} == highest
+        for deleted in (False, True):
+            uses = [(subject, row) for subject, row in held if deleted or not row.deleted]
+            highest = {shown(subject): row.version for subject, row in sorted(uses, key=lambda use: use[1].version)}
+            assert sorted(self.ask("GET", f"{path}/subjects{query(deleted=deleted)}{asked}").json) == sorted(highest)
+            listed = self.ask("GET", f"{path}/versions{query(deleted=deleted)}{asked}").json
+            assert {each["subject"]: each["version"] for each in listed} == highest
         ids = {
             (subject[0], row.schema_id)
             for subject, rows in self.model.rows.items()

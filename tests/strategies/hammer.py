@@ -36,9 +36,8 @@ class Blows:
         codes: Counter[int] = Counter()
         for (_, code), count in self.counts.items():
             codes[code] += count
-        return (
-            f"{requests} requests, {acknowledged} writes acknowledged; answers by code: {dict(sorted(codes.items()))}"
-        )
+        written = f"{acknowledged} writes acknowledged, the slowest answer after {self.slowest_s:.1f} s"
+        return f"{requests} requests, {written}; answers by code: {dict(sorted(codes.items()))}"
 
 
 def hammer(urls: Sequence[str], *, seconds: float, processes: int, clients: int, seed: int) -> Blows:
