@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 export COUNTERFOIL_MAKE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test fuzz differential check bench docs constraints clean
+.PHONY: help install demo test fuzz differential hammer check bench docs constraints clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,12 @@ fuzz: install  ## the parsers and the check, coverage-guided, FUZZ_SECONDS (60) 
 
 differential: install  ## 20,000 pairs of schemas, judged by Apache Avro for Java and for Python too
 	@COUNTERFOIL_DIFFERENTIAL_PAIRS=20000 $(BIN)/python -m pytest tests/differential
+
+hammer: install  ## random requests from many processes at once, HAMMER_SECONDS (120) on HAMMER_STORE (sqlite, postgres, both)
+	@case "$${HAMMER_STORE:-both}" in sqlite|postgres) only="-k $$HAMMER_STORE" ;; both) only= ;; \
+	  *) echo "HAMMER_STORE is sqlite, postgres or both, not $$HAMMER_STORE"; exit 1 ;; esac; \
+	HAMMER_SECONDS=$${HAMMER_SECONDS:-120} REGISTRY_MODEL_EXAMPLES=$${REGISTRY_MODEL_EXAMPLES:-500} \
+	  $(BIN)/python -m pytest -o timeout=0 $$only tests/integration/test_hammer.py tests/integration/test_registry_stateful.py
 
 check: install  ## formatting, lint, types, layers, dead code, links in the docs
 	$(BIN)/ruff format --check .

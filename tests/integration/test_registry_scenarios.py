@@ -81,9 +81,9 @@ def test_subjects_share_the_id_of_one_content(tell: Any) -> None:
 def test_contexts_count_their_own_ids_and_share_guids(tell: Any) -> None:
     async def story(registry: InProcessRegistry) -> None:
         plain = (await registry.register("t", A)).json
-        await registry.register(":.ctx:t", B)
-        there = (await registry.register(":.ctx:u", A)).json
-        assert (plain["id"], there["id"]) == (1, 2)
+        first = (await registry.register(":.ctx:t", B)).json
+        there = (await registry.register(":.ctx:t", A)).json
+        assert (plain["id"], first["id"], there["id"]) == (1, 1, 2)
         assert plain["guid"] == there["guid"]
         ids = (await registry.get(f"/schemas/guids/{plain['guid']}/ids")).json
         assert ids == [{"context": ".", "id": 1}, {"context": ".ctx", "id": 2}]
@@ -491,6 +491,39 @@ def test_the_guid_is_the_fingerprint_that_others_compute(tell: Any) -> None:
         }  # fmt: skip
         ruled = (await registry.register("d", '"string"', ruleSet={"domainRules": [rule]})).json
         assert ruled["guid"] == "4da3a4a1-e28a-e32d-aea0-c6b53cdcad90"
+        for fields in ((("id", "int"),), (("id", "int"), ("b", "int", 1)), (("id", "int"), ("c", "int", 1))):
+            await registry.register("item-value", {**record("Item", *fields), "namespace": "ns"})
+        reference = {"name": "ns.Item", "subject": "item-value", "version": 3}
+        referring = (await registry.register("e", record("Order", ("id", "long")), references=[reference])).json
+        assert referring["guid"] == "83daee06-cc3b-ebf3-7938-3f503f4d7340"
+        for each in (with_empty, full, ruled, referring):
+            by_guid = (await registry.get(f"/schemas/guids/{each['guid']}")).json
+            kept = ("guid", "schemaType", "schema", "references", "metadata", "ruleSet")
+            assert {name: by_guid.get(name) for name in kept} == {name: each.get(name) for name in kept}
+            assert not {"subject", "version"} & by_guid.keys()
+
+    tell(story)
+
+
+def test_keys_go_in_order_and_come_back(tell: Any) -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        keks, deks = "/dek-registry/v1/keks", "/dek-registry/v1/keks/k/deks"
+        kek = {"name": "k", "kmsType": "local-kms", "kmsKeyId": "mine", "shared": False}
+        assert (await registry.post(keks, kek)).status == 200
+        assert (await registry.post(f"{deks}/s", {"subject": "s"})).code == 42271
+        material = {"encryptedKeyMaterial": "d3JhcHBlZA=="}
+        assert (await registry.post(f"{deks}/s", material)).json["version"] == 1
+        assert (await registry.post(f"{deks}/s", {"encryptedKeyMaterial": "b3RoZXI="})).code == 40971
+        assert (await registry.post(f"{deks}/s", {**material, "version": 2})).json["version"] == 2
+        assert (await registry.get(f"{deks}/s")).json["version"] == 1
+        assert (await registry.get(f"{deks}/s/versions/latest")).json["version"] == 2
+        assert (await registry.delete(f"{keks}/k")).code == 42272
+        assert (await registry.delete(f"{deks}/s")).status == 204
+        assert (await registry.delete(f"{keks}/k")).status == 204
+        assert (await registry.ask("POST", f"{deks}/s/undelete")).code == 40472
+        assert (await registry.delete(f"{keks}/k?permanent=true")).code == 42272
+        assert (await registry.delete(f"{deks}/s?permanent=true")).status == 204
+        assert (await registry.delete(f"{keks}/k?permanent=true")).status == 204
 
     tell(story)
 

@@ -3,8 +3,8 @@
 
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
-const { RestError } = require('@confluentinc/schemaregistry');
-const { newClient, uniqueName, record, ID, FARE } = require('./started.cjs');
+const { RestError, SchemaRegistryClient } = require('@confluentinc/schemaregistry');
+const { called, newClient, uniqueName, record, ID, FARE } = require('./started.cjs');
 
 const refusal = (status, errorCode) => (error) => {
   assert.ok(error instanceof RestError, String(error));
@@ -49,4 +49,10 @@ test('topics share a subject', async () => {
     const [found] = await client.getAssociationsByResourceName(topic, '-', 'topic', ['key'], 'WEAK', 0, -1);
     assert.equal(found.subject, subject);
   }
+});
+
+test('no method of associations was left out', () => {
+  const methods = Object.getOwnPropertyNames(SchemaRegistryClient.prototype).filter((name) => /Association/.test(name));
+  assert.equal(methods.length, 3);
+  assert.deepEqual(methods.filter((name) => !called.has(name)), []);
 });
