@@ -36,6 +36,10 @@ QUIET = Progress()
 async def backed_up(storage: Any, path: Path) -> bytes:
     """The lines of a backup of ``storage``, written to ``path``, but for the first and the last."""
     await export(StoreSource(storage, origin="here"), path, QUIET)
+    return facts_in(path)
+
+
+def facts_in(path: Path) -> bytes:
     return b"".join(path.read_bytes().splitlines(keepends=True)[1:-1])
 
 
@@ -45,7 +49,7 @@ async def restored(path: Path, storage: Any, **options: Any) -> Outcome:
     return await Import(reader.facts, StoreTarget(storage), QUIET).run(**options)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(HISTORIES)
 def test_a_restored_registry_answers_as_the_first_one_did(history: list[Any]) -> None:
     async def check(folder: Path) -> None:
@@ -64,7 +68,7 @@ def test_a_restored_registry_answers_as_the_first_one_did(history: list[Any]) ->
         asyncio.run(check(Path(folder)))
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(HISTORIES, st.integers(0, 30))
 def test_an_import_that_was_cut_off_is_completed_by_the_next(history: list[Any], writes: int) -> None:
     class Failing(MemoryStorage):
@@ -179,7 +183,7 @@ def test_a_damaged_file_is_refused_with_the_line(backup: Path, damage: Any, line
     assert refused(backup).line == line
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(st.data())
 def test_no_altered_byte_goes_unnoticed(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -303,6 +307,6 @@ def test_a_source_that_is_written_to_meanwhile_is_read_again(tmp_path: Path) -> 
         with pytest.raises(SourceChanged):
             await export(Busy(MemoryStorage(), ATTEMPTS), path, QUIET)
         assert path.read_bytes() == before
-        assert [each.name for each in tmp_path.iterdir()] == ["busy"]
 
     asyncio.run(check())
+    assert [each.name for each in tmp_path.iterdir()] == ["busy"]
