@@ -72,9 +72,9 @@ class PeerSource:
 
     async def mark(self) -> object:
         """The number of the last change where the registry counts them, else its list of subjects."""
-        feed = await self._peer.get("/changes", after=2**31 - 1, limit=1)
-        if isinstance(feed, dict) and "last" in feed:
-            return feed["last"]
+        feed = await self._peer.get("/changes", after="latest", limit=1)
+        if isinstance(feed, dict) and "next" in feed:
+            return feed["next"]
         return tuple(await self.subjects())
 
     async def context_names(self) -> list[str]:

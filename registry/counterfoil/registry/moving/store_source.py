@@ -80,7 +80,7 @@ class StoreSource:
         _, kinds = await self._of_the_journal()
         return [
             RecordFact(kind, record.key, record.document)
-            for kind in sorted(kinds)
+            for kind in sorted(kinds, reverse=True)  # a key before those that it wraps
             for record in await self._storage.records(kind)
         ]
 
