@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     from counterfoil.registry.moving.progress import Progress
     from counterfoil.registry.moving.target import Standing, Target
 
-WIDTH: Final = 64
-"""How many facts are under way at once, by default: as many as a store commits together."""
+WIDTH: Final = 512
+"""How many facts are under way at once, by default.
+
+Those of one subject wait for each other, so it takes many for a store to commit many together.
+"""
 
 
 @dataclass(slots=True)

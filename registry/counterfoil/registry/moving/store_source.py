@@ -25,6 +25,7 @@ class StoreSource:
     def __init__(self, storage: Storage, *, origin: str) -> None:
         self._storage = storage
         self._origin = origin
+        self._known: tuple[int, set[str], set[str]] = (0, set(), set())
 
     @property
     def origin(self) -> str:
@@ -86,7 +87,7 @@ class StoreSource:
 
     async def _of_the_journal(self) -> tuple[set[str], set[str]]:
         """The contexts that were ever deleted, and the kinds of records that were ever written."""
-        dropped, kinds, after = set[str](), set[str](), 0
+        after, dropped, kinds = self._known
         while changes := await self._storage.changes(after, _CHANGES_AT_A_TIME):
             after = changes[-1].seq
             for change in changes:
@@ -94,6 +95,7 @@ class StoreSource:
                     dropped.add(change.subject.context)
                 elif change.kind is ChangeKind.RECORD and change.document is not None:
                     kinds.add(change.document["kind"])
+        self._known = after, dropped, kinds
         return dropped, kinds
 
     async def settings(self) -> AsyncIterator[SettingsFact]:
