@@ -177,6 +177,12 @@ def versions_path(subject: QualifiedSubject, version: object = None) -> str:
     return path if version is None else f"{path}/{segment(version)}"
 
 
+def check_answer(answer: Answer, what: str) -> None:
+    """Return when an answer is a success; else ``PeerRefused``, of which ``what`` says what was refused."""
+    if not answer.is_ok:
+        raise PeerRefused(f"{what}: {answer.status} {answer.message}")
+
+
 def context_name(text: str) -> str:
     """The name of a context from however a registry prints it: ``.``, ``.ctx`` or ``:.ctx:``."""
     return parse_subject(text).context if text.startswith(":.") else text or DEFAULT_CONTEXT

@@ -19,10 +19,12 @@ from counterfoil.registry.domain.documents import (
     rule_set_document,
     without_null,
 )
+from counterfoil.registry.domain.keys_stored import DEK_KIND, KEK_KIND, read_stored_dek
 from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.moving.errors import MovingError, PeerRefused
 from counterfoil.registry.moving.facts import ContextFact, RecordFact, SettingsFact, VersionFact, read_content
-from counterfoil.registry.moving.peer import segment, versions_path
+from counterfoil.registry.moving.peer import check_answer, segment, versions_path
+from counterfoil.registry.moving.peer_keys import PeerKeys
 from counterfoil.registry.moving.peer_source import PeerSource
 from counterfoil.registry.moving.store_target import PLACEHOLDER, settings_standing
 from counterfoil.registry.moving.target import ABSENT, SAME, UNFINISHED, Standing, clash
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.domain.documents import Document
     from counterfoil.registry.moving.facts import Fact
-    from counterfoil.registry.moving.peer import Answer, Peer
+    from counterfoil.registry.moving.peer import Peer
     from counterfoil.registry.moving.progress import Progress
 
 _ALREADY_DELETED: Final = frozenset({40404, 40406})
@@ -47,6 +49,7 @@ class PeerTarget:
         self._peer = peer
         self._progress = progress
         self._reading = PeerSource(peer)
+        self._keys = PeerKeys(peer)
         self._subjects: set[QualifiedSubject] | None = None
         self._modes: dict[QualifiedSubject, Mode | None] = {}
         self._opening = asyncio.Lock()
@@ -59,7 +62,7 @@ class PeerTarget:
             case ContextFact():
                 return await self._context_standing(fact)
             case RecordFact():
-                return clash(f"{fact} cannot be carried over by this API; import into the store itself")
+                return await self._record_standing(fact)
             case SettingsFact():
                 return settings_standing(fact, await self._settings_now(fact.scope))
 
@@ -73,7 +76,7 @@ class PeerTarget:
             case SettingsFact():
                 await self._put_settings(fact)
             case RecordFact():
-                raise MovingError(f"{fact} cannot be carried over by this API")
+                await self._put_record(fact)
 
     # --- versions
 
@@ -140,7 +143,7 @@ class PeerTarget:
             }
         )
         answer = await self._peer.ask("POST", versions_path(fact.subject), body=body)
-        _check(answer, f"{fact} was refused")
+        check_answer(answer, f"{fact} was refused")
         if answer.value.get("id") != fact.schema_id:
             raise PeerRefused(f"{fact} was given the id {answer.value.get('id')} in place of {fact.schema_id}")
 
@@ -148,7 +151,7 @@ class PeerTarget:
         query = {"permanent": True} if permanent else {}
         answer = await self._peer.ask("DELETE", versions_path(subject, version), **query)
         if answer.code not in _ALREADY_DELETED:
-            _check(answer, f"version {version} of subject {str(subject)!r} could not be deleted")
+            check_answer(answer, f"version {version} of subject {str(subject)!r} could not be deleted")
 
     # --- modes for the time of the import
 
@@ -167,7 +170,13 @@ class PeerTarget:
                     await self._set_mode(scope, Mode.IMPORT)
 
     async def finish(self) -> None:
-        """Put every mode back that was changed."""
+        """Put every mode back that was changed, and soft-delete the keys that had to be there for others."""
+        try:
+            await self._keys.finish()
+        finally:
+            await self._put_modes_back()
+
+    async def _put_modes_back(self) -> None:
         failed: list[str] = []
         for scope, mode in self._modes.items():
             if mode is Mode.IMPORT:
@@ -191,11 +200,11 @@ class PeerTarget:
         if answer.status == HTTPStatus.METHOD_NOT_ALLOWED or (scope == TOP_LEVEL and not answer.is_ok):
             await self._set_mode(scope, Mode.READWRITE)  # a registry that cannot forget a mode
         elif answer.status != HTTPStatus.NOT_FOUND:
-            _check(answer, f"the mode of {_named(scope)} could not be removed")
+            check_answer(answer, f"the mode of {_named(scope)} could not be removed")
 
     async def _set_mode(self, scope: QualifiedSubject, mode: Mode) -> None:
         answer = await self._peer.ask("PUT", _scoped("/mode", scope), body={"mode": mode.value}, force=True)
-        _check(answer, f"the mode of {_named(scope)} could not be set to {mode}")
+        check_answer(answer, f"the mode of {_named(scope)} could not be set to {mode}")
 
     # --- contexts
 
@@ -234,11 +243,23 @@ class PeerTarget:
         if not await self._peer.get(versions_path(subject), deleted=True):
             text = f'{{"type":"fixed","name":"counterfoil_reserved_id","size":{fact.max_id}}}'
             body = {"schema": text, "id": fact.max_id, "version": 1}
-            _check(await self._peer.ask("POST", versions_path(subject), body=body), f"{fact}: id {fact.max_id}")
+            check_answer(await self._peer.ask("POST", versions_path(subject), body=body), f"{fact}: id {fact.max_id}")
         await self._delete(subject, 1)
         await self._delete(subject, 1, permanent=True)
         if not fact.listed:
             await self._peer.ask("DELETE", f"/contexts/{segment(fact.name)}")
+
+    # --- records
+
+    async def _record_standing(self, fact: RecordFact) -> Standing:
+        if fact.kind in {KEK_KIND, DEK_KIND}:
+            return await self._keys.standing(fact)
+        return clash(f"{fact} cannot be carried over by this API; import into the store itself")
+
+    async def _put_record(self, fact: RecordFact) -> None:
+        is_dek = fact.kind == DEK_KIND
+        await self._open(read_stored_dek(fact.key, fact.document).id.subject if is_dek else TOP_LEVEL)
+        await self._keys.put(fact)
 
     # --- settings
 
@@ -252,7 +273,7 @@ class PeerTarget:
             await self._open(fact.scope)
             body = {name: value for name, value in config_document(fact.config).items() if value != ""}
             answer = await self._peer.ask("PUT", _scoped("/config", fact.scope), body=body)
-            _check(answer, f"the config of {_named(fact.scope)} was refused")
+            check_answer(answer, f"the config of {_named(fact.scope)} was refused")
         if fact.mode is not None:
             self._modes[fact.scope] = fact.mode  # set at the end: it may forbid what comes before
 
@@ -273,8 +294,3 @@ def _named(scope: QualifiedSubject) -> str:
     if scope == TOP_LEVEL:
         return "the default context"
     return f"context {scope.context!r}" if scope.is_context else f"subject {str(scope)!r}"
-
-
-def _check(answer: Answer, what: str) -> None:
-    if not answer.is_ok:
-        raise PeerRefused(f"{what}: {answer.status} {answer.message}")

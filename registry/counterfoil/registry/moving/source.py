@@ -42,7 +42,7 @@ class Source(Protocol):
     async def contexts(self) -> Sequence[ContextFact]:
         """All contexts, asked after the versions were."""
 
-    async def records(self) -> Sequence[RecordFact]:
+    async def records(self) -> Sequence[RecordFact | Unreadable]:
         """All that is kept beside schemas."""
 
     def settings(self) -> AsyncIterator[SettingsFact]:
