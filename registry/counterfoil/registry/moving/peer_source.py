@@ -27,6 +27,7 @@ from counterfoil.registry.moving.facts import (
     whole_number,
 )
 from counterfoil.registry.moving.peer import context_name, segment, versions_path
+from counterfoil.registry.moving.peer_associations import PeerAssociations
 from counterfoil.registry.moving.peer_keys import PeerKeys
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, GLOBAL_LEVEL, TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import RegistryError
@@ -62,6 +63,7 @@ class PeerSource:
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
         self._keys = PeerKeys(peer)
+        self._associations = PeerAssociations(peer)
         self._contexts: list[str] | None = None
         self._max_ids: dict[str, int] = {}
         self._canonical = Canonicaliser(self._find)
@@ -193,8 +195,8 @@ class PeerSource:
         return max(seen, found) if isinstance(found, int) else seen
 
     async def records(self) -> list[RecordFact | Unreadable]:
-        """All keys."""
-        return await self._keys.records()
+        """All keys and associations."""
+        return [*await self._keys.records(), *await self._associations.records()]
 
     # --- settings
 

@@ -24,6 +24,8 @@ from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.moving.errors import MovingError, PeerRefused
 from counterfoil.registry.moving.facts import ContextFact, RecordFact, SettingsFact, VersionFact, read_content
 from counterfoil.registry.moving.peer import check_answer, segment, versions_path
+from counterfoil.registry.moving.peer_associations import KINDS as ASSOCIATION_KINDS
+from counterfoil.registry.moving.peer_associations import PeerAssociations
 from counterfoil.registry.moving.peer_keys import PeerKeys
 from counterfoil.registry.moving.peer_source import PeerSource
 from counterfoil.registry.moving.store_target import PLACEHOLDER, settings_standing
@@ -50,6 +52,7 @@ class PeerTarget:
         self._progress = progress
         self._reading = PeerSource(peer)
         self._keys = PeerKeys(peer)
+        self._associations = PeerAssociations(peer)
         self._subjects: set[QualifiedSubject] | None = None
         self._modes: dict[QualifiedSubject, Mode | None] = {}
         self._opening = asyncio.Lock()
@@ -254,9 +257,15 @@ class PeerTarget:
     async def _record_standing(self, fact: RecordFact) -> Standing:
         if fact.kind in {KEK_KIND, DEK_KIND}:
             return await self._keys.standing(fact)
+        if fact.kind in ASSOCIATION_KINDS:
+            return await self._associations.standing(fact)
         return clash(f"{fact} cannot be carried over by this API; import into the store itself")
 
     async def _put_record(self, fact: RecordFact) -> None:
+        if fact.kind in ASSOCIATION_KINDS:
+            await self._open(QualifiedSubject(*fact.document["subject"]))
+            await self._associations.put(fact)
+            return
         is_dek = fact.kind == DEK_KIND
         await self._open(read_stored_dek(fact.key, fact.document).id.subject if is_dek else TOP_LEVEL)
         await self._keys.put(fact)
