@@ -62,7 +62,9 @@ def measured(*arguments: str) -> str:
     output = process.stdout.read().decode().strip() if process.stdout else ""
     _, status, usage = os.wait4(process.pid, 0)
     took = time.monotonic() - began
-    return f"{arguments[0]}: {took:.1f} s, {usage.ru_maxrss / 1024:.0f} MB, exit {status >> 8}: {output}"
+    busy = usage.ru_utime + usage.ru_stime
+    cost = f"{took:.1f} s ({busy:.1f} s CPU), {usage.ru_maxrss / 1024:.0f} MB"
+    return f"{arguments[0]}: {cost}, exit {status >> 8}: {output}"
 
 
 def main() -> None:

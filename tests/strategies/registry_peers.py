@@ -22,14 +22,16 @@ NEW_FIELDS = frozenset({"guid", "ts", "deleted", "maxId"})
 class Filter(httpx.AsyncBaseTransport):
     """Answers for ``registry``, leaving out ``fields`` of bodies, ``missing`` paths (patterns) and ``ignored`` queries.
 
-    ``plain_avro``: no ``schemaType`` for Avro. ``spaced``: texts of JSON are spelled with spaces. ``by_id``: whether
-    ids are answered with subject and version. ``log`` has every request.
+    ``instead`` is what paths (patterns) answer where ours says 404. ``plain_avro``: no ``schemaType`` for Avro.
+    ``spaced``: texts of JSON are spelled with spaces. ``by_id``: whether ids are answered with subject and version.
+    ``log`` has every request.
     """
 
     registry: InProcessRegistry
     fields: frozenset[str] = NEW_FIELDS
     missing: tuple[str, ...] = ()
     ignored: frozenset[str] = frozenset()
+    instead: dict[str, Any] = field(default_factory=dict)
     prefix: str = ""
     plain_avro: bool = True
     spaced: bool = False
@@ -47,6 +49,9 @@ class Filter(httpx.AsyncBaseTransport):
         body = await request.aread() if request.method in {"POST", "PUT"} else None
         reply = await self.registry.ask(request.method, f"{path}?{kept}", body, headers)
         value = json.loads(reply.text) if reply.text else None
+        for pattern, other in self.instead.items() if reply.status == 404 else ():
+            if re.fullmatch(pattern, unquote(path)):
+                return httpx.Response(200, json=other)
         return httpx.Response(reply.status, json=self._thinned(path, value))
 
     def _thinned(self, path: str, value: Any) -> Any:
@@ -73,10 +78,11 @@ def karapace(registry: InProcessRegistry) -> Filter:
 
 
 def apicurio(registry: InProcessRegistry) -> Filter:
-    """Apicurio's ccompat: under a prefix, soft-deleted versions not listed, no modes, no contexts."""
+    """Apicurio's ccompat: under a prefix, soft-deleted versions not listed, no modes, NONE where nothing is set."""
     return Filter(
         registry,
-        missing=("/contexts", "/schemas", "/changes", "/mode.*"),
+        missing=("/schemas", "/changes", "/mode.*"),
+        instead={"/config/.*": {"compatibilityLevel": "NONE"}},
         ignored=frozenset({"deleted", "offset", "limit", "fetchMaxId", "subjectPrefix", "subject"}),
         prefix="/apis/ccompat/v7",
         plain_avro=False,

@@ -76,6 +76,7 @@ async def filled() -> InProcessRegistry:
     await registry.put("/config/cart", {"compatibility": "NONE"})
     await registry.register("cart", '"string"')
     await registry.delete("/subjects/cart/versions/2")
+    await registry.put("/config/cart", {"compatibility": "FORWARD"})
     await registry.put("/config", {"compatibility": "FULL"})
     return registry
 
@@ -195,7 +196,7 @@ def test_clashes_are_listed_before_anything_is_written() -> None:
         first, second = await filled(), InProcessRegistry()
         await second.register("x", '"int"')
         await second.register("proto", '"long"')
-        await second.put("/config/cart", {"compatibility": "FORWARD"})
+        await second.put("/config/cart", {"compatibility": "BACKWARD"})
         target = ours(second)
         with pytest.raises(Clashes) as refusal:
             await copied(ours(first), target)

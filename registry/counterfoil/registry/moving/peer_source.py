@@ -29,6 +29,7 @@ from counterfoil.registry.moving.facts import (
 from counterfoil.registry.moving.peer import context_name, segment, versions_path
 from counterfoil.registry.moving.peer_associations import PeerAssociations
 from counterfoil.registry.moving.peer_keys import PeerKeys
+from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, GLOBAL_LEVEL, TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import RegistryError
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 _SCOPES_AT_A_TIME: Final = 32
 _KEPT_SUBJECTS: Final = 256
 _DEFAULTS: Final = Config().updated({"compatibility": Config().level})
+_NONE: Final = Config().updated({"compatibility": CompatibilityLevel.NONE})
 _SOFTLY: Final = " now that it is soft-deleted"
 
 
@@ -65,6 +67,7 @@ class PeerSource:
         self._keys = PeerKeys(peer)
         self._associations = PeerAssociations(peer)
         self._contexts: list[str] | None = None
+        self._has_modes: bool | None = None
         self._max_ids: dict[str, int] = {}
         self._canonical = Canonicaliser(self._find)
         self._kept: dict[QualifiedSubject, Sequence[_Read]] = {}
@@ -203,10 +206,9 @@ class PeerSource:
     async def settings(self) -> AsyncIterator[SettingsFact]:
         """Config and mode of the levels above, of contexts and of subjects, aliases among them."""
         scopes = await self.scopes()
-        has_modes = await self._peer.get("/mode") is not None
         for start in range(0, len(scopes), _SCOPES_AT_A_TIME):
             batch = scopes[start : start + _SCOPES_AT_A_TIME]
-            for found in await asyncio.gather(*(self.settings_of(scope, has_modes=has_modes) for scope in batch)):
+            for found in await asyncio.gather(*map(self.settings_of, batch)):
                 if found.config is not None or found.mode is not None:
                     yield found
 
@@ -223,16 +225,17 @@ class PeerSource:
         documents = [item for item in listed or () if isinstance(item, dict)]
         return {parse_subject(str(name)) for item in documents for name in item.get("aliases") or ()}
 
-    async def settings_of(self, scope: QualifiedSubject, *, has_modes: bool = True) -> SettingsFact:
+    async def settings_of(self, scope: QualifiedSubject) -> SettingsFact:
         """What is set for one scope itself. The defaults of the levels above count as nothing set."""
         suffix = "" if scope == TOP_LEVEL else f"/{segment(scope)}"
+        if self._has_modes is None:
+            self._has_modes = await self._peer.get("/mode") is not None
         config, mode = await asyncio.gather(
-            self._peer.get(f"/config{suffix}"), self._peer.get(f"/mode{suffix}") if has_modes else _nothing()
+            self._peer.get(f"/config{suffix}"), self._peer.get(f"/mode{suffix}") if self._has_modes else _nothing()
         )
         return SettingsFact(scope, self._config(scope, config), self._mode(scope, mode))
 
-    @staticmethod
-    def _config(scope: QualifiedSubject, document: Any) -> Config | None:
+    def _config(self, scope: QualifiedSubject, document: Any) -> Config | None:
         if not isinstance(document, dict):
             return None
         fields = {**document, "compatibility": document.get("compatibilityLevel", document.get("compatibility"))}
@@ -242,9 +245,12 @@ class PeerSource:
             raise PeerRefused(
                 f"the config of {str(scope) or 'the default context'!r} cannot be read: {error}"
             ) from None
-        if config == Config() or (scope in {TOP_LEVEL, GLOBAL_LEVEL} and config == _DEFAULTS):
-            return None
-        return config
+        says_nothing = [Config()]
+        if scope in {TOP_LEVEL, GLOBAL_LEVEL}:
+            says_nothing.append(_DEFAULTS)
+        if not self._has_modes and scope != TOP_LEVEL:
+            says_nothing.append(_NONE)  # Apicurio, which has no modes, says so of every subject that sets nothing
+        return None if config in says_nothing else config
 
     def _mode(self, scope: QualifiedSubject, document: Any) -> Mode | None:
         word = document.get("mode") if isinstance(document, dict) else None
