@@ -69,3 +69,12 @@ def test_a_store_of_the_environment_gives_way_to_a_url(
     monkeypatch.setenv("COUNTERFOIL_STORE", "sqlite://")
     assert run(root_command(), ["export", "x", "--url", "http://127.0.0.1:1", "--retries", "0"]) == 11
     assert "cannot be reached" in capsys.readouterr().err
+
+
+def test_a_dry_run_makes_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dump = tmp_path / "dump"
+    dump.write_text('{"keytype":"NOOP","magic":0}\tnull\n')
+    arguments = ["import", "--from-topic", str(dump), "--store", f"sqlite:///{tmp_path}/x.db", "--dry-run"]
+    assert run(root_command(), arguments) == 0
+    assert capsys.readouterr().out == "nothing was written; nothing to import, 0 unreadable\n"
+    assert not (tmp_path / "x.db").exists()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -23,6 +25,7 @@ from counterfoil.registry.moving.peer_source import PeerSource
 from counterfoil.registry.moving.peer_target import PeerTarget
 from counterfoil.registry.moving.progress import Progress
 from counterfoil.registry.moving.source import facts_of
+from counterfoil.registry.moving.spool import read_once
 from counterfoil.registry.moving.store_target import StoreTarget
 from counterfoil.registry.moving.target import State
 from counterfoil.registry.store.memory import MemoryStorage
@@ -56,12 +59,12 @@ class Said:
 async def copied(source: Filter, target: Any, *, progress: Progress = QUIET, **options: Any) -> Outcome:
     """Copy through the REST API; ``target`` is a registry in this process, asked over REST, or a storage."""
     async with peer_of(source, prefix=source.prefix) as peer:
-        reading = PeerSource(peer)
-        if isinstance(target, MemoryStorage):
-            return await Import(lambda: facts_of(reading), StoreTarget(target), progress).run(**options)
-        async with peer_of(target) as other:
-            carrying = Import(lambda: facts_of(reading), PeerTarget(other, progress), progress, width=4)
-            return await carrying.run(**options)
+        with TemporaryDirectory() as folder:
+            facts = await read_once(PeerSource(peer), Path(folder), progress)
+            if isinstance(target, MemoryStorage):
+                return await Import(facts, StoreTarget(target), progress).run(**options)
+            async with peer_of(target) as other:
+                return await Import(facts, PeerTarget(other, progress), progress, width=4).run(**options)
 
 
 async def filled() -> InProcessRegistry:

@@ -7,6 +7,7 @@ import json
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,6 +22,7 @@ from counterfoil.registry.moving.peer_source import PeerSource
 from counterfoil.registry.moving.peer_target import PeerTarget
 from counterfoil.registry.moving.progress import to_stderr
 from counterfoil.registry.moving.source import facts_of
+from counterfoil.registry.moving.spool import read_once
 from counterfoil.registry.moving.store_source import StoreSource
 from counterfoil.registry.moving.store_target import StoreTarget
 from counterfoil.registry.moving.topic import TopicSource
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
 Options = dict[str, Any]
 _SQLITE = "sqlite:///"
+_IN_MEMORY = "sqlite://"
 
 
 def run_export(file: str, options: Options) -> int:
@@ -62,7 +65,7 @@ def run_import(file: str | None, options: Options) -> int:
     progress = to_stderr(quiet=options["quiet"])
 
     async def go() -> int:
-        async with _facts(file, options) as facts, _target(options, progress) as (target, width):
+        async with _facts(file, options, progress) as facts, _target(options, progress) as (target, width):
             carrying = Import(facts, target, progress, width=width)
             if options["dry_run"]:
                 return _report_survey(await carrying.survey())
@@ -153,7 +156,8 @@ async def _source(options: Options) -> AsyncIterator[Source]:
         async with Peer(_access(url, options, "")) as peer:
             yield PeerSource(peer)
         return
-    _check_exists(str(store))
+    if not _exists(str(store)):
+        raise MovingError(f"{str(store).removeprefix(_SQLITE)} does not exist; expected the SQLite file of a registry")
     async with _opened(str(store)) as storage:
         yield StoreSource(storage, origin=_without_secrets(str(store)))
 
@@ -163,20 +167,20 @@ def _without_secrets(store: str) -> str:
     return f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}"
 
 
-def _check_exists(store: str) -> None:
-    """Return unless ``store`` is a SQLite file that is not there: reading would make an empty one of it."""
-    path = Path(store.removeprefix(_SQLITE))
-    if store.startswith(_SQLITE) and not path.exists():
-        raise MovingError(f"{path} does not exist; expected the SQLite file of a registry")
+def _exists(store: str) -> bool:
+    """Whether ``store`` is anything but a SQLite file that is not there."""
+    return not store.startswith(_SQLITE) or Path(store.removeprefix(_SQLITE)).exists()
 
 
 @asynccontextmanager
-async def _facts(file: str | None, options: Options) -> AsyncIterator[Callable[[], AsyncIterator[Found]]]:
+async def _facts(
+    file: str | None, options: Options, progress: Progress
+) -> AsyncIterator[Callable[[], AsyncIterator[Found]]]:
     """A function that gives the facts to import, from the beginning at each call."""
     if options["from_url"]:
         async with Peer(_access(options["from_url"], options, "from_")) as peer:
-            source = PeerSource(peer)
-            yield lambda: facts_of(source)
+            with TemporaryDirectory(prefix="counterfoil-") as folder:
+                yield await read_once(PeerSource(peer), Path(folder), progress)
     elif options["from_topic"]:
         topic = TopicSource(Path(options["from_topic"]))
         yield lambda: facts_of(topic)
@@ -193,6 +197,8 @@ async def _target(options: Options, progress: Progress) -> AsyncIterator[tuple[T
         async with Peer(_access(url, options, "")) as peer:
             yield PeerTarget(peer, progress), options["concurrency"]
         return
+    if options["dry_run"] and not _exists(str(store)):
+        store = _IN_MEMORY  # looking must not make a file
     async with _opened(str(store)) as storage:
         yield StoreTarget(storage), WIDTH
 
