@@ -46,7 +46,12 @@ async def fill(path: Path, versions: int) -> None:
 
 async def put(storage, subject: QualifiedSubject, version: int, targets: tuple[QualifiedSubject, ...]) -> None:
     fields = [{"name": f"field_{number}", "type": "string", "doc": "What this is."} for number in range(10)]
-    record = {"type": "record", "name": "Order", "doc": f"{subject} {version}", "fields": fields}
+    record = {
+        "type": "record",
+        "name": "Order" if targets or subject.name != "base" else "Base",
+        "doc": f"{subject} {version}",
+        "fields": fields,
+    }
     references = tuple(Reference("Base", target.name, 1) for target in targets)
     content = make_content(json.dumps(record, separators=(",", ":")), SchemaType.AVRO, references=references)
     history = await storage.history(subject)
