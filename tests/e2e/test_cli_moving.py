@@ -52,6 +52,8 @@ def test_a_backup_of_a_running_registry_restored_into_a_file_and_served(counterf
     done = counterfoil("import", backup, settings={"COUNTERFOIL_STORE": store})
     assert (done.code, done.out) == (0, "written: 4 version, 1 settings; there already: 2\n")
 
+    checked = counterfoil("db", "check", "--store", store)
+    assert checked.code == 0, checked
     with RegistryProcess(store=store) as copy:
         same = counterfoil("compare", source.url, copy.url, "--verdicts")
         assert (same.code, same.out) == (

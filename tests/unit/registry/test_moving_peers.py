@@ -402,3 +402,26 @@ def test_a_dry_run_asks_and_writes_nothing() -> None:
         assert json.loads((await second.get("/subjects")).text) == []
 
     asyncio.run(check())
+
+
+def test_a_running_registry_that_is_written_to_meanwhile_is_read_again() -> None:
+    class Busy(Filter):
+        """Is written to when its config is read, for the first time."""
+
+        written = 0
+
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            if request.url.path == "/config" and not self.written:
+                self.written = 1
+                await self.registry.register("item", '"bytes"')
+            return await super().handle_async_request(request)
+
+    async def check() -> None:
+        first, storage, said = await filled(), MemoryStorage(), Said()
+        await first.put("/config/item", {"compatibility": "NONE"})
+        busy = Busy(first, fields=frozenset(), plain_avro=False, by_id=True)
+        await copied(busy, storage, progress=Progress(said), verify=True)
+        assert "was written to meanwhile; reading it again" in said.text
+        assert await all_answers(InProcessRegistry(storage)) == await all_answers(first)
+
+    asyncio.run(check())

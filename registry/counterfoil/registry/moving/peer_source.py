@@ -78,7 +78,11 @@ class PeerSource:
         return self._peer.url
 
     async def mark(self) -> object:
-        """The number of the last change where the registry counts them, else its list of subjects."""
+        """The number of the last change where the registry counts them, else its list of subjects.
+
+        What was read before is forgotten.
+        """
+        self._contexts, self._kept, self._max_ids = None, {}, {}
         feed = await self._peer.get("/changes", after="latest", limit=1)
         if isinstance(feed, dict) and "next" in feed:
             return feed["next"]

@@ -25,7 +25,7 @@ class Source(Protocol):
         """Where the facts come from, in words, without secrets."""
 
     async def mark(self) -> object:
-        """A value that is another one after any write that the source can tell of."""
+        """A value that is another one after any write that the source can tell of; what is read next is read anew."""
 
     async def unreadable(self) -> Sequence[Unreadable]:
         """What cannot be read, beside single versions."""
