@@ -1,0 +1,189 @@
+"""A backup: one file of JSON Lines with a checksum, plain or compressed (``.gz``).
+
+The first line says format and origin, the last one how many facts of each kind there are and the SHA-256 of all bytes
+before it (uncompressed). Writing and reading take no more memory for a larger file.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import tempfile
+import time
+import zlib
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from counterfoil.registry.moving.errors import DamagedFile, MovingError
+from counterfoil.registry.moving.facts import fact_document, read_fact
+from counterfoil.schema.errors import RegistryError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from counterfoil.registry.moving.facts import Fact
+
+FORMAT: Final = "counterfoil-backup"
+FORMAT_VERSION: Final = 1
+_ZIPPED: Final = ".gz"
+_MAX_LINE_BYTES: Final = 512 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a backup says about itself: where its facts come from, and when they were read (epoch ms)."""
+
+    origin: str
+    created_ms: int
+
+
+class BackupWriter:
+    """Writes facts to ``file``, a binary one."""
+
+    def __init__(self, file: IO[bytes] | gzip.GzipFile, *, origin: str) -> None:
+        self._file = file
+        self._hash = hashlib.sha256()
+        self.counts: Counter[str] = Counter()
+        created = time.time_ns() // 1_000_000
+        self._write({"format": FORMAT, "version": FORMAT_VERSION, "origin": origin, "created": created})
+
+    def _write(self, document: dict[str, Any]) -> None:
+        line = json.dumps(document, separators=(",", ":")).encode() + b"\n"
+        self._hash.update(line)
+        self._file.write(line)
+
+    def add(self, fact: Fact) -> None:
+        """Write one fact."""
+        document = fact_document(fact)
+        self.counts[document["fact"]] += 1
+        self._write(document)
+
+    def finish(self) -> None:
+        """Write the last line."""
+        self._write({"end": dict(sorted(self.counts.items())), "sha256": self._hash.hexdigest()})
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    """A file that takes the place of ``path`` when all of it is written, and leaves no trace when it is not."""
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise MovingError(f"{path} cannot be written: {error.strerror or error}") from None
+    try:
+        with os.fdopen(descriptor, "wb") as raw:
+            if path.suffix == _ZIPPED:
+                with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as zipped:
+                    yield zipped
+            else:
+                yield raw
+            raw.flush()
+            os.fsync(raw.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+class BackupReader:
+    """Reads the backup ``path``."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @property
+    def origin(self) -> str:
+        """Where the facts come from."""
+        return str(self._path)
+
+    def verify(self) -> tuple[Header, Counter[str]]:
+        """Its header and its counts, after all of it was read and every fact understood.
+
+        ``DamagedFile`` names the first line that is not what was written.
+        """
+        return self._read_all()
+
+    async def facts(self) -> AsyncIterator[Fact]:
+        """Its facts, in order."""
+        for _, line in self._lines():
+            document = json.loads(line)
+            if "fact" in document:
+                yield read_fact(document)
+
+    def _damage(self, line: int, problem: str) -> DamagedFile:
+        return DamagedFile(str(self._path), line, problem)
+
+    def _lines(self) -> Iterator[tuple[int, bytes]]:
+        number = 0
+        try:
+            with gzip.open(self._path) if self._path.suffix == _ZIPPED else self._path.open("rb") as file:
+                while line := file.readline(_MAX_LINE_BYTES):
+                    number += 1
+                    yield number, line
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise self._damage(number + 1, f"the compressed data is damaged or cut off ({error})") from None
+        except OSError as error:
+            raise MovingError(f"{self._path} cannot be read: {error.strerror or error}") from None
+
+    def _document(self, number: int, line: bytes) -> dict[str, Any]:
+        if not line.endswith(b"\n"):
+            raise self._damage(number, "the line is cut off")
+        try:
+            document = json.loads(line)
+        except ValueError as error:
+            raise self._damage(number, f"this is not JSON ({error})") from None
+        except RecursionError:
+            raise self._damage(number, "this is nested too deeply to be JSON of a backup") from None
+        if not isinstance(document, dict):
+            raise self._damage(number, "this is not a JSON object")
+        return document
+
+    def _header(self, document: dict[str, Any]) -> Header:
+        if document.get("format") != FORMAT:
+            raise self._damage(1, f"this is no backup: its format is {document.get('format')!r}, expected {FORMAT!r}")
+        if document.get("version") != FORMAT_VERSION:
+            raise self._damage(
+                1, f"the backup has format version {document.get('version')!r}, and this program reads {FORMAT_VERSION}"
+            )
+        created = document.get("created")
+        return Header(str(document.get("origin", "")), created if isinstance(created, int) else 0)
+
+    def _read_all(self) -> tuple[Header, Counter[str]]:
+        header, end, number = None, None, 0
+        counts: Counter[str] = Counter()
+        digest = hashlib.sha256()
+        for number, line in self._lines():
+            if end is not None:
+                raise self._damage(number, "there is something after the last line")
+            document = self._document(number, line)
+            if header is None:
+                header = self._header(document)
+            elif "end" in document:
+                end = document
+                self._check_end(number, end, digest.hexdigest(), counts)
+            else:
+                counts[self._kind(number, document)] += 1
+            digest.update(line)
+        if header is None:
+            raise self._damage(1, "the file is empty")
+        if end is None:
+            raise self._damage(number + 1, "the last line, with the checksum, is missing: the file is cut off")
+        return header, counts
+
+    def _kind(self, number: int, document: dict[str, Any]) -> str:
+        try:
+            read_fact(document)
+        except RegistryError as error:
+            raise self._damage(number, str(error)) from None
+        return str(document["fact"])
+
+    def _check_end(self, number: int, end: dict[str, Any], digest: str, counts: Counter[str]) -> None:
+        if end.get("sha256") != digest:
+            raise self._damage(number, f"the checksum of the lines before is {digest}, not {end.get('sha256')!r}")
+        if end["end"] != dict(counts):
+            raise self._damage(number, f"it counts {end['end']}, and there are {dict(counts)}")

@@ -1,0 +1,234 @@
+"""What the commands do, once their options are read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from counterfoil.registry.moving.backup import BackupReader
+from counterfoil.registry.moving.comparing import Difference, Verdicts, differences
+from counterfoil.registry.moving.errors import MovingError
+from counterfoil.registry.moving.exporting import export
+from counterfoil.registry.moving.importing import WIDTH, Import
+from counterfoil.registry.moving.peer import Peer, PeerSettings
+from counterfoil.registry.moving.peer_source import PeerSource
+from counterfoil.registry.moving.peer_target import PeerTarget
+from counterfoil.registry.moving.progress import to_stderr
+from counterfoil.registry.moving.source import facts_of
+from counterfoil.registry.moving.spool import read_once
+from counterfoil.registry.moving.store_source import StoreSource
+from counterfoil.registry.moving.store_target import StoreTarget
+from counterfoil.registry.moving.topic import TopicSource
+from counterfoil.registry.store.opening import open_store
+from counterfoil.schema.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+
+    from counterfoil.registry.moving.facts import Found
+    from counterfoil.registry.moving.importing import Outcome, Survey
+    from counterfoil.registry.moving.progress import Progress
+    from counterfoil.registry.moving.source import Source
+    from counterfoil.registry.moving.target import Target
+    from counterfoil.registry.service.storage import Storage
+
+Options = dict[str, Any]
+_SQLITE = "sqlite:///"
+_IN_MEMORY = "sqlite://"
+
+
+def run_export(file: str, options: Options) -> int:
+    """Write a backup; the exit code."""
+    progress = to_stderr(quiet=options["quiet"])
+
+    async def go() -> None:
+        async with _source(options) as source:
+            counts = await export(source, Path(file), progress, skip_unreadable=options["skip_unreadable"])
+        click.echo(f"{file}: {_counted(counts)} from {source.origin}")
+
+    asyncio.run(go())
+    return ExitCode.OK
+
+
+def run_import(file: str | None, options: Options) -> int:
+    """Carry out an import, or look at what it would do; the exit code."""
+    given = [name for name in (file, options["from_url"], options["from_topic"]) if name]
+    if len(given) != 1:
+        raise click.UsageError("name one thing to import: a backup FILE, --from URL or --from-topic FILE")
+    progress = to_stderr(quiet=options["quiet"])
+
+    async def go() -> int:
+        async with _facts(file, options, progress) as facts, _target(options, progress) as (target, width):
+            carrying = Import(facts, target, progress, width=width)
+            if options["dry_run"]:
+                return _report_survey(await carrying.survey())
+            verify = file is None
+            outcome = await carrying.run(skip_unreadable=options["skip_unreadable"], verify=verify)
+        _report_outcome(outcome)
+        return ExitCode.OK
+
+    return asyncio.run(go())
+
+
+def run_compare(url1: str, url2: str, options: Options) -> int:
+    """Compare two registries; the exit code."""
+    progress = to_stderr(quiet=options["quiet"])
+
+    async def go() -> tuple[list[Difference], int]:
+        async with Peer(_access(url1, options, "left_")) as left, Peer(_access(url2, options, "right_")) as right:
+            ours, theirs = PeerSource(left), PeerSource(right)
+            found = [difference async for difference in differences(ours, theirs, progress)]
+            verdicts = Verdicts(left, right, progress)
+            if options["verdicts"]:
+                found.extend([difference async for difference in verdicts.differences(ours, theirs)])
+            return found, verdicts.asked
+
+    found, asked = asyncio.run(go())
+    shown = [Peer.shown_url(url) for url in (url1, url2)]
+    if options["as_json"]:
+        click.echo(json.dumps(_comparison_document(shown, found, asked if options["verdicts"] else None), indent=2))
+    else:
+        _echo_lines(str(difference) for difference in found)
+        asked_too = f", {asked} verdicts compared" if options["verdicts"] else ""
+        click.echo(f"{len(found) or 'no'} differences between {shown[0]} and {shown[1]}{asked_too}")
+    return ExitCode.BROKEN if found else ExitCode.OK
+
+
+def _comparison_document(urls: list[str], found: list[Difference], asked: int | None) -> Options:
+    document: Options = {"left": urls[0], "right": urls[1], "same": not found}
+    if asked is not None:
+        document["verdicts"] = asked
+    document["differences"] = [
+        {"what": each.what, "where": each.where, "left": each.left, "right": each.right} for each in found
+    ]
+    return document
+
+
+# --- places
+
+
+def _access(url: str, options: Options, prefix: str) -> PeerSettings:
+    return PeerSettings(
+        url,
+        user=options[f"{prefix}user"],
+        token=options[f"{prefix}token"],
+        timeout_s=options["timeout_s"],
+        retries=options["retries"],
+        concurrency=options["concurrency"],
+        ca_file=options["ca_file"],
+    )
+
+
+def _place(options: Options) -> tuple[str | None, str | None]:
+    """The store's URL or the registry's; exactly one of them. A named registry wins over a store of the environment."""
+    store, url = options["store"], options["url"]
+    context = click.get_current_context(silent=True)
+    by_environment = (
+        context is not None and context.get_parameter_source("store") is click.core.ParameterSource.ENVIRONMENT
+    )
+    if url and store and by_environment:
+        store = None
+    if bool(store) == bool(url):
+        raise click.UsageError("name one registry: --store URL for its store, or --url URL for a running one")
+    return store, url
+
+
+@asynccontextmanager
+async def _opened(url: str) -> AsyncIterator[Storage]:
+    storage = open_store(url)
+    try:
+        yield storage
+    finally:
+        await storage.close()
+
+
+@asynccontextmanager
+async def _source(options: Options) -> AsyncIterator[Source]:
+    store, url = _place(options)
+    if url is not None:
+        async with Peer(_access(url, options, "")) as peer:
+            yield PeerSource(peer)
+        return
+    if not _exists(str(store)):
+        raise MovingError(f"{str(store).removeprefix(_SQLITE)} does not exist; expected the SQLite file of a registry")
+    async with _opened(str(store)) as storage:
+        yield StoreSource(storage, origin=_without_secrets(str(store)))
+
+
+def _without_secrets(store: str) -> str:
+    scheme, _, rest = store.partition("://")
+    return f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}"
+
+
+def _exists(store: str) -> bool:
+    """Whether ``store`` is anything but a SQLite file that is not there."""
+    return not store.startswith(_SQLITE) or Path(store.removeprefix(_SQLITE)).exists()
+
+
+@asynccontextmanager
+async def _facts(
+    file: str | None, options: Options, progress: Progress
+) -> AsyncIterator[Callable[[], AsyncIterator[Found]]]:
+    """A function that gives the facts to import, from the beginning at each call."""
+    if options["from_url"]:
+        async with Peer(_access(options["from_url"], options, "from_")) as peer:
+            with TemporaryDirectory(prefix="counterfoil-") as folder:
+                yield await read_once(PeerSource(peer), Path(folder), progress)
+    elif options["from_topic"]:
+        topic = TopicSource(Path(options["from_topic"]))
+        yield lambda: facts_of(topic)
+    else:
+        backup = BackupReader(Path(str(file)))
+        backup.verify()
+        yield backup.facts
+
+
+@asynccontextmanager
+async def _target(options: Options, progress: Progress) -> AsyncIterator[tuple[Target, int]]:
+    store, url = _place(options)
+    if url is not None:
+        async with Peer(_access(url, options, "")) as peer:
+            yield PeerTarget(peer, progress), options["concurrency"]
+        return
+    if options["dry_run"] and not _exists(str(store)):
+        store = _IN_MEMORY  # looking must not make a file
+    async with _opened(str(store)) as storage:
+        yield StoreTarget(storage), WIDTH
+
+
+# --- reports
+
+
+def _report_survey(survey: Survey) -> int:
+    _echo_lines(f"clash: {problem}" for problem in survey.clashes)
+    _echo_lines(f"cannot be carried over: {problem}" for problem in survey.unreadable)
+    states = ", ".join(f"{survey.counts[state]} {state.value}" for state in survey.counts)
+    click.echo(f"nothing was written; {states or 'nothing to import'}, {len(survey.unreadable)} unreadable")
+    if survey.clashes:
+        return ExitCode.CONFLICT
+    return ExitCode.PRECONDITION if survey.unreadable else ExitCode.OK
+
+
+def _report_outcome(outcome: Outcome) -> None:
+    parts = [f"written: {_counted(outcome.written)}", f"there already: {outcome.same}"]
+    if outcome.left_out:
+        parts.append(f"left out: {outcome.left_out}")
+    if outcome.verified:
+        parts.append(f"read back and the same: {outcome.verified}")
+    click.echo("; ".join(parts))
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "nothing"
+
+
+def _echo_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        sys.stdout.write(f"{line}\n")

@@ -1,0 +1,194 @@
+"""Two registries side by side: what they hold, and how they judge."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.registry.domain.documents import (
+    config_document,
+    metadata_document,
+    reference_document,
+    rule_set_document,
+    without_null,
+)
+from counterfoil.registry.moving.facts import Unreadable, VersionFact
+from counterfoil.registry.moving.peer import versions_path
+from counterfoil.registry.moving.store_target import as_read
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+
+    from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.domain.documents import Document
+    from counterfoil.registry.moving.facts import SettingsFact
+    from counterfoil.registry.moving.peer import Answer, Peer
+    from counterfoil.registry.moving.peer_source import PeerSource
+    from counterfoil.registry.moving.progress import Progress
+    from counterfoil.schema.contexts import QualifiedSubject
+
+_AT_A_TIME: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that is not the same: what (``id``, ``config``, …), where, and how it is on the left and on the right.
+
+    ``left`` and ``right`` are JSON values; None is nothing there.
+    """
+
+    what: str
+    where: str
+    left: Any
+    right: Any
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what} is {_short(self.left)} on the left, {_short(self.right)} on the right"
+
+
+_SHOWN: Final = 200
+
+
+def _short(value: Any) -> str:
+    text = "not there" if value is None else repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+async def differences(left: PeerSource, right: PeerSource, progress: Progress) -> AsyncIterator[Difference]:
+    """Every difference of content: contexts, subjects, versions with all they hold, config and mode."""
+    ours, theirs = await asyncio.gather(left.context_names(), right.context_names())
+    if left.knows_contexts and right.knows_contexts:
+        for name in sorted(set(ours) ^ set(theirs)):
+            yield Difference("context", f"context {name!r}", *_which(name in ours))
+    subjects = await _union(left.subjects, right.subjects)
+    for start in range(0, len(subjects), _AT_A_TIME):
+        batch = subjects[start : start + _AT_A_TIME]
+        for found in await asyncio.gather(*(_of_subject(left, right, subject) for subject in batch)):
+            progress.step("subjects compared")
+            for difference in found:
+                yield difference
+    scopes = await _union(left.scopes, right.scopes)
+    for start in range(0, len(scopes), _AT_A_TIME):
+        batch = scopes[start : start + _AT_A_TIME]
+        for found in await asyncio.gather(*(_of_scope(left, right, scope) for scope in batch)):
+            for difference in found:
+                yield difference
+
+
+def _which(is_left: bool) -> tuple[Any, Any]:  # noqa: FBT001 (one of two sides)
+    return ("there", None) if is_left else (None, "there")
+
+
+async def _union(left: Callable[[], Any], right: Callable[[], Any]) -> list[QualifiedSubject]:
+    ours, theirs = await asyncio.gather(left(), right())
+    return sorted({*ours, *theirs})
+
+
+async def _of_subject(left: PeerSource, right: PeerSource, subject: QualifiedSubject) -> list[Difference]:
+    ours, theirs = await asyncio.gather(left.versions(subject), right.versions(subject))
+    where = f"subject {str(subject)!r}"
+    if not ours or not theirs:
+        return [Difference("subject", where, _numbers(ours), _numbers(theirs))] if ours or theirs else []
+    found = [
+        Difference("version", where, item.problem, None)
+        if side is ours
+        else Difference("version", where, None, item.problem)
+        for side in (ours, theirs)
+        for item in side
+        if isinstance(item, Unreadable)
+    ]
+    by_number = [{item.version: item for item in side if isinstance(item, VersionFact)} for side in (ours, theirs)]
+    for number in sorted({*by_number[0], *by_number[1]}):
+        one, other = by_number[0].get(number), by_number[1].get(number)
+        if one is None or other is None:
+            found.append(Difference("version", f"{where} version {number}", *_which(one is not None)))
+            continue
+        found.extend(_of_version(one, other))
+        guids = await left.stated_guid(one.key), await right.stated_guid(other.key)
+        if None not in guids and guids[0] != guids[1]:
+            found.append(Difference("guid", f"{where} version {number}", *guids))
+    return found
+
+
+def _numbers(versions: Any) -> list[int] | None:
+    return [item.version for item in versions if isinstance(item, VersionFact)] or None
+
+
+def _of_version(one: VersionFact, other: VersionFact) -> Iterator[Difference]:
+    where = f"subject {str(one.subject)!r} version {one.version}"
+    pairs = zip(_version_fields(one).items(), _version_fields(other).values(), strict=True)
+    for (name, ours), theirs in pairs:
+        if ours != theirs:
+            yield Difference(name, where, ours, theirs)
+
+
+def _version_fields(fact: VersionFact) -> Document:
+    content = fact.content
+    return {
+        "id": fact.schema_id,
+        "deleted": fact.deleted,
+        "schemaType": content.schema_type.value,
+        "schema": content.text,
+        "references": [reference_document(reference) for reference in content.references] or None,
+        "metadata": metadata_document(content.metadata),
+        "ruleSet": rule_set_document(content.rule_set),
+    }
+
+
+async def _of_scope(left: PeerSource, right: PeerSource, scope: QualifiedSubject) -> list[Difference]:
+    ours, theirs = await asyncio.gather(left.settings_of(scope), right.settings_of(scope))
+    where = f"subject {str(scope)!r}" if scope.name else f"context {scope.context!r}"
+    pairs = (("config", _config_of(ours), _config_of(theirs)), ("mode", ours.mode, theirs.mode))
+    return [Difference(name, where, one, other) for name, one, other in pairs if one != other]
+
+
+def _config_of(settings: SettingsFact) -> Document | None:
+    return None if settings.config is None else config_document(as_read(settings.config))
+
+
+class Verdicts:
+    """How two registries judge the same schemas."""
+
+    def __init__(self, left: Peer, right: Peer, progress: Progress) -> None:
+        self._peers = (left, right)
+        self._progress = progress
+        self.asked = 0
+
+    async def differences(self, left: PeerSource, right: PeerSource) -> AsyncIterator[Difference]:
+        """Every version, of either side, on whose compatibility with its subject's latest version they disagree."""
+        for subject in await _union(left.subjects, right.subjects):
+            sides = await asyncio.gather(left.versions(subject), right.versions(subject))
+            facts = {item.content.guid: item for side in sides for item in side if isinstance(item, VersionFact)}
+            judged = await asyncio.gather(*(self._judge(fact) for fact in facts.values()))
+            for fact, (ours, theirs) in zip(facts.values(), judged, strict=True):
+                if ours != theirs:
+                    where = f"subject {str(subject)!r} version {fact.version} against the latest"
+                    yield Difference("verdict", where, ours, theirs)
+
+    async def _judge(self, fact: VersionFact) -> tuple[Any, Any]:
+        path = f"/compatibility{versions_path(fact.subject, 'latest')}"
+        body = _request(fact.content)
+        ours, theirs = await asyncio.gather(*(peer.ask("POST", path, body=body) for peer in self._peers))
+        self.asked += 1
+        self._progress.step("verdicts compared")
+        return _verdict(ours), _verdict(theirs)
+
+
+def _request(content: Content) -> Document:
+    return without_null(
+        {
+            "schema": content.text,
+            "schemaType": content.schema_type.value,
+            "references": [reference_document(reference) for reference in content.references] or None,
+            "metadata": metadata_document(content.metadata),
+            "ruleSet": rule_set_document(content.rule_set),
+        }
+    )
+
+
+def _verdict(answer: Answer) -> Any:
+    """``compatible``, ``incompatible``, or the code of an error."""
+    if answer.is_ok and isinstance(answer.value, dict):
+        return "compatible" if answer.value.get("is_compatible") else "incompatible"
+    return f"error {answer.code or answer.status}"

@@ -1,0 +1,83 @@
+"""What stops a move, each with the exit code that it ends a command with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SHOWN = 20
+
+
+class MovingError(CounterfoilError):
+    """A move that cannot be made."""
+
+    exit_code = ExitCode.PRECONDITION
+
+
+class DamagedFile(MovingError):
+    """A file that is not what was written: ``line`` (from 1) is where that shows."""
+
+    def __init__(self, path: str, line: int, problem: str) -> None:
+        super().__init__(f"{path}, line {line}: {problem}; nothing was written")
+        self.path = path
+        self.line = line
+        self.problem = problem
+
+
+class UnreadableContent(MovingError):
+    """Content of the source that cannot be carried over; ``problems`` says what and why, one sentence each."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__(
+            f"{len(problems)} things cannot be read: {_listed(problems)}; nothing was written: "
+            "leave them out with --skip-unreadable"
+        )
+        self.problems = tuple(problems)
+
+
+class Clashes(MovingError):
+    """What the target holds otherwise than the source; ``problems`` has one sentence for each."""
+
+    exit_code = ExitCode.CONFLICT
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__(f"{len(problems)} clashes with the target: {_listed(problems)}; nothing was written")
+        self.problems = tuple(problems)
+
+
+class NotTheSame(MovingError):
+    """What read back from the target is not what was copied; ``problems`` has one sentence for each."""
+
+    exit_code = ExitCode.BROKEN
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__(f"{len(problems)} things were copied and read back otherwise: {_listed(problems)}")
+        self.problems = tuple(problems)
+
+
+class SourceChanged(MovingError):
+    """A source that was written to during each attempt to read it."""
+
+    exit_code = ExitCode.CONFLICT
+
+
+class PeerUnreachable(MovingError):
+    """A registry that cannot be reached, or does not answer in time."""
+
+    exit_code = ExitCode.UNREACHABLE
+
+
+class PeerRefused(MovingError):
+    """A registry that answered, and would not do it."""
+
+    exit_code = ExitCode.REFUSED
+
+
+def _listed(problems: Sequence[str]) -> str:
+    more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+    return "; ".join(problems[:_SHOWN]) + more

@@ -1,0 +1,89 @@
+"""Writing a backup that is one consistent state of its source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.registry.moving.backup import BackupWriter, replacing
+from counterfoil.registry.moving.errors import SourceChanged, UnreadableContent
+from counterfoil.registry.moving.facts import Unreadable
+from counterfoil.registry.moving.source import facts_of
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from counterfoil.registry.moving.progress import Progress
+    from counterfoil.registry.moving.source import Source
+
+ATTEMPTS: Final = 5
+"""How often a source that is written to meanwhile is read, all in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What was written: how many facts of each kind, and what could not be read, a sentence each."""
+
+    counts: Counter[str]
+    problems: Sequence[str]
+
+
+class _Moved(Exception):
+    """The source was written to while it was read."""
+
+
+async def export(source: Source, path: Path, progress: Progress, *, skip_unreadable: bool = False) -> Counter[str]:
+    """How many facts of each kind ``path`` holds now: all of ``source``, as it was at one moment.
+
+    When something is written to the source meanwhile, all is read again; ``SourceChanged`` after five times.
+    ``UnreadableContent`` unless ``skip_unreadable``. ``path`` is replaced at the end, and stays as it is when anything
+    fails.
+    """
+
+    def accept(problems: Sequence[str]) -> None:
+        if problems and not skip_unreadable:
+            raise UnreadableContent(problems)
+        for problem in problems:
+            progress.say(f"left out: {problem}")
+
+    return (await take(source, path, progress, accept=accept)).counts
+
+
+async def take(
+    source: Source, path: Path, progress: Progress, *, accept: Callable[[Sequence[str]], None] | None = None
+) -> Taken:
+    """What was written to ``path``, as :func:`export` does, and what was not.
+
+    ``accept`` is told what cannot be read, and raises when the file is not to be.
+    """
+    for _ in range(ATTEMPTS):
+        try:
+            with replacing(path) as file:
+                taken = await _attempt(source, BackupWriter(file, origin=source.origin), progress)
+                if accept is not None:
+                    accept(taken.problems)
+        except _Moved:
+            progress.say(f"{source.origin} was written to meanwhile; reading it again")
+        else:
+            return taken
+    raise SourceChanged(
+        f"{source.origin} was written to during each of {ATTEMPTS} attempts to read it, and a copy is of one state; "
+        "make it read-only for as long (PUT /mode READONLY), or try when less is written"
+    )
+
+
+async def _attempt(source: Source, writer: BackupWriter, progress: Progress) -> Taken:
+    mark = await source.mark()
+    problems: list[str] = []
+    async for fact in facts_of(source):
+        if isinstance(fact, Unreadable):
+            problems.append(fact.problem)
+        else:
+            writer.add(fact)
+        progress.step("read")
+    if await source.mark() != mark:
+        raise _Moved
+    writer.finish()
+    return Taken(writer.counts, problems)

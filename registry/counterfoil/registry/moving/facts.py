@@ -1,0 +1,234 @@
+"""The facts that make up a registry, and each as a JSON document.
+
+A registry is the sum of its facts, in this order: versions (each after those that it refers to), contexts, records, and
+what is set for scopes. Written down in that order and carried out in that order they make the same registry again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.registry.domain.content import Content, make_content
+from counterfoil.registry.domain.documents import (
+    config_document,
+    metadata_document,
+    read_config,
+    read_metadata,
+    read_reference,
+    read_rule_set,
+    reference_document,
+    rule_set_document,
+    without_null,
+)
+from counterfoil.registry.domain.json_fields import list_of, object_of, optional, text_of
+from counterfoil.registry.domain.modes import Mode
+from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.schema.errors import BadRequest
+from counterfoil.schema.model import SchemaType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from counterfoil.registry.domain.config import Config
+    from counterfoil.registry.domain.documents import Document
+
+Key = tuple[QualifiedSubject, int]
+"""A subject and the number of one of its versions."""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionFact:
+    """One version of a subject. ``ts`` (epoch ms) is None where the source does not say when it was stored."""
+
+    subject: QualifiedSubject
+    version: int
+    schema_id: int
+    content: Content
+    deleted: bool = False
+    ts: int | None = None
+
+    @property
+    def key(self) -> Key:
+        """Subject and number."""
+        return self.subject, self.version
+
+    def __str__(self) -> str:
+        return f"version {self.version} of subject {str(self.subject)!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class ContextFact:
+    """A context: the highest id that it has given out, and whether it is listed."""
+
+    name: str
+    max_id: int
+    listed: bool = True
+
+    def __str__(self) -> str:
+        return f"context {self.name!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFact:
+    """Something kept beside schemas: a key, an association."""
+
+    kind: str
+    key: tuple[str, ...]
+    document: Document
+
+    def __str__(self) -> str:
+        return f"{self.kind} {'/'.join(self.key)!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsFact:
+    """What is set for a subject, a context, or above all contexts."""
+
+    scope: QualifiedSubject
+    config: Config | None = None
+    mode: Mode | None = None
+
+    def __str__(self) -> str:
+        return f"config and mode of {str(self.scope) or 'the default context'!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Something of the source that cannot be carried over; ``problem`` is a sentence that says what and why."""
+
+    problem: str
+
+
+Fact = VersionFact | ContextFact | RecordFact | SettingsFact
+Found = Fact | Unreadable
+
+
+def fact_document(fact: Fact) -> Document:
+    """``fact`` as one line of a backup says it."""
+    match fact:
+        case VersionFact():
+            return {"fact": "version", **_version_document(fact)}
+        case ContextFact():
+            return {"fact": "context", "context": fact.name, "maxId": fact.max_id, "listed": fact.listed}
+        case RecordFact():
+            return {"fact": "record", "kind": fact.kind, "key": list(fact.key), "document": fact.document}
+        case SettingsFact():
+            config = None if fact.config is None else config_document(fact.config)
+            return without_null({"fact": "settings", **_place(fact.scope), "config": config, "mode": fact.mode})
+
+
+def _place(subject: QualifiedSubject) -> Document:
+    return {"context": subject.context, "subject": subject.name}
+
+
+def _version_document(fact: VersionFact) -> Document:
+    content = fact.content
+    references = [reference_document(reference) for reference in content.references]
+    return without_null(
+        {
+            **_place(fact.subject),
+            "version": fact.version,
+            "id": fact.schema_id,
+            "deleted": fact.deleted,
+            "ts": fact.ts,
+            "guid": str(content.guid),
+            "schemaType": content.schema_type.value,
+            "references": references or None,
+            "metadata": metadata_document(content.metadata),
+            "ruleSet": rule_set_document(content.rule_set),
+            "schema": content.text,
+        }
+    )
+
+
+def read_fact(value: object) -> Fact:
+    """The fact that ``value`` says; ``BadRequest`` names what is wrong in it."""
+    fields = object_of(value, "The line")
+    kind = fields.get("fact")
+    read = _READERS.get(kind) if isinstance(kind, str) else None
+    if read is None:
+        raise BadRequest(f"fact is {kind!r}; expected one of {', '.join(_READERS)}")
+    return read(fields)
+
+
+def _subject_of(fields: Mapping[str, Any]) -> QualifiedSubject:
+    return QualifiedSubject(text_of(fields.get("context"), "context"), text_of(fields.get("subject"), "subject"))
+
+
+def _read_version(fields: Mapping[str, Any]) -> VersionFact:
+    content = read_content(fields)
+    if str(content.guid) != fields.get("guid"):
+        raise BadRequest(
+            f"guid is {fields.get('guid')!r}, and the schema's is '{content.guid}': one of them was altered"
+        )
+    ts = fields.get("ts")
+    return VersionFact(
+        _subject_of(fields),
+        whole_number(fields, "version", least=1),
+        whole_number(fields, "id"),
+        content,
+        deleted=_flag(fields, "deleted"),
+        ts=None if ts is None else whole_number(fields, "ts"),
+    )
+
+
+def read_content(fields: Mapping[str, Any]) -> Content:
+    """The content in a document that this API, or a backup, has of a version; Avro where it names no type."""
+    schema_type = optional(fields, "schemaType", text_of) or SchemaType.AVRO.value
+    if schema_type not in set(SchemaType):
+        raise BadRequest(f"schemaType is {schema_type[:80]!r}; expected one of {', '.join(SchemaType)}")
+    return make_content(
+        text_of(fields.get("schema"), "schema"),
+        SchemaType(schema_type),
+        references=optional(fields, "references", lambda items, at: list_of(items, at, read_reference)) or (),
+        metadata=optional(fields, "metadata", read_metadata),
+        rule_set=optional(fields, "ruleSet", read_rule_set),
+    )
+
+
+def whole_number(fields: Mapping[str, Any], name: str, *, least: int = 0) -> int:
+    """A field that is a number of at least ``least``; ``BadRequest`` for anything else."""
+    value = fields.get(name)
+    if isinstance(value, int) and not isinstance(value, bool) and value >= least:
+        return value
+    raise BadRequest(f"{name} is {value!r}; expected a whole number from {least}")
+
+
+def _flag(fields: Mapping[str, Any], name: str) -> bool:
+    value = fields.get(name)
+    if isinstance(value, bool):
+        return value
+    raise BadRequest(f"{name} is {value!r}; expected true or false")
+
+
+def _read_context(fields: Mapping[str, Any]) -> ContextFact:
+    return ContextFact(
+        text_of(fields.get("context"), "context"), whole_number(fields, "maxId"), listed=_flag(fields, "listed")
+    )
+
+
+def _read_record(fields: Mapping[str, Any]) -> RecordFact:
+    return RecordFact(
+        text_of(fields.get("kind"), "kind"),
+        list_of(fields.get("key"), "key", text_of),
+        dict(object_of(fields.get("document"), "document")),
+    )
+
+
+def _read_settings(fields: Mapping[str, Any]) -> SettingsFact:
+    mode = fields.get("mode")
+    if mode is not None and mode not in set(Mode):
+        raise BadRequest(f"mode is {mode!r}; expected one of {', '.join(Mode)}")
+    config = optional(fields, "config", object_of)
+    return SettingsFact(
+        _subject_of(fields), None if config is None else read_config(config), None if mode is None else Mode(mode)
+    )
+
+
+_READERS: Final[Mapping[str, Callable[[Mapping[str, Any]], Fact]]] = {
+    "version": _read_version,
+    "context": _read_context,
+    "record": _read_record,
+    "settings": _read_settings,
+}

@@ -1,0 +1,165 @@
+"""Bringing facts into a target: looked at first, written then, read back where that is asked for.
+
+Nothing is written while anything clashes. An import that was cut off is simply begun again: what is there already is
+passed over, so that a second run of a finished one changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.registry.moving.errors import Clashes, NotTheSame, UnreadableContent
+from counterfoil.registry.moving.facts import Unreadable, VersionFact
+from counterfoil.registry.moving.lanes import Lanes
+from counterfoil.registry.moving.source import targets_of
+from counterfoil.registry.moving.target import State
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+
+    from counterfoil.registry.moving.facts import Fact, Found
+    from counterfoil.registry.moving.progress import Progress
+    from counterfoil.registry.moving.target import Standing, Target
+
+WIDTH: Final = 512
+"""How many facts are under way at once, by default.
+
+Those of one subject wait for each other, so it takes many for a store to commit many together.
+"""
+
+
+@dataclass(slots=True)
+class Survey:
+    """How a target stands to all facts: how many are in which state, what clashes, and what cannot be read."""
+
+    counts: Counter[State] = field(default_factory=Counter)
+    clashes: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether everything can be carried over."""
+        return not self.clashes and not self.unreadable
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What an import did: how many facts of each kind were written, how many were there, how many were read back."""
+
+    written: Counter[str] = field(default_factory=Counter)
+    same: int = 0
+    left_out: int = 0
+    verified: int = 0
+
+
+class Import:
+    """The carrying over of ``facts``, which gives them anew at each call, into ``target``."""
+
+    def __init__(
+        self, facts: Callable[[], AsyncIterator[Found]], target: Target, progress: Progress, *, width: int = WIDTH
+    ) -> None:
+        self._facts = facts
+        self._target = target
+        self._progress = progress
+        self._width = width
+
+    async def survey(self) -> Survey:
+        """How the target stands to all facts; nothing is written."""
+        survey = Survey()
+
+        async def look(fact: Fact) -> None:
+            standing = await self._target.standing(fact)
+            survey.counts[standing.state] += 1
+            if standing.problem:
+                survey.clashes.append(standing.problem)
+            self._progress.step("looked at")
+
+        await self._each(look, unreadable=survey.unreadable)
+        survey.clashes.sort()
+        return survey
+
+    async def run(self, *, skip_unreadable: bool = False, verify: bool = False) -> Outcome:
+        """What was done; ``Clashes`` or ``UnreadableContent`` before anything is.
+
+        ``verify``: all is read back afterwards, and ``NotTheSame`` names what is not as it should be.
+        """
+        survey = await self.survey()
+        if survey.clashes:
+            raise Clashes(survey.clashes)
+        if survey.unreadable and not skip_unreadable:
+            raise UnreadableContent(survey.unreadable)
+        outcome = Outcome(left_out=len(survey.unreadable))
+        try:
+            await self._each(partial(self._carry, outcome))
+        finally:
+            await self._target.finish()
+        if verify:
+            outcome.verified = await self._verify()
+        return outcome
+
+    async def _carry(self, outcome: Outcome, fact: Fact) -> None:
+        standing = await self._target.standing(fact)
+        if standing.state is State.CLASH:  # somebody else wrote since the survey
+            raise Clashes([standing.problem])
+        if standing.state is State.SAME:
+            outcome.same += 1
+        else:
+            await self._target.put(fact)
+            outcome.written[_kind(fact)] += 1
+        self._progress.step("carried over")
+
+    async def _verify(self) -> int:
+        problems: list[str] = []
+        count = 0
+
+        async def look(fact: Fact) -> None:
+            nonlocal count
+            standing = await self._target.standing(fact)
+            if standing.state is not State.SAME:
+                problems.append(_otherwise(fact, standing))
+            count += 1
+            self._progress.step("read back")
+
+        await self._each(look)
+        if problems:
+            raise NotTheSame(sorted(problems))
+        return count
+
+    async def _each(self, act: Callable[[Fact], Awaitable[None]], *, unreadable: list[str] | None = None) -> None:
+        """Do ``act`` to each fact, many at once; facts that build on each other, and kinds, in their order."""
+        lanes = Lanes(self._width)
+        kind = ""
+        try:
+            async for fact in self._facts():
+                if isinstance(fact, Unreadable):
+                    if unreadable is not None:
+                        unreadable.append(fact.problem)
+                    continue
+                if _kind(fact) != kind:
+                    await lanes.drain()
+                    kind = _kind(fact)
+                await lanes.run(partial(act, fact), holds=_holds(fact), awaits=_awaits(fact))
+            await lanes.drain()
+        finally:
+            await lanes.abandon()
+
+
+def _kind(fact: Fact) -> str:
+    return type(fact).__name__.removesuffix("Fact").lower()
+
+
+def _otherwise(fact: Fact, standing: Standing) -> str:
+    return standing.problem or f"{fact} is {standing.state.value}"
+
+
+def _holds(fact: Fact) -> tuple[Hashable, ...]:
+    if isinstance(fact, VersionFact):
+        return (fact.subject, (fact.subject.context, fact.content.guid))
+    return (_kind(fact),)
+
+
+def _awaits(fact: Fact) -> tuple[Hashable, ...]:
+    return tuple(subject for subject, _ in targets_of(fact)) if isinstance(fact, VersionFact) else ()

@@ -1,0 +1,56 @@
+"""Many writes at once, in order where order matters."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection, Hashable
+
+
+class Lanes:
+    """Runs jobs, at most ``width`` at once. Jobs that hold the same key run one after another, as they were given.
+
+    The first job that fails stops all: what it raised is raised by whichever call comes next.
+    """
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._last: dict[Hashable, asyncio.Task[None]] = {}
+        self._running: set[asyncio.Task[None]] = set()
+
+    async def run(
+        self, job: Callable[[], Awaitable[None]], *, holds: Collection[Hashable], awaits: Collection[Hashable] = ()
+    ) -> None:
+        """Start ``job`` when there is room, after the last jobs that hold any key that it ``holds`` or ``awaits``."""
+        while len(self._running) >= self._width:
+            await self._reap()
+        before = {self._last[key] for key in (*holds, *awaits) if key in self._last}
+        task = asyncio.create_task(self._after(before, job))
+        self._running.add(task)
+        self._last.update(dict.fromkeys(holds, task))
+
+    @staticmethod
+    async def _after(before: set[asyncio.Task[None]], job: Callable[[], Awaitable[None]]) -> None:
+        for task in before:
+            await asyncio.shield(task)
+        await job()
+
+    async def _reap(self) -> None:
+        done, self._running = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
+        self._last = {key: task for key, task in self._last.items() if task not in done}
+        for task in done:
+            task.result()
+
+    async def drain(self) -> None:
+        """Return when all jobs are done."""
+        while self._running:
+            await self._reap()
+
+    async def abandon(self) -> None:
+        """Stop all jobs, whatever becomes of them."""
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+        self._running, self._last = set(), {}

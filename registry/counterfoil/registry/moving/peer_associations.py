@@ -1,0 +1,88 @@
+"""Associations of a registry that is asked over the REST API, as the records that a store keeps of them.
+
+A store keeps three records of each: by resource id, by name and by subject. Over an API the first stands for all.
+
+Source: Confluent's description of the Schema Registry REST API, associations.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.registry.moving.facts import RecordFact
+from counterfoil.registry.moving.peer import check_answer, segment
+from counterfoil.registry.moving.target import ABSENT, SAME, Standing, clash
+from counterfoil.schema.contexts import QualifiedSubject, parse_subject
+
+if TYPE_CHECKING:
+    from counterfoil.registry.domain.documents import Document
+    from counterfoil.registry.moving.peer import Peer
+
+_BY_ID: Final = "association"
+_BY_NAME: Final = "association-by-name"
+_BY_SUBJECT: Final = "association-by-subject"
+KINDS: Final = frozenset({_BY_ID, _BY_NAME, _BY_SUBJECT})
+"""The kinds of the records."""
+
+_OWN_TO_A_REGISTRY: Final = ("guid", "createTs", "updateTs")
+_OF_THE_RESOURCE: Final = ("resourceName", "resourceNamespace", "resourceId", "resourceType")
+_BELONGS: Final = "STRONG"
+
+
+class PeerAssociations:
+    """The associations of the registry behind ``peer``."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+
+    async def records(self) -> list[RecordFact]:
+        """The records of all associations; nothing where the registry knows none."""
+        listed = await self._peer.pages("/associations/resources/-/-") or ()
+        found = [fact for item in listed if isinstance(item, dict) for fact in _records_of(_stored(item))]
+        return sorted(found, key=lambda fact: (fact.kind, fact.key))
+
+    async def standing(self, fact: RecordFact) -> Standing:
+        """How the registry stands to an association; its guid and its times are no matter."""
+        if fact.kind != _BY_ID:
+            return SAME
+        resource_type, resource_id, association_type = fact.key
+        held = await self._peer.get(
+            f"/associations/resources/{segment(resource_id)}",
+            resourceType=resource_type,
+            associationType=association_type,
+        )
+        if not held:
+            return ABSENT
+        return SAME if _content(_stored(held[0])) == _content(fact.document) else clash(f"{fact} is another one")
+
+    async def put(self, fact: RecordFact) -> None:
+        """Make an association that is absent."""
+        document = fact.document
+        bond = {name: document[name] for name in ("associationType", "lifecycle", "frozen")}
+        body = {name: document[name] for name in _OF_THE_RESOURCE}
+        body["associations"] = [{"subject": str(QualifiedSubject(*document["subject"])), **bond}]
+        check_answer(await self._peer.ask("POST", "/associations", body=body), f"{fact} was refused")
+
+
+def _stored(item: Document) -> Document:
+    """An association as a store keeps it, from what the API says of it."""
+    subject = parse_subject(str(item["subject"]))
+    return {
+        **item,
+        "subject": [subject.context, subject.name],
+        "frozen": item.get("frozen", item.get("lifecycle") == _BELONGS),
+    }
+
+
+def _records_of(document: Document) -> list[RecordFact]:
+    own = (document["resourceType"], document["resourceId"], document["associationType"])
+    keys = {
+        _BY_ID: own,
+        _BY_NAME: (document["resourceName"], document["resourceNamespace"], *own),
+        _BY_SUBJECT: (*document["subject"], *own),
+    }
+    return [RecordFact(kind, key, document) for kind, key in keys.items()]
+
+
+def _content(document: Document) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if name not in _OWN_TO_A_REGISTRY}

@@ -1,0 +1,34 @@
+"""Reading a source once, where its facts are needed several times."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from counterfoil.registry.moving.backup import BackupReader
+from counterfoil.registry.moving.exporting import take
+from counterfoil.registry.moving.facts import Unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from counterfoil.registry.moving.facts import Found
+    from counterfoil.registry.moving.progress import Progress
+    from counterfoil.registry.moving.source import Source
+
+
+async def read_once(source: Source, folder: Path, progress: Progress) -> Callable[[], AsyncIterator[Found]]:
+    """A function that gives the facts of ``source`` from the beginning at each call, as they were at one moment.
+
+    They are kept in a file in ``folder``, so that a running registry is asked once and not for each pass.
+    """
+    path = folder / "facts.jsonl.gz"
+    taken = await take(source, path, progress)
+
+    async def facts() -> AsyncIterator[Found]:
+        for problem in taken.problems:
+            yield Unreadable(problem)
+        async for fact in BackupReader(path).facts():
+            yield fact
+
+    return facts

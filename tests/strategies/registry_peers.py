@@ -1,0 +1,113 @@
+"""Registries of other makers, as thin filters in front of ours: each takes away what its namesake does not have."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, unquote, urlencode
+
+import httpx
+
+from counterfoil.registry.moving.peer import Peer, PeerSettings
+
+if TYPE_CHECKING:
+    from registry_driver import InProcessRegistry
+
+NEW_FIELDS = frozenset({"guid", "ts", "deleted", "maxId"})
+
+
+@dataclass
+class Filter(httpx.AsyncBaseTransport):
+    """Answers for ``registry``, leaving out ``fields`` of bodies, ``missing`` paths (patterns) and ``ignored`` queries.
+
+    ``instead`` is what paths (patterns) answer where ours says 404. ``plain_avro``: no ``schemaType`` for Avro.
+    ``spaced``: texts of JSON are spelled with spaces. ``by_id``: whether ids are answered with subject and version.
+    ``log`` has every request.
+    """
+
+    registry: InProcessRegistry
+    fields: frozenset[str] = NEW_FIELDS
+    missing: tuple[str, ...] = ()
+    ignored: frozenset[str] = frozenset()
+    instead: dict[str, Any] = field(default_factory=dict)
+    prefix: str = ""
+    plain_avro: bool = True
+    spaced: bool = False
+    by_id: bool = False
+    log: list[str] = field(default_factory=list)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        raw, _, query = request.url.raw_path.decode().partition("?")
+        self.log.append(f"{request.method} {raw}")
+        path = raw.removeprefix(self.prefix)
+        if not raw.startswith(self.prefix) or any(re.fullmatch(each, unquote(path)) for each in self.missing):
+            return httpx.Response(404, json={"error_code": 404, "message": "HTTP 404 Not Found"})
+        kept = urlencode([pair for pair in parse_qsl(query) if pair[0] not in self.ignored])
+        headers = {name: value for name, value in request.headers.items() if name == "content-type"}
+        body = await request.aread() if request.method in {"POST", "PUT"} else None
+        reply = await self.registry.ask(request.method, f"{path}?{kept}", body, headers)
+        value = json.loads(reply.text) if reply.text else None
+        for pattern, other in self.instead.items() if reply.status == 404 else ():
+            if re.fullmatch(pattern, unquote(path)):
+                return httpx.Response(200, json=other)
+        return httpx.Response(reply.status, json=self._thinned(path, value))
+
+    def _thinned(self, path: str, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        gone = self.fields if self.by_id or "/schemas/ids" not in path else {*self.fields, "subject", "version"}
+        thin = {name: item for name, item in value.items() if name not in gone}
+        if self.plain_avro and thin.get("schemaType") == "AVRO":
+            del thin["schemaType"]
+        if self.spaced and thin.get("schemaType", "AVRO") != "PROTOBUF" and "schema" in thin:
+            thin["schema"] = json.dumps(json.loads(thin["schema"]), indent=2)
+        return thin
+
+
+def karapace(registry: InProcessRegistry) -> Filter:
+    """Karapace: no contexts, no guids, its own spelling of texts."""
+    return Filter(
+        registry,
+        fields=NEW_FIELDS | {"metadata", "ruleSet"},
+        missing=("/contexts", "/schemas", "/changes"),
+        ignored=frozenset({"offset", "limit", "fetchMaxId", "subjectPrefix", "subject"}),
+        spaced=True,
+    )
+
+
+def apicurio(registry: InProcessRegistry) -> Filter:
+    """Apicurio's ccompat: under a prefix, soft-deleted versions not listed, no modes, NONE where nothing is set."""
+    return Filter(
+        registry,
+        missing=("/schemas", "/changes", "/mode.*"),
+        instead={"/config/.*": {"compatibilityLevel": "NONE"}},
+        ignored=frozenset({"deleted", "offset", "limit", "fetchMaxId", "subjectPrefix", "subject"}),
+        prefix="/apis/ccompat/v7",
+        plain_avro=False,
+    )
+
+
+def old_confluent(registry: InProcessRegistry) -> Filter:
+    """Confluent's registry of the 5.x days."""
+    return Filter(
+        registry,
+        fields=NEW_FIELDS | {"metadata", "ruleSet"},
+        missing=("/contexts", "/schemas", "/changes", "/schemas/ids/.*/(subjects|versions)"),
+        ignored=frozenset({"offset", "limit", "fetchMaxId", "subjectPrefix", "subject"}),
+    )
+
+
+def ours(registry: InProcessRegistry) -> Filter:
+    """The registry as it is."""
+    return Filter(registry, fields=frozenset(), plain_avro=False, by_id=True)
+
+
+def peer_of(transport: httpx.AsyncBaseTransport, *, prefix: str = "", **settings: Any) -> Peer:
+    """A peer that is asked in this process, and never waits."""
+
+    async def at_once(seconds: float) -> None:
+        del seconds
+
+    return Peer(PeerSettings(f"http://registry.test{prefix}", **settings), transport=transport, pause=at_once)

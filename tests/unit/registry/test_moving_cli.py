@@ -1,0 +1,80 @@
+"""What the commands say when they cannot be carried out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from counterfoil.contracts.cli.root import root_command
+from counterfoil.contracts.cli.run import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "word"),
+    [
+        (("export", "x"), 2, "name one registry"),
+        (("export", "x", "--store", "sqlite://", "--url", "http://127.0.0.1:1"), 2, "name one registry"),
+        (("export", "x", "--store", "sqlite:///none.db"), 14, "none.db does not exist"),
+        (("export", "x", "--store", "oracle://x"), 14, "is not known"),
+        (("export", "no/such/folder/x", "--store", "sqlite://"), 14, "cannot be written"),
+        (("export", "x", "--url", "http://127.0.0.1:1", "--retries", "0"), 11, "cannot be reached"),
+        (("export", "x", "--url", "nonsense"), 14, "is not the URL of a registry"),
+        (("import", "--store", "sqlite://"), 2, "name one thing to import"),
+        (("import", "x", "--from", "http://x", "--store", "sqlite://"), 2, "name one thing to import"),
+        (("import", "none", "--store", "sqlite://"), 14, "none cannot be read: No such file"),
+        (("import", "--from-topic", "none", "--store", "sqlite://"), 14, "none cannot be read: No such file"),
+        (("compare", "http://127.0.0.1:1", "http://127.0.0.1:1", "--retries", "0"), 11, "cannot be reached"),
+        (("compare", "http://127.0.0.1:1"), 2, "URL2"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_a_line(
+    *,
+    arguments: tuple[str, ...],
+    code: int,
+    word: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(root_command(), arguments) == code
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert word in told.err
+
+
+def test_a_damaged_backup_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    damaged = tmp_path / "damaged.jsonl"
+    damaged.write_text('{"format":"counterfoil-backup","version":1}\n{"fact":\n')
+    assert run(root_command(), ["import", str(damaged), "--store", f"sqlite:///{tmp_path}/x.db"]) == 14
+    assert f"{damaged}, line 2: this is not JSON" in capsys.readouterr().err
+    assert not (tmp_path / "x.db").exists()
+
+
+def test_no_secret_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    url = "http://me:secret@127.0.0.1:1"
+    assert run(root_command(), ["export", "x", "--url", url, "--retries", "0"]) == 11
+    told = capsys.readouterr().err
+    assert "127.0.0.1:1" in told
+    assert "secret" not in told
+
+
+def test_a_store_of_the_environment_gives_way_to_a_url(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COUNTERFOIL_STORE", "sqlite://")
+    assert run(root_command(), ["export", "x", "--url", "http://127.0.0.1:1", "--retries", "0"]) == 11
+    assert "cannot be reached" in capsys.readouterr().err
+
+
+def test_a_dry_run_makes_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dump = tmp_path / "dump"
+    dump.write_text('{"keytype":"NOOP","magic":0}\tnull\n')
+    arguments = ["import", "--from-topic", str(dump), "--store", f"sqlite:///{tmp_path}/x.db", "--dry-run"]
+    assert run(root_command(), arguments) == 0
+    assert capsys.readouterr().out == "nothing was written; nothing to import, 0 unreadable\n"
+    assert not (tmp_path / "x.db").exists()
