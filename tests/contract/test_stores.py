@@ -248,6 +248,54 @@ def test_an_imported_id_is_bound_once_and_raises_the_counter(run: Any) -> None:
     run(behaviour)
 
 
+@pytest.mark.parametrize(
+    ("scope", "stands_in_the_way"),
+    [
+        (":.ctx:orders", True),
+        (":.ctx:", True),
+        ("", True),
+        (":.__GLOBAL:", True),
+        ("orders", False),
+        (":.ctx:other", False),
+        (":.other:", False),
+    ],
+)
+def test_config_of_another_scope_does_not_stand_in_a_plans_way(
+    run: Any, scope: str, *, stands_in_the_way: bool
+) -> None:
+    async def behaviour(storage: Storage) -> None:
+        await append(storage, ELSEWHERE)
+        plans: list[Any] = [
+            Append(ELSEWHERE, content("b"), (), revision=0, settings_revision=0),
+            SoftDelete(ELSEWHERE, (1,), 0, 0),
+            HardDelete(ELSEWHERE, (1,), 0, 0),
+        ]
+        for plan in plans:
+            stamp = await storage.settings_revision()
+            level = ScopeSettings(config=Config(compatibility=CompatibilityLevel.NONE))
+            await put(storage, parse_subject(scope), level)
+            decided = replace(plan, revision=(await storage.history(ELSEWHERE)).revision, settings_revision=stamp)
+            if stands_in_the_way:
+                with pytest.raises(StaleWrite, match="config or mode"):
+                    await storage.commit(decided)
+            else:
+                await storage.commit(decided)
+
+    run(behaviour)
+
+
+def test_records_with_a_say_stand_in_every_plans_way(run: Any) -> None:
+    async def behaviour(storage: Storage) -> None:
+        stamp = await storage.settings_revision()
+        await put_record(storage, "k", ("a",), {"n": 1})
+        await storage.commit(Append(ORDERS, content("a"), (), revision=0, settings_revision=stamp))
+        await put_record(storage, "k", ("b",), {"n": 1}, settings_revision=stamp)
+        with pytest.raises(StaleWrite, match="config or mode"):
+            await storage.commit(Append(parse_subject("b"), content("b"), (), revision=0, settings_revision=stamp))
+
+    run(behaviour)
+
+
 def test_settings_are_stored_by_scope(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         config = Config(

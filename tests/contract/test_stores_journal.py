@@ -192,7 +192,7 @@ def test_what_is_refused_is_not_noted(run: Any) -> None:
         await append(storage, ELSEWHERE, "target")
         referring = content("user", references=(Reference("n", ":.ctx:orders", 1),))
         await append(storage, ORDERS, content=referring, targets=(Target(ELSEWHERE, 1),))
-        await put(storage, ORDERS, ScopeSettings(mode=Mode.READWRITE))
+        await put(storage, TOP_LEVEL, ScopeSettings(mode=Mode.READWRITE))
         stamp = await storage.settings_revision()
         refused: list[tuple[type[Exception], Any]] = [
             (StaleWrite, Append(ORDERS, content("x"), (), revision=0, settings_revision=stamp)),

@@ -139,6 +139,18 @@ def test_what_is_not_plainly_one_version_more_is_read_again() -> None:
     asyncio.run(main())
 
 
+def test_config_and_modes_leave_histories_alone() -> None:
+    async def main() -> None:
+        stored = Stored()
+        known = KnownHistories(stored.read)
+        await known.of(ORDERS)
+        known(PutSettings((), 0), None)
+        await known.of(ORDERS)
+        assert stored.reads == [ORDERS]
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize(
     "written",
     [

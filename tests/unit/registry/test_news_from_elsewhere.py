@@ -110,10 +110,9 @@ def test_a_failure_reaches_all_who_wait_and_nothing_is_left_out_afterwards() -> 
     [
         (Stamps(1000, 0), 0, [list(range(1, 1001))]),
         (Stamps(1001, 0), 0, [None]),
-        (Stamps(2, 2), 0, [None]),
         (Stamps(5, 0), 2, [None]),
     ],
-    ids=["as much as is told", "too much", "settings", "a journal with a gap"],
+    ids=["as much as is told", "too much", "a journal with a gap"],
 )
 def test_what_cannot_be_told_is_anything(stamps: Stamps, forgotten: int, told: list[Any]) -> None:
     async def main() -> None:
@@ -123,6 +122,18 @@ def test_what_cannot_be_told_is_anything(stamps: Stamps, forgotten: int, told: l
         await database.news.catch_up()
         await database.news.catch_up()
         assert database.seqs == told
+
+    asyncio.run(main())
+
+
+def test_it_is_told_whether_config_or_modes_are_among_the_news() -> None:
+    async def main() -> None:
+        database = Database()
+        await database.news.catch_up()
+        for stamps in (Stamps(1, 0), Stamps(3, 2), Stamps(4, 2)):
+            database.stamps = stamps
+            await database.news.catch_up()
+        assert [each.has_new_terms for each in database.told] == [False, True, False]
 
     asyncio.run(main())
 

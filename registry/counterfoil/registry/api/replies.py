@@ -100,7 +100,7 @@ class Replies:
     def _note(self, written: Plan | Elsewhere | None, outcome: Appended | None, /) -> None:
         if isinstance(written, PutRecords) and written.settings_revision is None:
             return
-        if isinstance(written, Elsewhere):
+        if isinstance(written, Elsewhere) and not written.has_new_terms:
             for change in written.changes:
                 self._note_change(change)
         elif isinstance(written, Append) and outcome is not None and written.schema_id is None:

@@ -191,9 +191,13 @@ class Appended:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """What other servers on the same store have changed, in order, and nothing that all config and modes rest on."""
+    """What other servers on the same store have changed, in order.
+
+    ``has_new_terms``: config or modes are among it, or records that have a say like them.
+    """
 
     changes: tuple[Change, ...]
+    has_new_terms: bool = False
 
 
 class Observer(Protocol):

@@ -56,7 +56,12 @@ class KnownHistories:
             case Elsewhere():
                 for change in written.changes:
                     self._drop(change.subject)
-            case None | PutSettings() | Together():
+            case Together():
+                for plan in written.plans:
+                    self._drop(plan.subject)
+            case PutSettings() if written.purge is None:
+                return
+            case None | PutSettings():
                 self._known = RecentValues(_MAX_VERSIONS)
                 self._being_read.clear()
 

@@ -12,6 +12,7 @@ from counterfoil.registry.domain.versions import History
 from counterfoil.registry.service.storage import Record, ScopeSettings, Use, Visibility
 from counterfoil.registry.store.local import LocalStorage
 from counterfoil.registry.store.tables import apply, now_ms
+from counterfoil.registry.store.terms import KINDS
 from counterfoil.schema.contexts import QualifiedSubject
 
 if TYPE_CHECKING:
@@ -245,6 +246,10 @@ class MemoryTables:
     def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
         """The changes of one scope up to a number."""
         return [change for change in self._changes[: max(until, 0)] if change.subject == subject]
+
+    def has_changed(self, scope: QualifiedSubject, since: int) -> bool:
+        """Whether config or mode of a scope, or a record noted there, was written to."""
+        return any(change.subject == scope and change.kind in KINDS for change in self._changes[since:])
 
     def last_change(self, until_ts: int | None) -> int:
         """The number of the last change up to a time."""

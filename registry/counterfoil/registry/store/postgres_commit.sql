@@ -20,7 +20,7 @@ BEGIN
   SELECT change INTO STRICT begun FROM stamps FOR UPDATE;
   FOR plan IN SELECT value FROM jsonb_array_elements(plans) LOOP
     outcome := CASE
-      WHEN (plan ->> 'settings_revision')::bigint <> (SELECT settings FROM stamps) THEN '{"refused": "settings"}'::jsonb
+      WHEN have_terms_changed(plan) THEN '{"refused": "settings"}'::jsonb
       WHEN plan ->> 'kind' = 'append' THEN
         append(plan, guids[(plan ->> 'content')::int], texts[(plan ->> 'content')::int])
       WHEN plan ->> 'kind' = 'soft' THEN soft_delete(plan)
@@ -37,6 +37,21 @@ BEGIN
     UPDATE stamps SET change = ended;
   END IF;
   RETURN jsonb_build_object('begun', begun, 'ended', ended, 'outcomes', to_jsonb(outcomes));
+END $$;
+
+-- Whether config or mode have changed since a plan was made: any for most plans, for those with `terms` what is in force
+-- for their subject. Nothing is looked for as long as nothing at all has changed.
+CREATE FUNCTION have_terms_changed(plan jsonb) RETURNS boolean
+LANGUAGE plpgsql AS $$
+DECLARE
+  since bigint := (plan ->> 'settings_revision')::bigint;
+BEGIN
+  IF coalesce(since = (SELECT settings FROM stamps), true) THEN
+    RETURN false;
+  END IF;
+  RETURN NOT plan ? 'terms' OR EXISTS (
+    SELECT FROM jsonb_array_elements(plan -> 'terms') t JOIN changes c ON c.context = t.value ->> 0 AND c.name = t.value ->> 1
+    WHERE c.seq > since AND c.kind IN ('settings-changed', 'record-changed'));
 END $$;
 
 CREATE FUNCTION append(plan jsonb, content_guid uuid, content_text bytea) RETURNS jsonb
@@ -252,8 +267,7 @@ DECLARE
   said jsonb;
   number int := 0;
 BEGIN
-  IF EXISTS (SELECT FROM jsonb_array_elements(plan -> 'plans') p CROSS JOIN stamps s
-             WHERE (p.value ->> 'settings_revision')::bigint <> s.settings) THEN
+  IF EXISTS (SELECT FROM jsonb_array_elements(plan -> 'plans') p WHERE have_terms_changed(p.value)) THEN
     RETURN '{"refused": "settings"}';
   END IF;
   BEGIN  -- a savepoint: when a part is refused, what those before it have written is undone

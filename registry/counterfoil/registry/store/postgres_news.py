@@ -21,8 +21,8 @@ MAX_TOLD: Final = 1000
 class NewsFromElsewhere:
     """Keeps whoever observes a storage up to date with the writes of other servers.
 
-    ``changes`` reads the journal; ``announce`` is told what is new in it, or None for anything at all: when config or
-    modes changed, or records that have a say like them, or when there is too much to tell.
+    ``changes`` reads the journal; ``announce`` is told what is new in it, or None for anything at all, when there is
+    too much to tell.
     """
 
     def __init__(
@@ -70,10 +70,10 @@ class NewsFromElsewhere:
 
     async def _news(self, seen: Stamps, now: Stamps) -> Elsewhere | None:
         count = now.change - seen.change
-        if count > MAX_TOLD or now.settings != seen.settings:
+        if count > MAX_TOLD:
             return None
-        changes = await self._changes(seen.change, count)
-        return Elsewhere(tuple(changes)) if len(changes) == count else None
+        changes = tuple(await self._changes(seen.change, count))
+        return Elsewhere(changes, now.settings != seen.settings) if len(changes) == count else None
 
 
 def _take_note(telling: asyncio.Task[None]) -> None:

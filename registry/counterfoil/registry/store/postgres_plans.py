@@ -35,6 +35,7 @@ from counterfoil.registry.store.refusals import (
     subject_changed,
     target_gone,
 )
+from counterfoil.registry.store.terms import scopes_behind
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import StoreUnavailable
 
@@ -98,9 +99,7 @@ def _append(plan: Append, *, content: int) -> Document:
     references = [reference_document(reference) for reference in held.references]
     return {
         "kind": "append",
-        **_place(plan.subject),
-        "revision": plan.revision,
-        "settings_revision": plan.settings_revision,
+        **_decided_on(plan),
         "targets": [
             [*_place(target.subject).values(), target.version, target.must_be_active] for target in plan.targets
         ],
@@ -118,11 +117,19 @@ def _append(plan: Append, *, content: int) -> Document:
 def _delete(plan: SoftDelete | HardDelete, kind: str) -> Document:
     return {
         "kind": kind,
+        **_decided_on(plan),
+        "versions": plan.versions,
+        "ignore_own": plan.ignore_own_references,
+    }
+
+
+def _decided_on(plan: Append | SoftDelete | HardDelete) -> Document:
+    """The subject that a plan is about, and what it was decided on."""
+    return {
         **_place(plan.subject),
         "revision": plan.revision,
         "settings_revision": plan.settings_revision,
-        "versions": plan.versions,
-        "ignore_own": plan.ignore_own_references,
+        "terms": [list(_place(scope).values()) for scope in scopes_behind(plan)],
     }
 
 

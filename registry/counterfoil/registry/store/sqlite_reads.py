@@ -16,6 +16,7 @@ from counterfoil.registry.domain.versions import History, VersionEntry
 from counterfoil.registry.service.storage import Record, ScopeSettings, Use, Visibility
 from counterfoil.registry.store.record_keys import key_of, key_range
 from counterfoil.registry.store.sqlite_errors import at_run_time, intact
+from counterfoil.registry.store.terms import KINDS
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.model import SchemaType
 
@@ -221,6 +222,13 @@ class SqliteReads:
             (subject.context, subject.name, until),
         )
         return [_change(row) for row in rows]
+
+    def has_changed(self, scope: QualifiedSubject, since: int) -> bool:
+        """Whether config or mode of a scope, or a record noted there, was written to."""
+        rows = self._all(
+            "SELECT kind FROM changes WHERE context = ? AND name = ? AND seq > ?", (scope.context, scope.name, since)
+        )
+        return any(ChangeKind(kind) in KINDS for (kind,) in rows)
 
     def last_change(self, until_ts: int | None) -> int:
         """The number of the last change up to a time."""

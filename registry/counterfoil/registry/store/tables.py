@@ -32,6 +32,7 @@ from counterfoil.registry.store.refusals import (
     subject_changed,
     target_gone,
 )
+from counterfoil.registry.store.terms import scopes_behind
 from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, SubjectPrefix
 
 if TYPE_CHECKING:
@@ -98,6 +99,9 @@ class Reads(Protocol):
 
     def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
         """The changes of one scope up to a number."""
+
+    def has_changed(self, scope: QualifiedSubject, since: int) -> bool:
+        """Whether config or mode of a scope, or a record noted there, was written to after the change ``since``."""
 
     def last_change(self, until_ts: int | None) -> int:
         """The number of the last change up to a time."""
@@ -393,5 +397,10 @@ def _current(tables: Tables, plan: Append | SoftDelete | HardDelete) -> History:
 def _check_settings(tables: Tables, plan: _SinglePlan) -> None:
     if isinstance(plan, DropContext) or plan.settings_revision is None:
         return
-    if tables.settings_revision() != plan.settings_revision:
-        raise settings_changed()
+    if tables.settings_revision() == plan.settings_revision:
+        return
+    if isinstance(plan, (Append, SoftDelete, HardDelete)) and not any(
+        tables.has_changed(scope, plan.settings_revision) for scope in scopes_behind(plan)
+    ):
+        return
+    raise settings_changed()
