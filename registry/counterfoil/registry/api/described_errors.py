@@ -122,6 +122,8 @@ _BY_ROUTE: Final[dict[str, tuple[type[RegistryError], ...]]] = {
     "PUT /mode/{subject}": (errors.InvalidMode, errors.InvalidSubject, errors.ReferenceExists, *_WRITE),
     "DELETE /mode": _WRITE,
     "DELETE /mode/{subject}": (errors.SubjectNotFound, *_WRITE),
+    "GET /changes": (),
+    "GET /subjects/{subject}/changes": (errors.SubjectNotFound,),
     "GET /contexts": (),
     "DELETE /contexts/{context}": (errors.ContextNotEmpty, *_WRITE),
     "GET /": (),
