@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.api.models import ErrorBody
+from counterfoil.registry.api.routes import AS_OF
 from counterfoil.schema import errors
 
 if TYPE_CHECKING:
@@ -175,9 +176,10 @@ def described_errors(route: Route) -> dict[int | str, dict[str, Any]]:
     own = _BY_ROUTE.get(f"{route.method} {route.path}")
     if own is None:
         return {"default": {"model": ErrorBody, "description": "Not a success."}}
+    then = (errors.SchemaNotFound,) if AS_OF in route.query else ()  # what was there then, and is gone for good
     with_body = _WITH_BODY if route.method in {"POST", "PUT"} else ()
     kinds_by_status: dict[int, list[type[RegistryError]]] = defaultdict(list)
-    for kind in sorted({*_ANYWHERE, *with_body, *own}, key=lambda kind: kind.code):
+    for kind in sorted({*_ANYWHERE, *with_body, *then, *own}, key=lambda kind: kind.code):
         kinds_by_status[int(kind.status)].append(kind)
         if kind in {
             errors.StoreUnavailable,
