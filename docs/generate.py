@@ -12,6 +12,7 @@ import click
 from rule_pages import rule_pages
 
 from counterfoil.contracts.cli.root import root_command
+from counterfoil.registry.settings import SETTINGS, shown
 from counterfoil.schema import errors
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -52,9 +53,29 @@ def cli_page() -> str:
     return "\n".join(lines)
 
 
+def settings_page() -> str:
+    """Every setting of the server: its three spellings, its default, what it may be."""
+    lines = [
+        "# Settings of the registry",
+        "",
+        "Each setting has one name in three spellings: an option of `counterfoil serve`, a variable of the",
+        "environment, and a key of a YAML file that `--settings` or `COUNTERFOIL_SETTINGS` names. The option wins over",
+        "the variable, the variable over the file. `counterfoil serve --print-settings` prints what is in force and",
+        "where each value came from.",
+        "",
+        "| option | variable | in the file | default | may be | |",
+        "|---|---|---|---|---|---|",
+    ]
+    for each in SETTINGS:
+        default = f"`{shown(each.default)}`" if shown(each.default) else "(none)"
+        flag = f"`{each.flag}`" + (f", `{each.negative_flag}`" if isinstance(each.default, bool) else "")
+        lines.append(f"| {flag} | `{each.variable}` | `{each.name}` | {default} | {each.expected} | {each.about} |")
+    return "\n".join(lines)
+
+
 def all_pages() -> dict[str, str]:
     """The text of every page, by its name under ``docs/reference/``."""
-    return {"errors.md": errors_page(), "cli.md": cli_page(), **rule_pages()}
+    return {"errors.md": errors_page(), "cli.md": cli_page(), "settings.md": settings_page(), **rule_pages()}
 
 
 def first_line(thing: object) -> str:

@@ -160,7 +160,8 @@ def test_odd_paths_are_the_senders_mistake(path: str) -> None:
         for method in ("GET", "HEAD", "DELETE", "POST", "PUT", "PATCH", "OPTIONS"):
             reply = await registry.ask(method, path, b'{"schema":"\\"int\\""}')
             assert reply.status < 500, (method, reply)
-            assert method == "HEAD" or well_formed(reply), (method, reply)
+            is_bodiless = method == "HEAD" or (method == "OPTIONS" and reply.status == 204)
+            assert is_bodiless or well_formed(reply), (method, reply)
 
     run(story)
 

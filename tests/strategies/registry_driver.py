@@ -22,7 +22,11 @@ class Reply:
 
     status: int
     headers: dict[str, str]
-    text: str
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
 
     @property
     def media_type(self) -> str:
@@ -34,7 +38,8 @@ class Reply:
 
     @property
     def code(self) -> int | None:
-        return self.json.get("error_code") if isinstance(self.json, dict) else None
+        value = self.json if self.body else None
+        return value.get("error_code") if isinstance(value, dict) else None
 
     @property
     def outcome(self) -> Any:
@@ -45,19 +50,9 @@ class Reply:
 class InProcessRegistry:
     """An application over ``storage``, an empty one in memory by default."""
 
-    def __init__(
-        self,
-        storage: Any = None,
-        *,
-        max_body_bytes: int = 10 * 1024 * 1024,
-        fast_lane: bool = True,
-        max_keys: int = 20_000,
-        wrapping: Any = None,
-    ) -> None:
-        settings = ServerSettings(
-            store="sqlite://", max_body_bytes=max_body_bytes, fast_lane=fast_lane, max_keys=max_keys
-        )
-        self.app = assemble(storage or MemoryStorage(), settings, wrapping=wrapping)
+    def __init__(self, storage: Any = None, *, wrapping: Any = None, **settings: Any) -> None:
+        server_settings = ServerSettings(store="sqlite://", **settings)
+        self.app = assemble(storage or MemoryStorage(), server_settings, wrapping=wrapping)
 
     async def ask(
         self,
@@ -96,8 +91,8 @@ class InProcessRegistry:
 
         await self.app(scope, receive, send)
         answered = {name.decode().lower(): value.decode() for name, value in sent_back[0]["headers"]}
-        text = b"".join(message.get("body", b"") for message in sent_back[1:]).decode()
-        return Reply(sent_back[0]["status"], answered, text)
+        whole = b"".join(message.get("body", b"") for message in sent_back[1:])
+        return Reply(sent_back[0]["status"], answered, whole)
 
     async def get(self, path: str) -> Reply:
         return await self.ask("GET", path)

@@ -6,22 +6,27 @@ import asyncio
 import os
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from http import HTTPStatus
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from counterfoil.registry.api.answers import error_answer
+from counterfoil.registry.api.deadlines import Deadlines
+from counterfoil.registry.api.dialects import choose_dialects
 from counterfoil.registry.api.endpoints import api_routes
 from counterfoil.registry.api.event_stream import HEARTBEAT_S, EventStreams
 from counterfoil.registry.api.fast_lane import FastLane
+from counterfoil.registry.api.methods import Methods
 from counterfoil.registry.api.middleware import Envelope, Paths, unforeseen
 from counterfoil.registry.api.operations import Lifecycle, operation_routes
+from counterfoil.registry.api.packing import Packing
 from counterfoil.registry.api.replies import Replies
 from counterfoil.registry.kms.opening import open_kms
 from counterfoil.registry.service.feed import Feed
@@ -32,7 +37,7 @@ from counterfoil.registry.telemetry import Telemetry
 from counterfoil.schema.errors import MethodNotAllowed, NotFound, RegistryError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -42,7 +47,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Storage
     from counterfoil.registry.settings import ServerSettings
 
-_REPLY_MEMORY_BYTES = 64 * 1024 * 1024
+_METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +67,14 @@ class RegistryApp:
         await self.asgi(scope, receive, send)
 
 
-def create_app(settings: ServerSettings) -> RegistryApp:
+def create_app(settings: ServerSettings, *, telemetry: Telemetry | None = None) -> RegistryApp:
     """The registry as an ASGI application over the store that ``settings`` name.
 
     The store is opened here and closed when the application's lifespan ends. ``StoreNotUsable`` when it cannot be
     opened.
     """
     limits = WriteLimits(settings.max_waiting_writes, settings.write_timeout_s)
-    return assemble(open_store(settings.store, limits=limits), settings)
+    return assemble(open_store(settings.store, limits=limits), settings, telemetry=telemetry)
 
 
 def assemble(
@@ -78,16 +83,18 @@ def assemble(
     *,
     wrapping: KeyWrapping | None = None,
     heartbeat_s: float = HEARTBEAT_S,
+    telemetry: Telemetry | None = None,
 ) -> RegistryApp:
     """The registry as an ASGI application over ``storage``.
 
     ``wrapping`` uses key management services; by default those that the environment names. ``heartbeat_s`` is how long
-    its event streams are silent at most.
+    its event streams are silent at most. ``telemetry`` takes the application's measures.
     """
-    lifecycle, telemetry = Lifecycle(), Telemetry()
+    lifecycle, telemetry = Lifecycle(), telemetry or Telemetry()
     wrapping = wrapping or open_kms(os.environ, timeout_s=settings.kms_timeout_s)
     cases = use_cases(storage, wrapping=wrapping, max_keys=settings.max_keys, associations=settings.associations)
-    replies = Replies(storage, memory_bytes=_REPLY_MEMORY_BYTES if settings.fast_lane else 0)
+    replies = Replies(storage, memory_bytes=settings.cache_bytes if settings.fast_lane else 0)
+    dialects = choose_dialects(settings.compat_version, withholds_new_fields=settings.withhold_new_fields)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -96,23 +103,41 @@ def assemble(
         await wrapping.close()
         await storage.close()
 
+    routes = [
+        *api_routes(cases, replies, max_body_bytes=settings.max_body_bytes, dialects=dialects),
+        *operation_routes(storage, telemetry, lifecycle),
+        Route("/openapi.json", _description),
+    ]
+    methods = Methods(routes)
     app = Starlette(
-        routes=[
-            *api_routes(cases, replies, max_body_bytes=settings.max_body_bytes),
-            *operation_routes(storage, telemetry, lifecycle),
-            Route("/openapi.json", _description),
-        ],
+        routes=routes,
         lifespan=lifespan,
-        exception_handlers={HTTPException: _framework_error, Exception: _unforeseen_error},
+        exception_handlers={HTTPException: partial(_framework_error, methods), Exception: _unforeseen_error},
     )
     app.router.redirect_slashes = False
     feed = Feed(storage)
     lifecycle.at_stop(feed.close)
     asgi: ASGIApp = EventStreams(app, feed, storage, heartbeat_s=heartbeat_s)
-    asgi = Paths(asgi, max_body_bytes=settings.max_body_bytes)
+    asgi = Paths(asgi, max_body_bytes=settings.max_body_bytes, methods=methods)
+    asgi = Deadlines(asgi, timeout_s=settings.request_timeout_s)
     if settings.fast_lane:
-        asgi = FastLane(asgi, replies=replies)
-    return RegistryApp(Envelope(asgi, telemetry=telemetry, log_requests=settings.log_requests), storage, lifecycle)
+        asgi = FastLane(asgi, replies=replies, knows_tolerant=dialects.tolerant is not None)
+    if settings.cors_origins:
+        asgi = _open_to_pages(asgi, settings.cors_origins)
+    packing = Packing(min_bytes=settings.gzip_min_bytes) if settings.gzip_min_bytes else None
+    envelope = Envelope(asgi, telemetry=telemetry, log_requests=settings.log_requests, packing=packing)
+    return RegistryApp(envelope, storage, lifecycle)
+
+
+def _open_to_pages(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
+    """``app`` for the web pages of ``origins`` as well (Cross-Origin Resource Sharing, the Fetch standard, 3.2)."""
+    return CORSMiddleware(
+        app,
+        allow_origins=origins,
+        allow_methods=_METHODS,
+        allow_headers=["*"],
+        expose_headers=["ETag", "Retry-After", "X-Request-ID"],
+    )
 
 
 async def _description(_: Request) -> Response:
@@ -127,14 +152,19 @@ def _described() -> dict[str, Any]:
     return describe_api(metadata.version("counterfoil"))
 
 
-async def _framework_error(request: Request, error: Exception) -> Response:
+async def _framework_error(methods: Methods, request: Request, error: Exception) -> Response:
     """The API's error body for what the framework's router refuses."""
     status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.INTERNAL_SERVER_ERROR
-    path = request.scope["path"][:200]
+    path = request.scope["path"]
     if status == HTTPStatus.NOT_FOUND:
-        return error_answer(NotFound(f"There is nothing at {path!r}"))
+        return error_answer(NotFound(f"There is nothing at {path[:200]!r}"))
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
-        return error_answer(MethodNotAllowed(f"{request.method} is not possible at {path!r}"))
+        allowed = methods.allowed(path)
+        response = error_answer(
+            MethodNotAllowed(f"{request.method} is not possible at {path[:200]!r}; there is {allowed}")
+        )
+        response.headers["allow"] = allowed
+        return response
     return error_answer(RegistryError(str(error)[:200], status=status, code=status))
 
 

@@ -88,6 +88,10 @@ class NotAcceptable(_Coded, code=406):
     """None of the accepted media types can be produced."""
 
 
+class SlowRequest(_Coded, code=408):
+    """The request did not arrive in time."""
+
+
 class RequestTooLarge(_Coded, code=413):
     """The body is larger than the server takes."""
 
@@ -98,6 +102,18 @@ class UnsupportedMediaType(_Coded, code=415):
 
 class MissingBody(_Coded, code=422):
     """A body is required and there is none."""
+
+
+class HeadTooLarge(_Coded, code=431):
+    """The request line and headers are larger than the server takes."""
+
+
+class TooManyConnections(_Coded, code=503):
+    """The server has as many connections as it takes."""
+
+
+class AnswerTimeout(_Coded, code=504):
+    """The answer had not begun in the time that the server gives itself."""
 
 
 class SubjectNotFound(_Coded, code=40401):

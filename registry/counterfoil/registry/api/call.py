@@ -96,10 +96,11 @@ class Call:
         """Say that the answer rests on more than was said, so that it is not kept."""
         self._basis = None
 
-    def keep(self, answer: bytes, route: str) -> None:
+    def keep(self, answer: bytes, route: str, *, tag: bytes = b"", is_tolerant: bool = False) -> None:
         """Keep the answer, if the operation has said what it rests on."""
         if self._basis is not None and len(self._body or b"") <= MAX_KEPT_BODY_BYTES:
-            self._replies.put(request_key(self._scope["raw_path"], self._body), Kept(answer, route, self._basis))
+            key = request_key(self._scope["raw_path"], self._body, is_tolerant=is_tolerant)
+            self._replies.put(key, Kept(answer, route, self._basis, tag))
 
     # --- query
 

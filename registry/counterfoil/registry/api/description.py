@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.api.models import ErrorBody
+from counterfoil.registry.api.described_errors import described_errors
+from counterfoil.registry.api.media_types import PRODUCED
 from counterfoil.registry.api.operations import SUMMARIES
 from counterfoil.registry.api.table import TABLE
 
@@ -12,9 +13,14 @@ if TYPE_CHECKING:
     from counterfoil.registry.api.routes import Route
 
 
+OPERATIONS: Final = "operations"
+_JSON: Final = "application/json"
+
+
 def describe_api(version: str) -> dict[str, Any]:
     """The whole description. Takes a second to make, and FastAPI's modules: to be asked for only when needed."""
     from fastapi import FastAPI
+    from fastapi.responses import JSONResponse, PlainTextResponse
 
     app = FastAPI(
         title="counterfoil registry",
@@ -38,12 +44,14 @@ def describe_api(version: str) -> dict[str, Any]:
             path,
             _nothing,
             methods=["GET"],
-            tags=["operations"],
+            tags=[OPERATIONS],
             summary=summary,
             operation_id=f"get_{_slug(path)}",
             response_model=None,
+            response_class=PlainTextResponse if path == "/metrics" else JSONResponse,
+            responses={503: {"description": "Not now."}} if path == "/health/ready" else None,
         )
-    return _add_body_shapes(app.openapi())
+    return _in_all_media_types(_add_body_shapes(app.openapi()))
 
 
 def _nothing() -> None:  # stands for the operations: the table says what they take and give
@@ -65,9 +73,27 @@ def _slug(path: str) -> str:
 
 
 def _responses(route: Route) -> dict[int | str, dict[str, Any]]:
-    described: dict[int | str, dict[str, Any]] = {"default": {"model": ErrorBody, "description": "Not a success."}}
-    if route.result is not None:
+    described = described_errors(route)
+    if route.result is str:
+        text = "The text itself: JSON, or for Protobuf no JSON, whatever the media type says."
+        described[200] = {"description": text, "content": {_JSON: {"schema": {}}}}
+    elif route.result is not None:
         described[route.status] = {"model": route.result}
     else:
         described[204] = {"description": "Done."}
+    if route.has_tag:
+        described[304] = {"description": "The caller has this answer already, as its `If-None-Match` says."}
     return described
+
+
+def _in_all_media_types(description: dict[str, Any]) -> dict[str, Any]:
+    """``description`` with the names of this API's own media types beside that of JSON."""
+    for operations in description["paths"].values():
+        for operation in operations.values():
+            if operation["tags"] == [OPERATIONS]:
+                continue
+            for described in (*operation["responses"].values(), operation.get("requestBody", {})):
+                content = described.get("content", {})
+                if _JSON in content:
+                    described["content"] = dict.fromkeys(PRODUCED, content[_JSON])
+    return description

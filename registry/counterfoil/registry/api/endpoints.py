@@ -11,6 +11,8 @@ from starlette.routing import Route as RoutedPath
 from counterfoil.registry.api.answers import answer, error_answer
 from counterfoil.registry.api.association_routes import TAG as ASSOCIATIONS
 from counterfoil.registry.api.call import Call
+from counterfoil.registry.api.conditions import entity_tag, tagged
+from counterfoil.registry.api.dialects import Dialects, tolerates_new_fields
 from counterfoil.registry.api.media_types import V1, check_consumed, negotiate
 from counterfoil.registry.api.middleware import ROUTE_HOLDER
 from counterfoil.registry.api.routes import AS_OF
@@ -39,32 +41,43 @@ class _SegmentConvertor(StringConvertor):
     regex = "[^/]*"
 
 
-def api_routes(cases: UseCases, replies: Replies, *, max_body_bytes: int) -> list[RoutedPath]:
-    """Every operation of the table that is turned on, to be served under its path."""
+def api_routes(
+    cases: UseCases, replies: Replies, *, max_body_bytes: int, dialects: Dialects | None = None
+) -> list[RoutedPath]:
+    """Every operation of the table that is turned on, to be served under its path.
+
+    Answers are in one of ``dialects``.
+    """
     CONVERTOR_TYPES[SEGMENT] = _SegmentConvertor()
+    spoken = dialects or Dialects()
     return [
         RoutedPath(
             route.path.replace("}", f":{SEGMENT}}}"),
-            _Endpoint(route, cases, replies, max_body_bytes=max_body_bytes),
+            _Endpoint(route, cases, replies, max_body_bytes=max_body_bytes, dialects=spoken),
             methods=[route.method],
         )
         for route in TABLE
-        if route.tag != ASSOCIATIONS or cases.associations is not None
+        if spoken.usual.has(route) and (route.tag != ASSOCIATIONS or cases.associations is not None)
     ]
 
 
 class _Endpoint:
     """One operation as an ASGI application, which hands it the request and sends what it gives."""
 
-    def __init__(self, route: Route, cases: UseCases, replies: Replies, *, max_body_bytes: int) -> None:
+    def __init__(
+        self, route: Route, cases: UseCases, replies: Replies, *, max_body_bytes: int, dialects: Dialects
+    ) -> None:
         self._route = route
         self._operation = route.operation
         self._path = route.path
         self._status = route.status
         self._has_body = route.method in _BODY_METHODS
+        self._has_tag = route.has_tag
         self._cases = cases
         self._replies = replies
         self._max_body_bytes = max_body_bytes
+        self._usual = (dialects.usual, dialects.usual.shaper(route))
+        self._tolerant = (dialects.tolerant, dialects.tolerant.shaper(route)) if dialects.tolerant else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -74,6 +87,10 @@ class _Endpoint:
 
     async def _response(self, scope: Scope, receive: Receive) -> Response:
         media_type = V1
+        dialect, shape = self._usual
+        is_tolerant = self._tolerant is not None and tolerates_new_fields(scope["headers"])
+        if self._tolerant is not None and is_tolerant:
+            dialect, shape = self._tolerant
         try:
             media_type = _agree(scope, has_body=self._has_body)
             call = Call(scope, receive, cases=self._cases, replies=self._replies, max_body_bytes=self._max_body_bytes)
@@ -81,10 +98,15 @@ class _Endpoint:
                 call.cases = await self._cases_as_of(call.text(AS_OF))
             value = await until_current(partial(self._operation, call))
         except RegistryError as error:
-            return error_answer(error, media_type)
-        response = answer(value, media_type, status=self._status)
-        call.keep(bytes(response.body), self._path)
-        return response
+            return error_answer(dialect.translated(error), media_type)
+        response = answer(shape(value) if shape is not None else value, media_type, status=self._status)
+        body = bytes(response.body)
+        if not self._has_tag:
+            call.keep(body, self._path, is_tolerant=is_tolerant)
+            return response
+        tag = entity_tag(body)
+        call.keep(body, self._path, tag=tag, is_tolerant=is_tolerant)
+        return tagged(response, tag, scope["headers"])
 
     async def _cases_as_of(self, moment: str) -> UseCases:
         """The use cases over what was true then; ``BadRequest`` where that cannot be asked.

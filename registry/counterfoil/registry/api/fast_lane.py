@@ -10,6 +10,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.registry.api.conditions import IF_NONE_MATCH, NOT_MODIFIED, is_matched
+from counterfoil.registry.api.dialects import tolerates_new_fields
 from counterfoil.registry.api.media_types import check_consumed, negotiate
 from counterfoil.registry.api.middleware import ROUTE_HOLDER
 from counterfoil.registry.api.replies import MAX_KEPT_BODY_BYTES, request_key
@@ -29,34 +31,42 @@ class FastLane:
     Everything else is handed on, with the body that was read on the way.
     """
 
-    def __init__(self, app: ASGIApp, *, replies: Replies) -> None:
+    def __init__(self, app: ASGIApp, *, replies: Replies, knows_tolerant: bool = False) -> None:
         self._app = app
         self._replies = replies
+        self._knows_tolerant = knows_tolerant
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or hand on."""
         if scope["type"] == "http" and not scope["query_string"]:
-            media_type = _media_type(scope["headers"])
+            accept = known = b""
+            for name, value in scope["headers"]:
+                if name == b"accept":
+                    accept = accept + b"," + value if accept else value
+                elif name == IF_NONE_MATCH:
+                    known = known + b"," + value if known else value
+            media_type = _produced(accept)
             if media_type is not None:
                 kept, receive = await self._find(scope, receive)
                 if kept is not None:
                     scope[ROUTE_HOLDER][0] = kept.route
-                    headers = [(b"content-type", media_type), (b"content-length", b"%d" % len(kept.body))]
-                    await send({"type": "http.response.start", "status": 200, "headers": headers})
-                    await send({"type": "http.response.body", "body": kept.body})
+                    await _send_kept(kept, media_type, known, send)
                     return
         await self._app(scope, receive, send)
 
     async def _find(self, scope: Scope, receive: Receive) -> tuple[Kept | None, Receive]:
         """The answer, where it is at hand, and what gives the body that was sent."""
         path = scope.get("raw_path", b"")
+        is_tolerant = self._knows_tolerant and tolerates_new_fields(scope["headers"])
         if scope["method"] == "GET":
-            return await self._kept(request_key(path)), receive
+            return await self._kept(request_key(path, is_tolerant=is_tolerant)), receive
         if scope["method"] != "POST" or not path.startswith(_POSTS) or not _is_small(scope["headers"]):
             return None, receive
         messages = await _received(receive)
         is_whole = messages[-1]["type"] == "http.request"
-        kept = await self._kept(request_key(path, _joined(messages))) if is_whole else None
+        kept = None
+        if is_whole:
+            kept = await self._kept(request_key(path, _joined(messages), is_tolerant=is_tolerant))
         return kept, receive if kept is not None else _again(messages, receive)
 
     async def _kept(self, key: bytes) -> Kept | None:
@@ -66,9 +76,16 @@ class FastLane:
             return None
 
 
-def _media_type(headers: list[tuple[bytes, bytes]]) -> bytes | None:
-    """What to answer with; None where the request must be refused."""
-    return _produced(b",".join([value for name, value in headers if name == b"accept"]))
+async def _send_kept(kept: Kept, media_type: bytes, known: bytes, send: Send) -> None:
+    """Send the answer, or that the caller has it; ``known`` holds the tags of the answers that the caller has."""
+    tag, status, body = kept.tag, 200, kept.body
+    headers = [(b"content-type", media_type), (b"content-length", b"%d" % len(body))]
+    if tag:
+        headers.append((b"etag", tag))
+        if known and is_matched(tag, known):
+            status, body, headers = NOT_MODIFIED, b"", [(b"etag", tag)]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
 @lru_cache(maxsize=256)

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 async def read_body(receive: Receive, *, max_bytes: int) -> bytes:
-    """The whole body; ``RequestTooLarge`` once it is above ``max_bytes``."""
+    """The whole body; ``RequestTooLarge`` once it is above ``max_bytes``, ``BadRequest`` where it breaks off."""
     chunks: list[bytes] = []
     size = 0
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            return b"".join(chunks)
+            raise BadRequest("The request breaks off before the end of its body")
         chunk = message.get("body", b"")
         size += len(chunk)
         if size > max_bytes:

@@ -10,6 +10,9 @@ from counterfoil.schema.errors import NotAcceptable, UnsupportedMediaType
 V1: Final = "application/vnd.schemaregistry.v1+json"
 
 _PRODUCED: Final = ((V1, 1.0), ("application/vnd.schemaregistry+json", 0.9), ("application/json", 0.5))
+PRODUCED: Final = tuple(name for name, _ in _PRODUCED)
+"""The media types of answers, ours first."""
+
 _CONSUMED: Final = frozenset({*(name for name, _ in _PRODUCED), "application/octet-stream"})
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.api.answers import error_answer
 from counterfoil.registry.api.json_body import too_large
+from counterfoil.registry.api.packing import CONTENT_ENCODING, accepts_gzip, unpacking
 from counterfoil.registry.api.paths import rewrite
 from counterfoil.registry.telemetry import LOGGER
 from counterfoil.schema.errors import RegistryError
@@ -16,14 +17,20 @@ from counterfoil.schema.errors import RegistryError
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from counterfoil.registry.api.methods import Methods
+    from counterfoil.registry.api.packing import Packing
     from counterfoil.registry.telemetry import Telemetry
 
-_REQUEST_ID: Final = b"x-request-id"
-_MAX_REQUEST_ID: Final = 200
-_FIXED_HEADERS: Final = [
+REQUEST_ID: Final = b"x-request-id"
+FIXED_HEADERS: Final = [
     (b"cache-control", b"no-cache, no-store, must-revalidate"),
     (b"x-xss-protection", b"1; mode=block"),
 ]
+"""What every answer carries."""
+
+_MAX_REQUEST_ID: Final = 200
+_ID_DIGITS: Final = 32
+_IDS_AT_ONCE: Final = 64
 _SERVER_ERROR: Final = 500
 _OTHER_ROUTE: Final = "(none)"
 
@@ -35,11 +42,15 @@ HEAD_ONLY: Final = "counterfoil.head"
 
 
 class Paths:
-    """Routes on the path as it was sent: still encoded, no slash at the end, contexts in the names, HEAD as GET."""
+    """Routes on the path as it was sent: still encoded, no slash at the end, contexts in the names, HEAD as GET.
 
-    def __init__(self, app: ASGIApp, *, max_body_bytes: int) -> None:
+    OPTIONS is answered here, and a packed body is unpacked on its way.
+    """
+
+    def __init__(self, app: ASGIApp, *, max_body_bytes: int, methods: Methods) -> None:
         self._app = app
         self._max_body_bytes = max_body_bytes
+        self._methods = methods
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand the request on; a path that cannot be read, or a body too large to begin with, is answered here."""
@@ -47,7 +58,7 @@ class Paths:
             await self._app(scope, receive, send)
             return
         try:
-            self._check_size(scope)
+            receive = self._body_of(scope, receive)
             scope = _routed(scope)
         except RegistryError as error:
             await error_answer(error)(scope, receive, send)
@@ -56,12 +67,21 @@ class Paths:
             scope["method"] = "GET"
             scope[HEAD_ONLY] = True
             send = _without_body(send)
+        elif scope["method"] == "OPTIONS":
+            response = self._methods.options(scope["path"])
+            if response is not None:
+                await response(scope, receive, send)
+                return
         await self._app(scope, receive, send)
 
-    def _check_size(self, scope: Scope) -> None:
+    def _body_of(self, scope: Scope, receive: Receive) -> Receive:
+        """What gives the request's body, unpacked; an error where it says of itself that it cannot be taken."""
         for name, value in scope["headers"]:
             if name == b"content-length" and value.isdigit() and int(value) > self._max_body_bytes:
                 raise too_large(self._max_body_bytes)
+            if name == CONTENT_ENCODING:
+                receive = unpacking(receive, value, max_bytes=self._max_body_bytes)
+        return receive
 
 
 def _routed(scope: Scope) -> Scope:
@@ -86,12 +106,19 @@ def _without_body(send: Send) -> Send:
 
 
 class Envelope:
-    """Request ids, fixed headers, an answer for what nobody foresaw, and the measures of each request."""
+    """Request ids, fixed headers, an answer for what nobody foresaw, and the measures of each request.
 
-    def __init__(self, app: ASGIApp, *, telemetry: Telemetry, log_requests: bool) -> None:
+    With ``packing``, answers are packed for the clients that accept it.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, telemetry: Telemetry, log_requests: bool, packing: Packing | None = None
+    ) -> None:
         self._app = app
         self._telemetry = telemetry
         self._log_requests = log_requests
+        self._packing = packing
+        self._fresh_id = FreshIds().next
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand the request on inside its envelope."""
@@ -99,22 +126,26 @@ class Envelope:
             await self._app(scope, receive, send)
             return
         begun = time.perf_counter()
-        request_id = _request_id(scope)
+        callers_id, encodings = _read_headers(scope["headers"])
+        request_id = callers_id or self._fresh_id()
         status, is_complete = 0, False
 
         async def send_in_envelope(message: Message) -> None:
             nonlocal status, is_complete
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], *_FIXED_HEADERS, (_REQUEST_ID, request_id)]
+                message["headers"] = [*message["headers"], *FIXED_HEADERS, (REQUEST_ID, request_id)]
             else:
                 is_complete = not message.get("more_body", False)
             await send(message)
 
+        inner_send: Send = send_in_envelope
+        if encodings and self._packing is not None and accepts_gzip(encodings):
+            inner_send = self._packing.wrap(send_in_envelope)
         route = [_OTHER_ROUTE]
         try:
             scope[ROUTE_HOLDER] = route
-            await self._app(scope, receive, send_in_envelope)
+            await self._app(scope, receive, inner_send)
         except Exception:
             LOGGER.exception("unexpected error", extra={"request_id": request_id.decode("latin-1"), **_facts(scope)})
             if not status:
@@ -137,15 +168,33 @@ def _facts(scope: Scope) -> dict[str, str]:
     return {"method": scope["method"], "path": scope.get("raw_path", b"").decode("latin-1")}
 
 
-def _request_id(scope: Scope) -> bytes:
-    """The caller's request id, when exactly one that is not blank came along, else a fresh one."""
-    given = [value.strip() for name, value in scope["headers"] if name == _REQUEST_ID]
-    if len(given) == 1 and given[0] and len(given[0]) <= _MAX_REQUEST_ID:
-        return bytes(given[0])
-    return _fresh_id()
+def _read_headers(headers: list[tuple[bytes, bytes]]) -> tuple[bytes, bytes]:
+    """The caller's request id, if exactly one that is not blank came along, and the encodings that are accepted."""
+    request_id = encodings = b""
+    ids = 0
+    for name, value in headers:
+        if name == REQUEST_ID:
+            request_id = value.strip()
+            ids += 1
+        elif name == b"accept-encoding":
+            encodings = encodings + b"," + value if encodings else value
+    is_usable = ids == 1 and len(request_id) <= _MAX_REQUEST_ID
+    return (request_id if is_usable else b""), encodings
 
 
-def _fresh_id() -> bytes:
-    """A random UUID (version 4) as text; made here since it is needed for each request, and Python's takes longer."""
-    digits = hexlify(os.urandom(16))
-    return b"%b-%b-4%b-a%b-%b" % (digits[:8], digits[8:12], digits[13:16], digits[17:20], digits[20:])
+class FreshIds:
+    """Random UUIDs (version 4) as text; made here since each request needs one, and Python's take longer."""
+
+    def __init__(self) -> None:
+        self._digits = b""
+        self._used = 0
+
+    def next(self) -> bytes:
+        """The next one."""
+        at = self._used
+        if at == len(self._digits):  # one call of the system for many
+            self._digits = hexlify(os.urandom(_IDS_AT_ONCE * _ID_DIGITS // 2))
+            at = 0
+        self._used = at + _ID_DIGITS
+        digits = self._digits[at : at + _ID_DIGITS]
+        return b"%b-%b-4%b-a%b-%b" % (digits[:8], digits[8:12], digits[13:16], digits[17:20], digits[20:])

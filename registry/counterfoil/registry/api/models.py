@@ -158,6 +158,14 @@ class AssociationBody(CamelShape):
     update_ts: int
 
 
+class SchemaByGuidBody(SchemaBody):
+    """What a guid stands for."""
+
+    guid: str
+    ts: int
+    deleted: bool
+
+
 class ListedSchemaBody(VersionBody):
     """One line of the listing of all schemas."""
 
@@ -204,9 +212,9 @@ class ConfigBody(ConfigUpdateBody):
 
 
 class ModeBody(CamelShape):
-    """A mode; null clears."""
+    """A mode; null clears. Absent where many modes were cleared at once, and there was none at this level."""
 
-    mode: str | None
+    mode: str | None = None
 
 
 class CompatibilityBody(_Shape):

@@ -46,11 +46,12 @@ class Basis(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """An answer, the route that gave it, and what it rests on."""
+    """An answer, the route that gave it, what it rests on, and its entity tag where it has one."""
 
     body: bytes
     route: str
     basis: Basis
+    tag: bytes = b""
 
 
 class Replies:
@@ -130,6 +131,10 @@ class Replies:
         self._kept = RecentValues(self._memory_bytes)
 
 
-def request_key(raw_path: bytes, body: bytes | None = None) -> bytes:
-    """What tells requests without a query apart: the path as it was sent, and the body's digest where one is sent."""
-    return raw_path if body is None else b"%b\0%b" % (raw_path, sha256(body).digest())
+def request_key(raw_path: bytes, body: bytes | None = None, *, is_tolerant: bool = False) -> bytes:
+    """What tells requests without a query apart: the path as it was sent, and the body's digest where one is sent.
+
+    ``is_tolerant`` is for servers that answer otherwise to those who say that they tolerate new fields.
+    """
+    path = b"%b\1" % raw_path if is_tolerant else raw_path
+    return path if body is None else b"%b\0%b" % (path, sha256(body).digest())

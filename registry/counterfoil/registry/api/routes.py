@@ -65,6 +65,7 @@ class Route:
     """One line of the table. ``query`` names the parameters, ``body`` and ``result`` the shapes.
 
     ``status`` is that of a success with a result.
+    ``has_tag``: the answer hardly ever changes, so that it carries an entity tag, and is not sent again to who has it.
     """
 
     method: str
@@ -75,6 +76,7 @@ class Route:
     body: type[BaseModel] | None = None
     result: Any = None
     status: int = 200
+    has_tag: bool = False
 
     def openapi(self) -> dict[str, Any]:
         """What the description says of the parameters and the body."""
@@ -125,6 +127,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         ("subject", "format", "referenceFormat", "findTags", "fetchMaxId"),
         None,
         models.SchemaByIdBody,
+        has_tag=True,
     ),
     Route(
         "POST",
@@ -153,7 +156,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         None,
         models.VersionBody,
     ),
-    Route("GET", f"{_ID}/schema", schemas.get_text_by_id, "schemas", ("subject", "format"), None, str),
+    Route("GET", f"{_ID}/schema", schemas.get_text_by_id, "schemas", ("subject", "format"), None, str, has_tag=True),
     Route(
         "GET",
         "/subjects",
@@ -251,7 +254,16 @@ ROUTES: Final[tuple[Route, ...]] = (
         None,
         list[models.SubjectVersionBody],
     ),
-    Route("GET", "/schemas/guids/{guid}", schemas.get_by_guid, "schemas", ("format",), None, models.SchemaBody),
+    Route(
+        "GET",
+        "/schemas/guids/{guid}",
+        schemas.get_by_guid,
+        "schemas",
+        ("format",),
+        None,
+        models.SchemaByGuidBody,
+        has_tag=True,
+    ),
     Route(
         "GET", "/schemas/guids/{guid}/ids", schemas.list_ids_of_guid, "schemas", (), None, list[models.ContextIdBody]
     ),

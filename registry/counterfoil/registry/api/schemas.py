@@ -94,6 +94,7 @@ async def get_by_id(call: Call) -> Any:
 async def get_text_by_id(call: Call) -> Any:
     """The text of what an id stands for, by itself."""
     schema_id = call.integer_segment("id")
+    await call.rests_on(OfId(schema_id))
     found = await call.cases.catalog.by_id(schema_id, await call.subject_parameter())
     return RawText(await formatted(call, found.context, found.content))
 
@@ -122,6 +123,7 @@ async def get_by_guid(call: Call) -> Any:
     guid = _guid(text)
     if guid is None:
         raise SchemaNotFound(f"Schema {text[:80]!r} not found: this is no guid")
+    await call.rests_on()
     found = await call.cases.catalog.by_guid(guid)
     return by_guid_document(found, text=await formatted(call, found.context, found.content))
 

@@ -1,0 +1,137 @@
+"""How answers differ for clients of older versions, as one table; applied where documents become bodies.
+
+Source: Confluent's release notes and REST API reference for Schema Registry 5 to 8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.registry.api import models
+from counterfoil.schema.errors import ConfigNotFound, IncompatibleSchema, ModeNotFound, RegistryError, SubjectNotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from counterfoil.registry.api.routes import Route
+
+_NEW_FIELDS: Final = frozenset({"guid", "ts", "deleted"})
+_NEW_PATHS: Final = ("/schemas/guids", "/associations")
+_AVRO: Final = "AVRO"
+_TOLERANT: Final = b"confluent-accept-unknown-properties"
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What one version's answers leave out or call otherwise.
+
+    ``code_by_error``: the ``error_code`` of an error, where it was another one; the status stays. ``absent_paths``: the
+    beginnings of paths that are not there. The rest says what is left out of the bodies that hold a schema.
+    """
+
+    code_by_error: Mapping[type[RegistryError], int] = field(default_factory=dict)
+    absent_paths: tuple[str, ...] = ()
+    registers_id_alone: bool = False
+    leaves_out: frozenset[str] = frozenset()
+    leaves_out_avro: bool = False
+    leaves_out_owner_of_id: bool = False
+
+    def shaper(self, route: Route) -> Callable[[Any], Any] | None:
+        """What makes an operation's value one of this version; None where they are the same."""
+        shape = route.result
+        is_list = getattr(shape, "__origin__", None) is list
+        entity = shape.__args__[0] if is_list else shape
+        if not (isinstance(entity, type) and issubclass(entity, models.SchemaBody)):
+            return None
+        if entity is models.RegisteredBody and self.registers_id_alone:
+            return _id_alone
+        unwanted = self.leaves_out
+        if entity is models.SchemaByIdBody and self.leaves_out_owner_of_id:
+            unwanted |= {"subject", "version"}
+        if not unwanted and not self.leaves_out_avro:
+            return None
+
+        def shaped(value: Any) -> Any:
+            return [self._without(each, unwanted) for each in value] if is_list else self._without(value, unwanted)
+
+        return shaped
+
+    def _without(self, document: dict[str, Any], unwanted: frozenset[str]) -> dict[str, Any]:
+        omits_type = self.leaves_out_avro and document.get("schemaType") == _AVRO
+        return {
+            name: value
+            for name, value in document.items()
+            if name not in unwanted and not (omits_type and name == "schemaType")
+        }
+
+    def translated(self, error: RegistryError) -> RegistryError:
+        """``error`` with the code that it has in this version."""
+        for kind, code in self.code_by_error.items():
+            if isinstance(error, kind):
+                return RegistryError(error.message, status=error.status, code=code)
+        return error
+
+    def has(self, route: Route) -> bool:
+        """Whether this version has a route."""
+        return not route.path.startswith(self.absent_paths) if self.absent_paths else True
+
+
+def _id_alone(value: dict[str, Any]) -> dict[str, Any]:
+    return {"id": value["id"]}
+
+
+NEWEST: Final = Dialect()
+"""Nothing left out."""
+
+WITHHOLDING: Final = Dialect(registers_id_alone=True, leaves_out=_NEW_FIELDS, leaves_out_avro=True)
+"""What is answered, under ``--withhold-new-fields``, to a client that has not said it tolerates unknown properties."""
+
+_SEVENTH: Final = Dialect(
+    code_by_error={IncompatibleSchema: 409},
+    absent_paths=_NEW_PATHS,
+    registers_id_alone=True,
+    leaves_out=_NEW_FIELDS,
+    leaves_out_avro=True,
+    leaves_out_owner_of_id=True,
+)
+_FIFTH: Final = Dialect(
+    code_by_error={
+        IncompatibleSchema: 409,
+        ConfigNotFound: SubjectNotFound.code,
+        ModeNotFound: SubjectNotFound.code,
+    },
+    absent_paths=_NEW_PATHS,
+    registers_id_alone=True,
+    leaves_out=_NEW_FIELDS,
+    leaves_out_avro=True,
+    leaves_out_owner_of_id=True,
+)
+
+DIALECT_BY_VERSION: Final = {"8": NEWEST, "7": _SEVENTH, "6": _SEVENTH, "5": _FIFTH}
+"""The versions that ``--compat-version`` knows."""
+
+
+def tolerates_new_fields(headers: list[tuple[bytes, bytes]]) -> bool:
+    """Whether a request says that its sender ignores properties that it does not know."""
+    return any(name == _TOLERANT and value.strip().lower() == b"true" for name, value in headers)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialects:
+    """Which dialect a request is answered in: one for all, or another one for those that tolerate new fields."""
+
+    usual: Dialect = NEWEST
+    tolerant: Dialect | None = None
+
+    def of(self, *, is_tolerant: bool) -> Dialect:
+        """The dialect of a request."""
+        return self.tolerant if is_tolerant and self.tolerant is not None else self.usual
+
+
+def choose_dialects(compat_version: str, *, withholds_new_fields: bool) -> Dialects:
+    """The dialects of a server with these settings."""
+    version = DIALECT_BY_VERSION[compat_version]
+    if withholds_new_fields and version is NEWEST:
+        return Dialects(WITHHOLDING, tolerant=NEWEST)
+    return Dialects(version)

@@ -1,0 +1,200 @@
+"""From the command line, the environment and a settings file to the settings in force, and where each came from.
+
+What is given nearer to the command wins: flag, then environment, then file, then default. A value that cannot be is a
+``SettingsNotUsable`` that names its place.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.registry.settings import ENVIRONMENT_PREFIX, SETTINGS, ServerSettings, shown
+from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from counterfoil.registry.settings import Setting
+
+FILE_VARIABLE: Final = f"{ENVIRONMENT_PREFIX}SETTINGS"
+_SWITCH: Final = {
+    "true": True,
+    "1": True,
+    "yes": True,
+    "on": True,
+    "false": False,
+    "0": False,
+    "no": False,
+    "off": False,
+}
+_SHOWN_CHARACTERS: Final = 80
+_SIMILAR: Final = 0.74
+
+
+class SettingsNotUsable(CounterfoilError):
+    """A setting that is not known, or whose value cannot be; the message names the place."""
+
+    exit_code = ExitCode.USAGE
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The settings in force; ``origins`` says for each name where its value came from, in words."""
+
+    settings: ServerSettings
+    origins: Mapping[str, str]
+
+    def lines(self) -> list[str]:
+        """One line a setting: name, value without passwords, origin."""
+        values = {each.name: shown(getattr(self.settings, each.name)) or "(none)" for each in SETTINGS}
+        names_width, values_width = max(map(len, values)), max(map(len, values.values()))
+        return [
+            f"{name:{names_width}}  {value:{values_width}}  {self.origins[name]}".rstrip()
+            for name, value in values.items()
+        ]
+
+
+def resolve(flags: Mapping[str, Any], environment: Mapping[str, str], *, file: str | None = None) -> Resolved:
+    """The settings in force. ``flags`` holds what the command line gave, checked, and None for the rest.
+
+    ``file`` is the settings file; without it ``COUNTERFOIL_SETTINGS`` may name one.
+    """
+    path = file or environment.get(FILE_VARIABLE)
+    found: dict[str, tuple[Any, str]] = {each.name: (each.default, "default") for each in SETTINGS}
+    if path:
+        found.update(_from_file(Path(path)))
+    found.update(_from_environment(environment))
+    for each in SETTINGS:
+        given = flags.get(each.name)
+        if given is not None:
+            found[each.name] = (given, each.flag if given is not False else each.negative_flag)
+    values = {name: value for name, (value, _) in found.items()}
+    return Resolved(ServerSettings(**values), {name: origin for name, (_, origin) in found.items()})
+
+
+def parse_text(setting: Setting, text: str) -> Any:
+    """The value of ``setting`` that ``text`` spells; ``ValueError`` says what would be right."""
+    match setting.default:
+        case bool():
+            if text.strip().lower() not in _SWITCH:
+                raise ValueError(setting.expected)
+            return _SWITCH[text.strip().lower()]
+        case int() | float():
+            return _checked(setting, _number(setting, text))
+        case tuple():
+            return tuple(filter(None, (each.strip() for each in text.split(","))))
+        case _:
+            return _checked(setting, text)
+
+
+def _number(setting: Setting, text: str) -> float:
+    try:
+        number = float(text)
+        return int(text) if isinstance(setting.default, int) else number
+    except ValueError:
+        raise ValueError(setting.expected) from None
+
+
+def _checked(setting: Setting, value: Any) -> Any:
+    """``value``, of the setting's type already, if it is within bounds."""
+    if setting.choices and value not in setting.choices:
+        raise ValueError(setting.expected)
+    if isinstance(value, int | float) and not (math.isfinite(value) and setting.at_least <= value <= setting.at_most):
+        raise ValueError(setting.expected)
+    if value == "":
+        raise ValueError(f"{setting.expected} that is not empty")
+    return value
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
+    known = {each.variable: each for each in SETTINGS}
+    found = {}
+    for variable, text in environment.items():
+        setting = known.get(variable)
+        if setting is not None:
+            found[setting.name] = (_parsed(setting, text, variable), variable)
+        elif variable.startswith(ENVIRONMENT_PREFIX) and variable != FILE_VARIABLE:
+            _refuse_misspelt(variable, known)
+    return found
+
+
+def _refuse_misspelt(variable: str, known: Mapping[str, Setting]) -> None:
+    """Other programs of this project have variables of their own; one that is nearly a setting's is a mistake."""
+    name = variable.removeprefix(ENVIRONMENT_PREFIX)
+    names = [each.removeprefix(ENVIRONMENT_PREFIX) for each in known]
+    similar = get_close_matches(name, names, n=1, cutoff=_SIMILAR)
+    if similar:
+        raise SettingsNotUsable(
+            f"The environment sets {variable}, which is no setting; did you mean {ENVIRONMENT_PREFIX}{similar[0]}?"
+        )
+
+
+def _parsed(setting: Setting, text: str, place: str) -> Any:
+    try:
+        return parse_text(setting, text)
+    except ValueError as problem:
+        hint = ""
+        if setting.name == "port" and text.startswith("tcp://"):
+            hint = "; Kubernetes sets it so for a service called counterfoil: enableServiceLinks: false keeps it away"
+        raise SettingsNotUsable(f"{place} is {shown(text)[:_SHOWN_CHARACTERS]!r}; expected {problem}{hint}") from None
+
+
+def _from_file(path: Path) -> dict[str, tuple[Any, str]]:
+    import yaml
+
+    try:
+        root = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+    except OSError as error:
+        raise SettingsNotUsable(f"The settings file {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise SettingsNotUsable(f"The settings file {path} is not UTF-8") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}, line {mark.line + 1}" if mark else str(path)
+        raise SettingsNotUsable(f"{where}: no YAML: {getattr(error, 'problem', None) or error}") from None
+    except RecursionError:
+        raise SettingsNotUsable(f"The settings file {path} is nested too deeply") from None
+    if root is None:
+        return {}
+    if not isinstance(root, yaml.MappingNode):
+        raise SettingsNotUsable(f"{path}, line 1: expected names of settings, each with its value")
+    return _read_entries(root, path)
+
+
+def _read_entries(root: Any, path: Path) -> dict[str, tuple[Any, str]]:
+    known = {each.name: each for each in SETTINGS}
+    found: dict[str, tuple[Any, str]] = {}
+    for key, node in root.value:
+        place = f"{path}, line {key.start_mark.line + 1}"
+        name = str(key.value)
+        if name not in known:
+            similar = get_close_matches(name.replace("-", "_"), known, n=1, cutoff=_SIMILAR)
+            hint = f"did you mean {similar[0]}?" if similar else f"there are {', '.join(known)}"
+            raise SettingsNotUsable(f"{place}: {name[:_SHOWN_CHARACTERS]!r} is no setting; {hint}")
+        if name in found:
+            raise SettingsNotUsable(f"{place}: {name} is set a second time; the first is at {found[name][1]}")
+        found[name] = (_node_value(known[name], node, place), place)
+    return found
+
+
+_TAG: Final = "tag:yaml.org,2002:"
+_TAGS_BY_TYPE: Final = {bool: ("bool",), int: ("int",), float: ("int", "float"), str: ("str", "int")}
+
+
+def _node_value(setting: Setting, node: Any, place: str) -> Any:
+    """The value that a YAML node holds: of the setting's own type, not a text that spells it."""
+    if isinstance(setting.default, tuple):
+        items = node.value if node.id == "sequence" else [node]
+        if any(each.tag != f"{_TAG}str" for each in items):
+            raise SettingsNotUsable(f"{place}: {setting.name} is of another kind; expected a list of texts")
+        return tuple(each.value for each in items)
+    tags = [_TAG + tag for tag in _TAGS_BY_TYPE[type(setting.default)]]
+    if node.id != "scalar" or node.tag not in tags:
+        kind = node.tag.removeprefix(_TAG)
+        raise SettingsNotUsable(f"{place}: {setting.name} is of the kind {kind!r}; expected {setting.expected}")
+    return _parsed(setting, str(node.value), f"{place}: {setting.name}")
