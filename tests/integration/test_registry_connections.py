@@ -309,3 +309,76 @@ def test_a_small_packed_body_that_becomes_huge_is_refused(registry: RegistryProc
         client.send(head + bomb)
         status, _, body = client.answer()
         assert (status, json.loads(body)["error_code"]) == (413, 413)
+
+
+# --- answers in one piece ---------------------------------------------------------------------------------------------
+
+
+SCHEMA = json.dumps({"schema": json.dumps({"type": "enum", "name": "Known", "symbols": ["A"]})}).encode()
+
+
+def asked(method: str, path: str, *, body: bytes = b"", http: str = "1.1", more: bytes = b"") -> bytes:
+    head = f"{method} {path} HTTP/{http}\r\nhost: x\r\nx-request-id: mine\r\ncontent-length: {len(body)}\r\n"
+    return head.encode() + more + b"\r\n" + body
+
+
+def told(client: Client, request: bytes) -> tuple[bytes, bytes]:
+    """The bytes of an answer: its head without the date, and its body."""
+    client.send(request)
+    while b"\r\n\r\n" not in client.received:
+        client._receive()
+    head = client.received.partition(b"\r\n\r\n")[0]
+    body = client.answer()[2] if not request.startswith(b"HEAD") else b""
+    client.received = b"" if request.startswith(b"HEAD") else client.received
+    return b"\r\n".join(line for line in head.split(b"\r\n") if not line.startswith(b"date: ")), body
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", "/schemas/ids/1", b""),
+        ("GET", "/subjects/known/versions/latest", b""),
+        ("POST", "/subjects/known/versions", SCHEMA),
+        ("POST", "/compatibility/subjects/known/versions/latest", SCHEMA),
+        ("HEAD", "/schemas/ids/1", b""),
+    ],
+)
+@pytest.mark.parametrize(
+    "more",
+    [
+        b"",
+        b"accept-encoding: gzip\r\n",
+        b'if-none-match: "other"\r\n',
+        b"accept: application/json\r\n",
+        b"accept: text/html\r\n",
+    ],
+)
+def test_answers_in_one_piece_have_the_bytes_of_the_others(
+    registry: RegistryProcess, method: str, path: str, body: bytes, more: bytes
+) -> None:
+    with Client(registry) as client:
+        told(client, asked("POST", "/subjects/known/versions", body=SCHEMA))
+        ordinary = told(client, asked(method, f"{path}?no=lane", body=body, more=more))
+        for _ in range(3):
+            assert told(client, asked(method, path, body=body, more=more)) == ordinary
+        assert b"x-request-id: mine" in ordinary[0]
+
+
+def test_answers_in_one_piece_keep_to_the_connection(registry: RegistryProcess) -> None:
+    get = asked("GET", "/schemas/ids/1")
+    with Client(registry) as client:
+        told(client, asked("POST", "/subjects/known/versions", body=SCHEMA))
+        once = told(client, get)
+        client.send(get * 20)
+        assert [client.answer()[2] for _ in range(20)] == [once[1]] * 20
+        client.send(asked("GET", "/schemas/ids/1", more=b"connection: close\r\n"))
+        assert client.answer()[1]["connection"] == "close"
+        assert client.ends()
+    with Client(registry) as client:
+        assert told(client, asked("GET", "/schemas/ids/1", http="1.0"))[1] == once[1]
+        assert client.ends()
+    with Client(registry) as client:
+        answer = client.send(asked("GET", "/metrics")).answer()[2].decode()
+        counter = 'counterfoil_requests_total{method="GET",route="/schemas/ids/{id}",status="200"}'
+        [count] = [line.removeprefix(counter) for line in answer.splitlines() if line.startswith(counter)]
+        assert float(count) > 20

@@ -121,7 +121,12 @@ def assemble(
     asgi = Paths(asgi, max_body_bytes=settings.max_body_bytes, methods=methods)
     asgi = Deadlines(asgi, timeout_s=settings.request_timeout_s)
     if settings.fast_lane:
-        asgi = FastLane(asgi, replies=replies, knows_tolerant=dialects.tolerant is not None)
+        asgi = FastLane(
+            asgi,
+            replies=replies,
+            knows_tolerant=dialects.tolerant is not None,
+            answers_whole=not settings.cors_origins,  # their headers would be missing
+        )
     if settings.cors_origins:
         asgi = _open_to_pages(asgi, settings.cors_origins)
     packing = Packing(min_bytes=settings.gzip_min_bytes) if settings.gzip_min_bytes else None

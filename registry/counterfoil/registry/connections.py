@@ -15,12 +15,14 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from counterfoil.registry.api.answers import error_answer
 from counterfoil.registry.api.json_body import too_large
-from counterfoil.registry.api.middleware import FIXED_HEADERS, REQUEST_ID, FreshIds
+from counterfoil.registry.api.middleware import CONNECTION, FIXED_HEADERS, REQUEST_ID, FreshIds
 from counterfoil.registry.telemetry import LOGGER
 from counterfoil.schema.errors import BadRequest, HeadTooLarge, RegistryError, SlowRequest, TooManyConnections
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    from starlette.types import Scope
 
     from counterfoil.registry.settings import ServerSettings
 
@@ -108,6 +110,27 @@ class LimitedProtocol(HttpToolsProtocol):
         self.counted_bytes += size_bytes
         if self.counted_bytes > self.max_header_bytes + self.max_body_bytes * _CHUNKS_OVERHEAD:
             self.refuse(too_large(self.max_body_bytes))
+
+    # --- answers in one piece
+
+    def on_message_begin(self) -> None:
+        """Begin a request."""
+        super().on_message_begin()
+        self.scope[CONNECTION] = self  # type: ignore[typeddict-unknown-key]  # a scope may hold more than the standard's keys
+
+    def answer(self, scope: Scope, head: Sequence[bytes], body: bytes) -> bool:
+        """Whether the answer was taken: not where it would have to wait, or the connection is to end with it."""
+        cycle = self.cycle
+        if cycle.scope is not scope or cycle.disconnected or not cycle.keep_alive or self.flow.write_paused:
+            return False
+        cycle.response_started = cycle.response_complete = True
+        cycle.message_event.set()
+        lines = [STATUS_LINE[200]]
+        for name, value in cycle.default_headers:
+            lines += [name, b": ", value, b"\r\n"]
+        self.transport.write(b"".join([*lines, *head, b"\r\n", body]))
+        cycle.on_response()
+        return True
 
     # --- upgrades, which this server does not do
 

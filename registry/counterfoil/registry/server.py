@@ -127,6 +127,7 @@ def run_on(settings: ServerSettings, seat: Seat) -> None:
         log_config=None,
         lifespan="on",
         server_header=False,
+        proxy_headers=False,  # nobody here asks who the client is
         backlog=BACKLOG,
         timeout_keep_alive=settings.keep_alive_s,
         timeout_graceful_shutdown=settings.stop_timeout_s,

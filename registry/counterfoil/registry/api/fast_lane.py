@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.registry.api.conditions import IF_NONE_MATCH, NOT_MODIFIED, is_matched
 from counterfoil.registry.api.dialects import tolerates_new_fields
 from counterfoil.registry.api.media_types import check_consumed, negotiate
-from counterfoil.registry.api.middleware import ROUTE_HOLDER
+from counterfoil.registry.api.middleware import CONNECTION, ENVELOPE, FIXED_HEADERS, REQUEST_ID, ROUTE_HOLDER
 from counterfoil.registry.api.replies import MAX_KEPT_BODY_BYTES, request_key
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from counterfoil.registry.api.middleware import PlainEnvelope, WholeAnswers
     from counterfoil.registry.api.replies import Kept, Replies
 
+_FIXED_LINES: Final = b"".join(b"%b: %b\r\n" % header for header in FIXED_HEADERS) + REQUEST_ID + b": "
 _POSTS: Final = (b"/subjects/", b"/compatibility/")
 
 
@@ -31,10 +33,13 @@ class FastLane:
     Everything else is handed on, with the body that was read on the way.
     """
 
-    def __init__(self, app: ASGIApp, *, replies: Replies, knows_tolerant: bool = False) -> None:
+    def __init__(
+        self, app: ASGIApp, *, replies: Replies, knows_tolerant: bool = False, answers_whole: bool = True
+    ) -> None:
         self._app = app
         self._replies = replies
         self._knows_tolerant = knows_tolerant
+        self._answers_whole = answers_whole
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or hand on."""
@@ -50,7 +55,8 @@ class FastLane:
                 kept, receive = await self._find(scope, receive)
                 if kept is not None:
                     scope[ROUTE_HOLDER][0] = kept.route
-                    await _send_kept(kept, media_type, known, send)
+                    if known or not (self._answers_whole and _is_answered_whole(kept, media_type, scope)):
+                        await _send_kept(kept, media_type, known, send)
                     return
         await self._app(scope, receive, send)
 
@@ -74,6 +80,23 @@ class FastLane:
             return await self._replies.get(key)
         except RegistryError:  # the store does not answer: the ordinary route says so
             return None
+
+
+def _is_answered_whole(kept: Kept, media_type: bytes, scope: Scope) -> bool:
+    """Whether the connection has taken the answer in one piece."""
+    connection: WholeAnswers | None = scope.get(CONNECTION)
+    envelope: PlainEnvelope | None = scope.get(ENVELOPE)
+    if connection is None or envelope is None:
+        return False
+    tag, body = kept.tag, kept.body
+    lines = [b"content-type: ", media_type, b"\r\ncontent-length: ", b"%d\r\n" % len(body)]
+    if tag:
+        lines += [b"etag: ", tag, b"\r\n"]
+    lines += [_FIXED_LINES, envelope.request_id, b"\r\n"]
+    if not connection.answer(scope, lines, body):
+        return False
+    envelope.status = 200
+    return True
 
 
 async def _send_kept(kept: Kept, media_type: bytes, known: bytes, send: Send) -> None:

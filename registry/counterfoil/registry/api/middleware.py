@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from binascii import hexlify
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from counterfoil.registry.api.answers import error_answer
 from counterfoil.registry.api.json_body import too_large
@@ -15,6 +15,8 @@ from counterfoil.registry.telemetry import LOGGER
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from counterfoil.registry.api.methods import Methods
@@ -36,6 +38,30 @@ _OTHER_ROUTE: Final = "(none)"
 
 ROUTE_HOLDER: Final = "counterfoil.route"
 """Where in the scope an endpoint leaves its path for the measures: a list of one text."""
+
+ENVELOPE: Final = "counterfoil.envelope"
+"""Where in the scope a :class:`PlainEnvelope` is found, for a request whose answer is sent as it is."""
+
+CONNECTION: Final = "counterfoil.connection"
+"""Where in the scope the server leaves what takes whole answers, as :class:`WholeAnswers`; other servers have none."""
+
+
+class WholeAnswers(Protocol):
+    """A connection that takes an answer in one piece: no message of ASGI, no check of headers that are known."""
+
+    def answer(self, scope: Scope, head: Sequence[bytes], body: bytes) -> bool:
+        """Whether the answer was taken: status 200, and the lines of ``head`` behind those that the server adds."""
+
+
+class PlainEnvelope:
+    """What surrounds an answer that is sent as it is. ``status`` is for whoever answers without sending messages."""
+
+    __slots__ = ("request_id", "status")
+
+    def __init__(self, request_id: bytes) -> None:
+        self.request_id = request_id
+        self.status = 0
+
 
 HEAD_ONLY: Final = "counterfoil.head"
 """What is in the scope of a GET that came as a HEAD, for an answer that would not end by itself."""
@@ -129,6 +155,7 @@ class Envelope:
         callers_id, encodings = _read_headers(scope["headers"])
         request_id = callers_id or self._fresh_id()
         status, is_complete = 0, False
+        plain: PlainEnvelope | None = None
 
         async def send_in_envelope(message: Message) -> None:
             nonlocal status, is_complete
@@ -142,6 +169,8 @@ class Envelope:
         inner_send: Send = send_in_envelope
         if encodings and self._packing is not None and accepts_gzip(encodings):
             inner_send = self._packing.wrap(send_in_envelope)
+        else:
+            plain = scope[ENVELOPE] = PlainEnvelope(request_id)
         route = [_OTHER_ROUTE]
         try:
             scope[ROUTE_HOLDER] = route
@@ -152,6 +181,8 @@ class Envelope:
                 await error_answer(unforeseen())(scope, receive, send_in_envelope)
             elif not is_complete:
                 raise
+        if plain is not None:
+            status = status or plain.status
         duration_s = time.perf_counter() - begun
         self._telemetry.record(scope["method"], route[0], status, duration_s)
         if self._log_requests or status >= _SERVER_ERROR:
