@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.equivalence import may_match
 from counterfoil.registry.domain.merging import merged_metadata, merged_rule_set
+from counterfoil.registry.service.recent_values import RecentValues
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from uuid import UUID
 
     from counterfoil.registry.domain.config import Config
     from counterfoil.registry.domain.content import Content
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.versions import History, VersionEntry
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.requests import SchemaRequest
+    from counterfoil.schema.formats.protocol import ParsedSchema
+
+
+_MAX_LENGTHS: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,7 @@ class Matcher:
 
     def __init__(self, reader: SchemaReader) -> None:
         self._reader = reader
+        self._lengths: RecentValues[UUID, int] = RecentValues(_MAX_LENGTHS)
 
     async def find(self, context: str, candidate: Candidate, entries: Iterable[VersionEntry]) -> Match | None:
         """The version among ``entries`` that holds the candidate: the very content first, else one that says the same.
@@ -43,13 +50,32 @@ class Matcher:
         for entry in newest_first:
             if entry.guid == candidate.content.guid:
                 return Match(entry, await self._reader.content(entry.guid), exact=True)
-        for entry in newest_first:
+        possible = self._of_equal_length(candidate, newest_first)
+        await self._reader.load([entry.guid for entry in possible])
+        for entry in possible:
             content = await self._reader.content(entry.guid)
             if may_match(candidate.content, content, entry.version) and candidate.parsed.is_equivalent(
-                await self._reader.parsed(context, content)
+                await self._parsed(context, content)
             ):
                 return Match(entry, content, exact=False)
         return None
+
+    def _of_equal_length(self, candidate: Candidate, entries: list[VersionEntry]) -> list[VersionEntry]:
+        """Those that may say the same: another order of what a schema says is as long, where no types are left out.
+
+        A subject with a thousand versions is not read for each registration.
+        """
+        if candidate.content.references:
+            return entries
+        length = len(candidate.parsed.canonical())
+        known = self._lengths.get
+        return [entry for entry in entries if known(entry.guid) in {None, length}]
+
+    async def _parsed(self, context: str, content: Content) -> ParsedSchema:
+        parsed = await self._reader.parsed(context, content)
+        if not content.references:
+            self._lengths.put(content.guid, len(parsed.canonical()), weight=1)
+        return parsed
 
 
 async def completed(request: SchemaRequest, config: Config, history: History, reader: SchemaReader) -> SchemaRequest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -74,6 +75,12 @@ class SchemaReader:
             _check_whole(found)
             self.keep(found)
         return found
+
+    async def load(self, guids: Sequence[UUID]) -> None:
+        """Have the contents at hand, all of them asked for at once."""
+        missing = [guid for guid in guids if guid not in self._contents]
+        if len(missing) > 1:
+            await asyncio.gather(*map(self.content, missing))
 
     def keep(self, content: Content) -> None:
         """Remember a content that was just stored: the next version is compared with it."""

@@ -7,7 +7,9 @@ for all the plans that wait.
 
 from __future__ import annotations
 
+import asyncio
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.store.committer import DEFAULT_LIMITS, GroupCommit, WriteLimits
@@ -17,7 +19,7 @@ from counterfoil.registry.store.postgres_news import NewsFromElsewhere
 from counterfoil.registry.store.postgres_plans import batch_of, outcome_of
 from counterfoil.registry.store.postgres_reads import PostgresReads
 from counterfoil.registry.store.postgres_stamps import CurrentStamps
-from counterfoil.schema.errors import SchemaTooLarge
+from counterfoil.schema.errors import SchemaTooLarge, StoreTimeout, StoreUnavailable
 
 if TYPE_CHECKING:
     from counterfoil.registry.domain.versions import History
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
     from counterfoil.registry.store.postgres_address import PostgresAddress
     from counterfoil.schema.contexts import QualifiedSubject
 
+_ANALYZE: Final = (
+    "ANALYZE counterfoil.contexts, counterfoil.contents, counterfoil.schema_ids, counterfoil.subjects,"
+    " counterfoil.versions, counterfoil.schema_refs, counterfoil.settings, counterfoil.changes, counterfoil.records"
+)
 _COMMIT: Final = "SELECT counterfoil.commit($1::jsonb, $2::uuid[], $3::bytea[])"
 
 
@@ -44,6 +50,7 @@ class PostgresStorage(PostgresReads):
         )
         self._histories = KnownHistories(super().history)
         self.observe(self._histories)
+        self._analysis: asyncio.Task[None] | None = None
         self._committer = GroupCommit(self._transact, announce=self._announce, limits=limits)
 
     def observe(self, observer: Observer) -> None:
@@ -84,7 +91,18 @@ class PostgresStorage(PostgresReads):
         rows = await self._connections.write(_COMMIT, batch.plans, batch.guids, batch.texts)
         answer = json.loads(rows[0][0])
         self._news.note_own(begun=answer["begun"], ended=answer["ended"])
+        if len(str(answer["ended"])) > len(str(answer["begun"])):
+            self._analysis = asyncio.create_task(self._analyze())
         return [outcome_of(plan, said) for plan, said in zip(plans, answer["outcomes"], strict=True)]
+
+    async def _analyze(self) -> None:
+        """Have the database look at its tables, which are ten times as long as they were.
+
+        It plans by how long they were when it last looked, and looks by itself once in a while: a registry that is
+        filled in one go would be read through from end to end for each write until then.
+        """
+        with suppress(StoreUnavailable, StoreTimeout):
+            await self._connections.write(_ANALYZE)
 
     async def check(self) -> None:
         """Return when the database answers."""
@@ -93,4 +111,6 @@ class PostgresStorage(PostgresReads):
     async def close(self) -> None:
         """Finish the writes under way and let go of the connections."""
         await self._committer.close()
+        if self._analysis is not None:
+            await self._analysis
         await self._connections.close()

@@ -19,8 +19,10 @@ BEGIN
   END IF;
   SELECT change INTO STRICT begun FROM stamps FOR UPDATE;
   FOR plan IN SELECT value FROM jsonb_array_elements(plans) LOOP
+    -- (The first condition reads a table, so that the rest is planned anew if functions were replaced meanwhile.)
     outcome := CASE
-      WHEN have_terms_changed(plan) THEN '{"refused": "settings"}'::jsonb
+      WHEN (plan ->> 'settings_revision')::bigint <> (SELECT settings FROM stamps) AND have_terms_changed(plan)
+        THEN '{"refused": "settings"}'::jsonb
       WHEN plan ->> 'kind' = 'append' THEN
         append(plan, guids[(plan ->> 'content')::int], texts[(plan ->> 'content')::int])
       WHEN plan ->> 'kind' = 'soft' THEN soft_delete(plan)
@@ -39,8 +41,8 @@ BEGIN
   RETURN jsonb_build_object('begun', begun, 'ended', ended, 'outcomes', to_jsonb(outcomes));
 END $$;
 
--- Whether config or mode have changed since a plan was made: any for most plans, for those with `terms` what is in force
--- for their subject. Nothing is looked for as long as nothing at all has changed.
+-- Whether what counts of config and modes has changed since a plan was made: all for most plans, for those with `terms`
+-- what is in force for their subject.
 CREATE FUNCTION have_terms_changed(plan jsonb) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -396,6 +398,7 @@ BEGIN
     SELECT array_agg(DISTINCT schema_id) INTO freed FROM gone;
   PERFORM release_unused(subject.context_id, each) FROM unnest(freed) each;
   PERFORM touch(subject.id);
+  DELETE FROM subjects WHERE id = subject.id AND NOT EXISTS (SELECT FROM versions WHERE subject_id = subject.id);
   IF subject.name <> '' AND NOT EXISTS (SELECT FROM subjects WHERE id = subject.id) THEN
     DELETE FROM settings WHERE context = context_name(subject.context_id) AND name = subject.name;
     IF FOUND THEN
@@ -422,11 +425,10 @@ BEGIN
   DELETE FROM contents WHERE guid = freed_guid AND NOT EXISTS (SELECT FROM schema_ids WHERE guid = freed_guid);
 END $$;
 
--- Give a subject the number of the last change as its revision; one without versions goes.
+-- Give a subject the number of the last change as its revision.
 CREATE FUNCTION touch(wanted bigint) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE subjects SET revision = last_seq(),
     active_versions = (SELECT count(*) FROM versions WHERE subject_id = wanted AND NOT deleted) WHERE id = wanted;
-  DELETE FROM subjects WHERE id = wanted AND NOT EXISTS (SELECT FROM versions WHERE subject_id = wanted);
 END $$;

@@ -34,7 +34,9 @@ JOIN counterfoil.subjects s ON s.context_id = c.id AND s.name = w.name
 JOIN counterfoil.versions v ON v.subject_id = s.id
 JOIN counterfoil.schema_ids i ON i.context_id = v.context_id AND i.id = v.schema_id
 ORDER BY w.position, v.version"""
-_CONTENT = "SELECT schema_type, schema_text, refs, metadata, rule_set FROM counterfoil.contents WHERE guid = $1"
+_CONTENTS = """
+SELECT guid, schema_type, schema_text, refs, metadata, rule_set FROM counterfoil.contents
+WHERE guid = ANY ($1::uuid[])"""
 _GUID_OF_ID = """
 SELECT i.guid FROM counterfoil.schema_ids i JOIN counterfoil.contexts c ON c.id = i.context_id
 WHERE c.name = $1 AND i.id = $2"""
@@ -86,6 +88,7 @@ class PostgresReads:
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
         self._history_reads = GatheredReads(self._histories_of)
+        self._content_reads = GatheredReads(self._contents_of)
         self._settings_reads = GatheredReads(self._settings_of)
 
     async def _one(self, statement: str, *arguments: object) -> Any:
@@ -106,18 +109,12 @@ class PostgresReads:
 
     async def content(self, guid: UUID) -> Content | None:
         """The content with this fingerprint."""
-        rows = await self._connections.rows(_CONTENT, guid)
-        if not rows:
-            return None
-        schema_type, text, references, metadata, rule_set = rows[0]
-        return Content(
-            guid,
-            SchemaType(schema_type),
-            text.decode(),
-            tuple(read_reference(item, "reference") for item in json.loads(references or "[]")),
-            None if metadata is None else read_metadata(json.loads(metadata), "metadata"),
-            None if rule_set is None else read_rule_set(json.loads(rule_set), "ruleSet"),
-        )
+        return await self._content_reads.read(guid)
+
+    async def _contents_of(self, guids: Sequence[UUID]) -> Sequence[Content | None]:
+        rows = await self._connections.rows(_CONTENTS, guids)
+        found = {row[0]: _content(row) for row in rows}
+        return [found.get(guid) for guid in guids]
 
     async def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
         """What an id stands for."""
@@ -211,6 +208,18 @@ def _change(row: tuple[int, int, str, str, str, int | None, int | None, UUID | N
 def _columns(scopes: Sequence[QualifiedSubject]) -> tuple[list[str], list[str]]:
     """The contexts and the names, as two arrays."""
     return [name_of(scope.context) for scope in scopes], [name_of(scope.name) for scope in scopes]
+
+
+def _content(row: tuple[UUID, str, bytes, str | None, str | None, str | None]) -> Content:
+    guid, schema_type, text, references, metadata, rule_set = row
+    return Content(
+        guid,
+        SchemaType(schema_type),
+        text.decode(),
+        tuple(read_reference(item, "reference") for item in json.loads(references or "[]")),
+        None if metadata is None else read_metadata(json.loads(metadata), "metadata"),
+        None if rule_set is None else read_rule_set(json.loads(rule_set), "ruleSet"),
+    )
 
 
 def _use(row: tuple[str, str, int, int, bool, int]) -> Use:

@@ -5,11 +5,11 @@ CREATE TABLE contexts (
   listed INTEGER NOT NULL DEFAULT 1);           -- 0: deleted; the row stays, so that its ids are never given out again
 
 CREATE TABLE contents (                         -- immutable, shared by all contexts
-  guid BLOB PRIMARY KEY,                        -- fingerprint of text, references, metadata and rules
+  guid BLOB NOT NULL PRIMARY KEY,               -- fingerprint of text, references, metadata and rules
   schema_type TEXT NOT NULL,
   schema_text TEXT NOT NULL,
   refs TEXT, metadata TEXT, rule_set TEXT       -- JSON documents or NULL
-) WITHOUT ROWID;
+);
 
 CREATE TABLE schema_ids (                       -- (context, id) -> content; immutable until the last version is gone
   context_id INTEGER NOT NULL REFERENCES contexts(id),

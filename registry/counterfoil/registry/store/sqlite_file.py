@@ -138,6 +138,7 @@ def connect(path: Path) -> sqlite3.Connection:
         )
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA wal_autocheckpoint = 4000")  # pages: what is written often is copied less often
         connection.execute("PRAGMA busy_timeout = 5000")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         connection.execute("PRAGMA mmap_size = 0")  # a disk that fails under mapped memory ends the process

@@ -16,6 +16,7 @@ from counterfoil.registry.store.postgres_functions import functions_script
 SQLITE: Final = "sqlite"
 POSTGRESQL: Final = "postgresql"
 
+_WITHOUT_KEYS: Final = "PRAGMA foreign_keys = OFF;  -- so that a table can be put in another's place"
 _MARK: Final = {
     SQLITE: "PRAGMA user_version = {number};\n",
     POSTGRESQL: "INSERT INTO counterfoil.store_format VALUES ({number});\n",
@@ -51,7 +52,7 @@ def upgrade_script(dialect: str, found: int, *, until: int = FORMAT) -> str:
 def in_transaction(dialect: str, script: str) -> str:
     """``script`` as one would give it to ``psql`` or ``sqlite3``: all of it is done, or nothing."""
     if dialect == SQLITE:
-        return f"BEGIN IMMEDIATE;\n\n{script}\nCOMMIT;\n"
+        return f"{_WITHOUT_KEYS}\nBEGIN IMMEDIATE;\n\n{script}\nCOMMIT;\n"
     return f"BEGIN;\n\n{script}\nCOMMIT;\n"
 
 

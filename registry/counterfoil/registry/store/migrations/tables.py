@@ -79,6 +79,7 @@ _table(
     Column("refs", Text),
     Column("metadata", Text),
     Column("rule_set", Text),
+    has_rowid=True,
 )
 
 _schema_ids = _table(

@@ -59,6 +59,7 @@ def upgrade() -> None:
     _create_tables()
     if dialect == "sqlite":
         _unite_counters()
+        _number_contents()
     for statement in (_REGISTERED, _DELETED, _SETTINGS, _REVISIONS, _STAMPS):
         op.execute(_filled(statement.strip(), {**_PARTS, "@clock": _CLOCK_MS[dialect]}))
 
@@ -93,6 +94,22 @@ def _create_tables() -> None:
         sa.Column("revision", _BIG, nullable=False),
         sqlite_with_rowid=False,
     )
+
+
+def _number_contents() -> None:
+    """SQLite's contents get rows in the order in which they come: long texts spread over a tree are slow to write."""
+    op.create_table(
+        "contents_in_order",
+        sa.Column("guid", _GUID, primary_key=True, nullable=False),
+        sa.Column("schema_type", sa.Text(), nullable=False),
+        sa.Column("schema_text", sa.Text(), nullable=False),
+        sa.Column("refs", sa.Text()),
+        sa.Column("metadata", sa.Text()),
+        sa.Column("rule_set", sa.Text()),
+    )
+    op.execute("INSERT INTO contents_in_order SELECT * FROM contents")
+    op.drop_table("contents")
+    op.rename_table("contents_in_order", "contents")
 
 
 def _unite_counters() -> None:

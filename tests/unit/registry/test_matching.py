@@ -1,0 +1,66 @@
+"""Finding a schema among many versions, without reading them all each time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING
+
+from counterfoil.registry.service.requests import SchemaRequest
+from counterfoil.registry.service.use_cases import use_cases
+from counterfoil.registry.store.memory import MemoryStorage
+from counterfoil.schema.contexts import parse_subject
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from counterfoil.registry.domain.content import Content
+
+ORDERS = parse_subject("orders")
+
+
+class CountingStorage(MemoryStorage):
+    """Tells how many contents were read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = 0
+
+    async def content(self, guid: UUID) -> Content | None:
+        self.reads += 1
+        return await super().content(guid)
+
+
+def record(fields: int) -> SchemaRequest:
+    names = [{"name": f"f{number}", "type": ["null", "int"], "default": None} for number in range(fields)]
+    return SchemaRequest(text=json.dumps({"type": "record", "name": "R", "fields": names}))
+
+
+def test_versions_of_another_length_are_read_once_and_never_again() -> None:
+    async def main() -> None:
+        storage = CountingStorage()
+        for fields in range(40):
+            await use_cases(storage).registration.register(ORDERS, record(fields))
+        cases = use_cases(storage)
+        await cases.registration.register(ORDERS, record(50))
+        storage.reads = 0
+        for fields in range(60, 70):
+            await cases.registration.register(ORDERS, record(fields))
+        assert storage.reads == 0
+
+    asyncio.run(main())
+
+
+def test_the_same_in_another_order_is_found_among_many() -> None:
+    async def main() -> None:
+        cases = use_cases(MemoryStorage())
+        for fields in range(12):
+            await cases.registration.register(ORDERS, record(fields))
+        for fields in range(12):
+            document = json.loads(record(fields).text or "")
+            swapped = [dict(reversed(field.items())) for field in document["fields"]]
+            again = SchemaRequest(text=json.dumps({"fields": swapped, "name": "R", "type": "record"}))
+            found = await cases.registration.register(ORDERS, again)
+            assert (found.schema_id, found.version) == (fields + 1, fields + 1)
+
+    asyncio.run(main())
