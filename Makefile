@@ -57,7 +57,7 @@ bench: install  ## the benchmarks: ours beside what one would otherwise use, as 
 	@for each in benchmarks/bench_*.py; do echo "== $$each"; $(BIN)/python $$each || exit 1; done
 	@BENCH_QUICK=1 $(MAKE) --no-print-directory bench-http
 
-bench-http: install $(VENV)/.idiomatic  ## the registry's speed and memory beside their goals, 20 minutes (BENCH_QUICK=1: 3)
+bench-http: install $(VENV)/.idiomatic  ## the registry's speed and memory beside their goals, 20 minutes (BENCH_QUICK=1: 4)
 	@$(BIN)/python benchmarks/http/bench_http.py
 
 $(VENV)/.idiomatic: benchmarks/http/idiomatic.txt | install

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from load import Run, measure, warm_up
 from rows import BY_ID, body_of, every_id, record
 from servers import Server, start_registry
-from table import Scores, heading
+from table import Scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ _numbers = itertools.count()
 def compare(plan: Plan, stores: Stores, folder: Path, scores: Scores) -> None:
     """Measure, and print figures and goals."""
     shape = plan.largest
-    heading(f"{stores.title}: a registry of {shape.size:,} versions of {shape.subjects:,} subjects")
+    scores.begin(f"{stores.title}: a registry of {shape.size:,} versions of {shape.subjects:,} subjects")
     store = stores.filled(shape)
     _score_start(plan, lambda: start_registry(store, folder), scores)
     with start_registry(store, folder) as server:

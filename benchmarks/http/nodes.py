@@ -11,7 +11,7 @@ import machine
 from load import Run, measure
 from rows import NEW_SUBJECT, NEW_VERSION, WRITES
 from servers import Server, is_open, start_registry
-from table import Scores, described, heading, median, ratio
+from table import Scores, described, median, ratio
 
 from local_services import free_port
 from local_services.process import Service
@@ -29,7 +29,7 @@ _DELAY_MS: Final = 2
 
 def compare(plan: Plan, stores: PostgresStores, folder: Path, scores: Scores) -> None:
     """Measure, and print figures and goals."""
-    heading(f"PostgreSQL, {_NODES} servers on all cores: registrations", "CPU: servers+database")
+    scores.begin(f"PostgreSQL, {_NODES} servers on all cores: registrations", "CPU: servers+database")
     one, many, far = "1 server", f"{_NODES} servers", f"{_NODES} servers, {_DELAY_MS} ms away"
     with ExitStack() as stack:
         port = stack.enter_context(_distance(stores.port, folder))

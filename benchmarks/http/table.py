@@ -18,7 +18,13 @@ class Scores:
 
     def __init__(self) -> None:
         self._met = 0
-        self._short: list[str] = []
+        self._title = ""
+        self._short_by_title: dict[str, list[str]] = {}
+
+    def begin(self, title: str, about: str = "") -> None:
+        """Print what comes next."""
+        self._title = title
+        print(f"\n{title}" + (f"\n  {about}" if about else ""), flush=True)
 
     def at_least(self, what: str, figure: float, goal: float, *, unit: str = "") -> None:
         """A figure that should not be smaller."""
@@ -33,14 +39,15 @@ class Scores:
         line = f"  {what:{_WIDTH}} {figure:>12}   {goal:24} {verdict}"
         self._met += is_met
         if not is_met:
-            self._short.append(line)
+            self._short_by_title.setdefault(self._title, []).append(line)
         print(line, flush=True)
 
     def summarize(self) -> None:
         """How many goals were met, and which were not."""
-        print(f"\n{self._met} of {self._met + len(self._short)} goals met" + (":" if self._short else "."))
-        for line in self._short:
-            print(line)
+        short = sum(map(len, self._short_by_title.values()))
+        print(f"\n{self._met} of {self._met + short} goals met" + (", all but these:" if short else "."))
+        for title, lines in self._short_by_title.items():
+            print("\n".join(["", title, *lines]))
 
 
 def shown(figure: float) -> str:
@@ -48,11 +55,6 @@ def shown(figure: float) -> str:
     if abs(figure) >= 100:
         return f"{figure:,.0f}"
     return f"{figure:.1f}" if abs(figure) >= 10 else f"{figure:.2f}"
-
-
-def heading(title: str, about: str = "") -> None:
-    """Print what comes next."""
-    print(f"\n{title}" + (f"\n  {about}" if about else ""), flush=True)
 
 
 def median(runs: Sequence[Run], of: Callable[[Run], float]) -> float:

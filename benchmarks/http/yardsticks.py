@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from load import Run, measure, warm_up
 from rows import AT_HAND, BY_ID, KNOWN_PAIR, LATEST, REPEAT, get
 from servers import Server, start_hello, start_idiomatic, start_nginx, start_registry
-from table import Scores, described, heading, median, ratio
+from table import Scores, described, median, ratio
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,9 @@ _HELLO, _NGINX, _IDIOMATIC = "bare ASGI", "nginx, 1 worker", "FastAPI + SQLAlche
 
 def compare(plan: Plan, stores: Stores, folder: Path, scores: Scores) -> None:
     """Measure, and print figures and goals."""
-    heading(f"Answers at hand ({stores.title}), beside yardsticks", "requests, CPU time of each, p99; 32 connections")
+    scores.begin(
+        f"Answers at hand ({stores.title}), beside yardsticks", "requests, CPU time of each, p99; 32 connections"
+    )
     runs = _measure(plan, stores, folder)
     for name, each in runs.items():
         by_time = ratio(each, runs[_HELLO], lambda run: run.per_s)
