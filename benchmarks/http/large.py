@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 from load import Run, measure, warm_up
 from rows import BY_ID, body_of, every_id, record
 from servers import Server, start_registry
-from table import Scores
+
+from counterfoil.registry.settings import ServerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
     from generate import Shape
     from plan import Plan
     from stores import Stores
+    from table import Scores
 
-_BUDGET_MB: Final = 64
+_BUDGET_MB: Final = ServerSettings().cache_bytes / 1e6
 _numbers = itertools.count()
 
 

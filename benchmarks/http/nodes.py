@@ -30,18 +30,28 @@ _DELAY_MS: Final = 2
 def compare(plan: Plan, stores: PostgresStores, folder: Path, scores: Scores) -> None:
     """Measure, and print figures and goals."""
     scores.begin(f"PostgreSQL, {_NODES} servers on all cores: registrations", "CPU: servers+database")
-    one, many, far = "1 server", f"{_NODES} servers", f"{_NODES} servers, {_DELAY_MS} ms away"
+    one, workers_of_one, many = "1 server", f"1 server, {_NODES} workers", f"{_NODES} servers"
+    far = f"{_NODES} servers, {_DELAY_MS} ms away"
     with ExitStack() as stack:
         port = stack.enter_context(_distance(stores.port, folder))
 
-        def start(count: int, *, is_far: bool = False) -> list[Server]:
+        def start(count: int = 1, *, workers: int = 1, is_far: bool = False) -> list[Server]:
             url = stores.copied(plan.smallest)
             url = url.replace(f":{stores.port}/", f":{port}/") if is_far else url
-            pid = stores.database_pid
-            servers = [start_registry(url, folder, cores=machine.CORES, database_pid=pid) for _ in range(count)]
-            return [stack.enter_context(server) for server in servers]
+            servers = []
+            for _ in range(count):
+                server = start_registry(
+                    url, folder, cores=machine.CORES, database_pid=stores.database_pid, workers=workers
+                )
+                servers.append(stack.enter_context(server))
+            return servers
 
-        contestants = {one: start(1), many: start(_NODES), far: start(_NODES, is_far=True)}
+        contestants = {
+            one: start(),
+            workers_of_one: start(workers=_NODES),
+            many: start(_NODES),
+            far: start(_NODES, is_far=True),
+        }
         runs: dict[str, dict[str, list[Run]]] = {row.name: {name: [] for name in contestants} for row in WRITES}
         for number in range(plan.rounds + 1):
             for row in WRITES:

@@ -114,12 +114,17 @@ class Server:
 
 
 def start_registry(
-    store: str, folder: Path, *, cores: tuple[int, ...] = machine.SERVER_CORE, database_pid: int | None = None
+    store: str,
+    folder: Path,
+    *,
+    cores: tuple[int, ...] = machine.SERVER_CORE,
+    database_pid: int | None = None,
+    workers: int = 1,
 ) -> Server:
     """The registry, as its users run it."""
     port = free_port()
     counterfoil = str(Path(sys.executable).with_name("counterfoil"))
-    command = [counterfoil, "serve", "--port", str(port), "--store", store]
+    command = [counterfoil, "serve", "--port", str(port), "--store", store, "--workers", str(workers)]
     return Server(
         command, port=port, log=folder / "registry.log", cores=cores, database_pid=database_pid, path="/contexts"
     )
