@@ -86,7 +86,7 @@ def compare_histories(plan: Plan, stores: Stores, folder: Path, scores: Scores) 
         for row, by_shape in table.items():
             for shape, runs in by_shape.items():
                 requests = row.requests(shape)
-                warm_up(requests, servers[shape])
+                warm_up(requests, [servers[shape]])
                 runs += [measure(requests, [servers[shape]], seconds=_READ_S) for _ in range(plan.rounds // 2 + 1)]
     _show(table)
     smallest, largest = plan.histories[0], plan.histories[-1]
@@ -119,7 +119,7 @@ def _reads(plan: Plan, stores: Stores, folder: Path) -> _Table:
         for shape, server in servers.items():
             widen(server)
             for row in AT_HAND:
-                warm_up(requests[row, shape], server)
+                warm_up(requests[row, shape], [server])
         for _ in range(plan.rounds):
             for row, by_shape in table.items():
                 for shape, runs in by_shape.items():
@@ -143,7 +143,7 @@ def _writes(plan: Plan, stores: Stores, folder: Path) -> _Table:
 
 def _warm_up(shape: Shape, server: Server) -> None:
     for row in WRITES:
-        warm_up(row.requests(shape), server)
+        warm_up(row.requests(shape), [server])
 
 
 def _write(table: _Table, shape: Shape, server: Server, *, seconds: int) -> None:

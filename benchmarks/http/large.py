@@ -70,7 +70,7 @@ def _write(server: Server) -> None:
 def _score_memory(plan: Plan, shape: Shape, server: Server, scores: Scores) -> None:
     scores.at_most("memory of a worker: idle", server.memory_mb, 120, unit=" MB")
     requests = every_id(shape, plan.different_reads)
-    warm_up(requests, server)
+    warm_up(requests, [server])
     what = f"memory of a worker: {len(requests):,} ids read"
     scores.at_most(what, server.memory_mb, 120 + _BUDGET_MB, unit=" MB")
 
@@ -88,7 +88,7 @@ def _score_listing(plan: Plan, shape: Shape, server: Server, scores: Scores) -> 
     scores.at_most("all subjects: at hand", statistics.median(cached) * 1000, 10, unit=" ms")
     scores.at_most("all subjects: after a write", statistics.median(cold) * 1000, 100, unit=" ms")
     requests = BY_ID.requests(shape)
-    warm_up(requests, server)
+    warm_up(requests, [server])
     for what, chore in (("listed", _list), ("written and listed", _write_and_list)):
         runs = []
         for _ in range(plan.rounds):

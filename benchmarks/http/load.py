@@ -63,11 +63,11 @@ def program(name: str) -> str:
     return shutil.which(name, path=_path()) or name
 
 
-def warm_up(requests: Sequence[bytes], server: Server) -> None:
-    """Send each of these requests at least once, for a second at least."""
-    run = measure(requests, [server], seconds=1)
+def warm_up(requests: Sequence[bytes], servers: Sequence[Server]) -> None:
+    """Send each of these requests at least once, to one or another server, for a second at least."""
+    run = measure(requests, servers, seconds=1)
     if run.count < len(requests):
-        measure(requests, [server], seconds=math.ceil(len(requests) / run.per_s * 1.5) + 1)
+        measure(requests, servers, seconds=math.ceil(len(requests) / run.per_s * 1.5) + 1)
 
 
 def measure(requests: Sequence[bytes], servers: Sequence[Server], *, seconds: int) -> Run:

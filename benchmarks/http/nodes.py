@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import machine
-from load import Run, measure
-from rows import NEW_SUBJECT, NEW_VERSION, WRITES
+from load import Run, measure, warm_up
+from rows import WRITES, Row
 from servers import Server, is_open, start_registry
 from table import Scores, described, median, ratio
 
@@ -25,45 +25,48 @@ if TYPE_CHECKING:
 
 _NODES: Final = 4
 _DELAY_MS: Final = 2
+_ONE: Final = "1 server"
+_FAR: Final = f"{_NODES} servers, {_DELAY_MS} ms away"
 
 
 def compare(plan: Plan, stores: PostgresStores, folder: Path, scores: Scores) -> None:
     """Measure, and print figures and goals."""
     scores.begin(f"PostgreSQL, {_NODES} servers on all cores: registrations", "CPU: servers+database")
-    one, workers_of_one, many = "1 server", f"1 server, {_NODES} workers", f"{_NODES} servers"
-    far = f"{_NODES} servers, {_DELAY_MS} ms away"
+    table = _measure(plan, stores, folder)
+    for row, by_name in table.items():
+        for name, runs in by_name.items():
+            share = ratio(runs, by_name[_ONE], lambda run: run.per_s)
+            print(f"  {row.name:24} {name:24} {described(runs)}   {share:.2f} of one server", flush=True)
+    for row in WRITES:
+        per_s = median(table[row][_FAR], lambda run: run.per_s)
+        scores.at_least(f"{row.name}: {_FAR}", per_s, 600, unit="/s")
+
+
+def _measure(plan: Plan, stores: PostgresStores, folder: Path) -> dict[Row, dict[str, list[Run]]]:
     with ExitStack() as stack:
         port = stack.enter_context(_distance(stores.port, folder))
 
         def start(count: int = 1, *, workers: int = 1, is_far: bool = False) -> list[Server]:
             url = stores.copied(plan.smallest)
             url = url.replace(f":{stores.port}/", f":{port}/") if is_far else url
-            servers = []
-            for _ in range(count):
-                server = start_registry(
-                    url, folder, cores=machine.CORES, database_pid=stores.database_pid, workers=workers
-                )
-                servers.append(stack.enter_context(server))
-            return servers
+            settings = {"cores": machine.CORES, "database_pid": stores.database_pid, "workers": workers}
+            return [stack.enter_context(start_registry(url, folder, **settings)) for _ in range(count)]
 
         contestants = {
-            one: start(),
-            workers_of_one: start(workers=_NODES),
-            many: start(_NODES),
-            far: start(_NODES, is_far=True),
+            _ONE: start(),
+            f"1 server, {_NODES} workers": start(workers=_NODES),
+            f"{_NODES} servers": start(_NODES),
+            _FAR: start(_NODES, is_far=True),
         }
-        runs: dict[str, dict[str, list[Run]]] = {row.name: {name: [] for name in contestants} for row in WRITES}
-        for number in range(plan.rounds + 1):
-            for row in WRITES:
-                for name, servers in contestants.items():
-                    run = measure(row.requests(plan.smallest), servers, seconds=plan.seconds)
-                    runs[row.name][name] += [run] if number else []  # the first round is for warming up
-    for row in WRITES:
-        for name, each in runs[row.name].items():
-            share = ratio(each, runs[row.name][one], lambda run: run.per_s)
-            print(f"  {row.name:24} {name:24} {described(each)}   {share:.2f} of one server", flush=True)
-    for row in (NEW_SUBJECT, NEW_VERSION):
-        scores.at_least(f"{row.name}: {far}", median(runs[row.name][far], lambda run: run.per_s), 600, unit="/s")
+        table: dict[Row, dict[str, list[Run]]] = {row: {name: [] for name in contestants} for row in WRITES}
+        for row in WRITES:
+            for servers in contestants.values():
+                warm_up(row.requests(plan.smallest), servers)
+        for _ in range(plan.rounds):
+            for row, by_name in table.items():
+                for name, runs in by_name.items():
+                    runs.append(measure(row.requests(plan.smallest), contestants[name], seconds=plan.seconds))
+        return table
 
 
 @contextmanager

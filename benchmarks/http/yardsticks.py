@@ -50,7 +50,7 @@ def _measure(plan: Plan, stores: Stores, folder: Path) -> dict[str, list[Run]]:
             **{row.name: (ours, row.requests(shape)) for row in AT_HAND[1:]},
         }
         for server, requests in contestants.values():
-            warm_up(requests, server)
+            warm_up(requests, [server])
         rounds = [
             {
                 name: measure(requests, [server], seconds=plan.seconds)
