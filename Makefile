@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 export COUNTERFOIL_MAKE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test fuzz differential hammer check bench docs constraints clean
+.PHONY: help install demo test fuzz differential hammer check bench bench-http docs constraints clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,14 @@ check: install  ## formatting, lint, types, layers, dead code, links in the docs
 
 bench: install  ## the benchmarks: ours beside what one would otherwise use, as ratios
 	@for each in benchmarks/bench_*.py; do echo "== $$each"; $(BIN)/python $$each || exit 1; done
+	@BENCH_QUICK=1 $(MAKE) --no-print-directory bench-http
+
+bench-http: install $(VENV)/.idiomatic  ## the registry's speed and memory beside their goals, 20 minutes (BENCH_QUICK=1: 4)
+	@$(BIN)/python benchmarks/http/bench_http.py
+
+$(VENV)/.idiomatic: benchmarks/http/idiomatic.txt | install
+	@$(BIN)/uv pip install --quiet --no-deps --require-hashes --target $(VENV)/idiomatic -r $<
+	@touch $@
 
 docs: install  ## write the generated pages anew
 	@$(BIN)/python docs/generate.py

@@ -51,6 +51,11 @@ class PostgresServer:
         self._make_cluster()
         self._service = self._start()
 
+    @property
+    def pid(self) -> int:
+        """The process id of the server; its other processes are children of this one."""
+        return self._service.pid
+
     def _make_cluster(self) -> None:
         command = [
             *(str(self._programs / "initdb"), "-D", str(self._folder / "data"), "-U", _SUPERUSER),

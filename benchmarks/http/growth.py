@@ -1,0 +1,151 @@
+"""What is asked of a registry when it is small, and when it is large: nothing may grow with it."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final
+
+from load import Run, measure, warm_up
+from rows import (
+    AT_HAND,
+    LATEST_ALL_OVER,
+    LOOK_UP_ALL_OVER,
+    NEW_SUBJECT,
+    NEW_TEXT,
+    NEW_VERSION,
+    READS,
+    REPEAT_ALL_OVER,
+    WRITES,
+    Row,
+    widen,
+)
+from servers import Server, start_registry
+from table import Scores, described, median, ratio, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from generate import Shape
+    from plan import Plan
+    from stores import Stores
+
+_MOST: Final = 1.3
+_READ_S: Final = 1
+"""Growth is judged by CPU time, which a second tells to one part in a hundred."""
+
+_REGISTRATIONS_PER_S: Final = {"SQLite": 2500, "PostgreSQL": 1200}
+
+_Table = dict[Row, dict["Shape", list[Run]]]
+
+
+def compare(plan: Plan, stores: Stores, folder: Path, scores: Scores) -> None:
+    """Measure registries with ever more subjects, and print figures and goals."""
+    sizes = ", ".join(f"{shape.subjects:,}" for shape in plan.shapes)
+    scores.begin(f"{stores.title}, one server: registries with {sizes} subjects, side by side", "CPU: server+database")
+    table = {**_reads(plan, stores, folder), **_writes(plan, stores, folder)}
+    _show(table)
+    smallest, largest = plan.smallest, plan.largest
+    new_text = median(table[NEW_TEXT][smallest], lambda run: run.server_us)
+    scores.at_most(f"{NEW_TEXT.name}: CPU", new_text, 1000, unit=" us")
+    for row in (NEW_SUBJECT, NEW_VERSION):
+        per_s = median(table[row][smallest], lambda run: run.per_s)
+        scores.at_least(f"{row.name}: durable", per_s, _REGISTRATIONS_PER_S[stores.title], unit="/s")
+    for row, by_shape in table.items():
+        for shape in plan.shapes[1:]:
+            grown = ratio(by_shape[shape], by_shape[smallest], lambda run: run.cpu_us)
+            scores.at_most(f"{row.name}: CPU at {shape.subjects:,}", grown, _MOST, unit=" x")
+    for row in WRITES:
+        share = ratio(table[row][largest], table[row][smallest], lambda run: run.per_s)
+        scores.at_least(f"{row.name}: requests at {largest.subjects:,}", share, 1 / _MOST, unit=" x")
+
+
+def compare_filling(plan: Plan, stores: Stores, folder: Path, scores: Scores) -> None:
+    """Fill an empty store with registrations, and print what they take at the beginning and at the end."""
+    scores.begin(f"{stores.title}, one server: an empty registry is filled", "CPU: server+database")
+    with start_registry(stores.empty(), folder, database_pid=stores.database_pid) as server:
+        requests = NEW_SUBJECT.requests(plan.smallest)
+        count = measure(requests, [server], seconds=1).count
+        runs = []
+        for _ in range(plan.rounds * 2):
+            runs.append(measure(requests, [server], seconds=plan.seconds))
+            print(f"  {NEW_SUBJECT.name}, after {count:>7,}: {described(runs[-1:])}", flush=True)
+            count += runs[-1].count
+    worst = max(run.cpu_us for run in runs) / runs[0].cpu_us
+    scores.at_most(f"{NEW_SUBJECT.name}: most CPU until {count:,} are there", worst, _MOST, unit=" x")
+
+
+def compare_histories(plan: Plan, stores: Stores, folder: Path, scores: Scores) -> None:
+    """Measure registries whose subjects have ever more versions, and print figures; nobody has set goals for them."""
+    sizes = ", ".join(f"{shape.versions:,}" for shape in plan.histories)
+    scores.begin(f"{stores.title}, one server: subjects with {sizes} versions, side by side", "CPU: server+database")
+    rows = (LATEST_ALL_OVER, REPEAT_ALL_OVER, LOOK_UP_ALL_OVER, NEW_VERSION)
+    table: _Table = {row: {shape: [] for shape in plan.histories} for row in rows}
+    with ExitStack() as stack:
+        servers = _start(plan.histories, stores, folder, stack)
+        for row, by_shape in table.items():
+            for shape, runs in by_shape.items():
+                requests = row.requests(shape)
+                warm_up(requests, [servers[shape]])
+                runs += [measure(requests, [servers[shape]], seconds=_READ_S) for _ in range(plan.rounds // 2 + 1)]
+    _show(table)
+    smallest, largest = plan.histories[0], plan.histories[-1]
+    for row, by_shape in table.items():
+        grown = ratio(by_shape[largest], by_shape[smallest], lambda run: run.cpu_us)
+        print(f"  {row.name}: CPU with {largest.versions:,} versions: {shown(grown)} x", flush=True)
+
+
+def _show(table: _Table) -> None:
+    for row, by_shape in table.items():
+        print(f"  {row.name:32}" + "  |".join(described(runs) for runs in by_shape.values()), flush=True)
+
+
+def _start(shapes: Sequence[Shape], stores: Stores, folder: Path, stack: ExitStack) -> dict[Shape, Server]:
+    """A server for each shape, on a copy of the registry; the last, which is large, on the registry itself."""
+    servers = {}
+    for shape in shapes:
+        store = stores.filled(shape) if shape is shapes[-1] else stores.copied(shape)
+        server = start_registry(store, folder, database_pid=stores.database_pid)
+        servers[shape] = stack.enter_context(server)
+    return servers
+
+
+def _reads(plan: Plan, stores: Stores, folder: Path) -> _Table:
+    """Servers of all shapes, asked in turns."""
+    table: _Table = {row: {shape: [] for shape in plan.shapes} for row in READS}
+    requests = {(row, shape): row.requests(shape) for row in READS for shape in plan.shapes}
+    with ExitStack() as stack:
+        servers = _start(plan.shapes, stores, folder, stack)
+        for shape, server in servers.items():
+            widen(server)
+            for row in AT_HAND:
+                warm_up(requests[row, shape], [server])
+        for _ in range(plan.rounds):
+            for row, by_shape in table.items():
+                for shape, runs in by_shape.items():
+                    runs.append(measure(requests[row, shape], [servers[shape]], seconds=_READ_S))
+    return table
+
+
+def _writes(plan: Plan, stores: Stores, folder: Path) -> _Table:
+    """Servers of all shapes, in turns; a new one of each shape but the largest every time, since they grow."""
+    table: _Table = {row: {shape: [] for shape in plan.shapes} for row in WRITES}
+    with start_registry(stores.filled(plan.largest), folder, database_pid=stores.database_pid) as largest:
+        _warm_up(plan.largest, largest)
+        for _ in range(plan.rounds):
+            for shape in plan.shapes[:-1]:
+                with start_registry(stores.copied(shape), folder, database_pid=stores.database_pid) as server:
+                    _warm_up(shape, server)
+                    _write(table, shape, server, seconds=plan.seconds)
+            _write(table, plan.largest, largest, seconds=plan.seconds)
+    return table
+
+
+def _warm_up(shape: Shape, server: Server) -> None:
+    for row in WRITES:
+        warm_up(row.requests(shape), [server])
+
+
+def _write(table: _Table, shape: Shape, server: Server, *, seconds: int) -> None:
+    for row in WRITES:
+        table[row][shape].append(measure(row.requests(shape), [server], seconds=seconds))

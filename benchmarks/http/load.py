@@ -1,0 +1,106 @@
+"""Load by wrk (https://github.com/wg/wrk): the requests of a row of the table, from 32 connections, to servers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from machine import LOAD_CORE, on_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from servers import Server
+
+CONNECTIONS: Final = 32
+ROOM: Final = "@@@@@@@@@"
+"""Where a request has this, the number of times that all requests have been sent is put: nine digits."""
+
+_SCRIPT: Final = Path(__file__).with_name("load.lua")
+_TURNS_APART: Final = 1_000_000
+_LONGEST_S: Final = 60
+_measurements = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One measurement: requests a second, and the CPU time of a request, in the server and in its database."""
+
+    per_s: float
+    p99_ms: float
+    server_us: float
+    database_us: float
+    count: int
+
+    @property
+    def cpu_us(self) -> float:
+        """CPU time of a request, wherever it was spent, in microseconds."""
+        return self.server_us + self.database_us
+
+
+def check_installed() -> None:
+    """End with what to install, where something is missing."""
+    missing = [name for name in ("wrk", "nginx") if shutil.which(name, path=_path()) is None]
+    if missing:
+        sys.exit(f"Not installed: {' and '.join(missing)}. On Debian and Ubuntu: apt-get install wrk nginx-light")
+
+
+def _path() -> str:
+    return os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"])
+
+
+def program(name: str) -> str:
+    """Where an installed program is, those for administrators among them."""
+    return shutil.which(name, path=_path()) or name
+
+
+def warm_up(requests: Sequence[bytes], servers: Sequence[Server]) -> None:
+    """Send each of these requests at least once, to one or another server, for a second at least."""
+    run = measure(requests, servers, seconds=1)
+    if run.count < len(requests):
+        measure(requests, servers, seconds=math.ceil(len(requests) / run.per_s * 1.5) + 1)
+
+
+def measure(requests: Sequence[bytes], servers: Sequence[Server], *, seconds: int) -> Run:
+    """What the servers did while these requests were sent, in turn, to all of them; ends when one was refused.
+
+    A request that has room for a number (:data:`ROOM`) is another one each time, in later measurements, too. It takes
+    longer than ``seconds`` when nothing was answered in that time.
+    """
+    before = [(server.cpu_s, server.database_cpu_s) for server in servers]
+    number = next(_measurements)
+    with tempfile.NamedTemporaryFile(prefix="counterfoil-bench-") as file:
+        file.writelines(b"%d\n%s" % (len(request), request) for request in requests)
+        file.flush()
+        environment = {
+            "REQUESTS": file.name,
+            "PORTS": ",".join(str(server.port) for server in servers),
+            "START": str(number * _TURNS_APART + random.randrange(_TURNS_APART // 2)),
+        }
+        command = [program("wrk"), f"-t{len(servers)}", f"-c{CONNECTIONS}", f"-d{seconds}s", "--timeout=30s"]
+        command += [f"-s{_SCRIPT}", f"http://127.0.0.1:{servers[0].port}"]
+        with on_cores(LOAD_CORE):
+            done = subprocess.run(
+                command, env={**os.environ, **environment}, capture_output=True, text=True, check=False
+            )
+    if "RESULT" not in done.stdout:
+        sys.exit(f"wrk failed:\n{done.stdout}{done.stderr}")
+    count, micros, p99_us, refused, broken = map(int, done.stdout.rsplit("RESULT", 1)[1].split())
+    if not count and seconds < _LONGEST_S:
+        return measure(requests, servers, seconds=seconds * 4)
+    if refused or broken or not count:
+        first = requests[0].decode(errors="replace")[:300]
+        sys.exit(f"{refused} of {count} requests were refused, {broken} not answered; the first of them:\n{first}")
+    after = [(server.cpu_s, server.database_cpu_s) for server in servers]
+    server_s = sum(later[0] - earlier[0] for earlier, later in zip(before, after, strict=True))
+    database_s = after[0][1] - before[0][1]
+    return Run(count / micros * 1e6, p99_us / 1000, server_s / count * 1e6, database_s / count * 1e6, count)

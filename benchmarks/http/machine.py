@@ -1,0 +1,60 @@
+"""What the operating system says of processes: the cores they may use, CPU time used, memory held."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CORES: Final = tuple(sorted(os.sched_getaffinity(0)))
+SERVER_CORE: Final = CORES[:1]
+LOAD_CORE: Final = CORES[-1:]
+
+_TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def on_cores(cores: tuple[int, ...]) -> Iterator[None]:
+    """Processes that are started in here run on these cores alone."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def family(pid: int) -> list[int]:
+    """A process and all that descend from it."""
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except FileNotFoundError:
+        return []
+    return [pid, *(each for child in children for each in family(int(child)))]
+
+
+def cpu_s(pid: int) -> float:
+    """CPU time that a process and its descendants have used, those that ended among them; in seconds."""
+    return sum(_ticks(each) for each in family(pid)) / _TICKS_PER_S
+
+
+def _ticks(pid: int) -> int:
+    """utime, stime, and the same of ended children (proc(5))."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return sum(int(field) for field in fields[11:15])
+
+
+def memory_mb(pid: int) -> float:
+    """The proportional set size of the process of a family that has the largest, in megabytes."""
+    sizes = []
+    for each in family(pid):
+        lines = Path(f"/proc/{each}/smaps_rollup").read_text().splitlines()
+        sizes.append(next(int(line.split()[1]) for line in lines if line.startswith("Pss:")))
+    return max(sizes) * 1024 / 1e6
