@@ -31,6 +31,7 @@ _ANALYZE: Final = (
     "ANALYZE counterfoil.contexts, counterfoil.contents, counterfoil.schema_ids, counterfoil.subjects,"
     " counterfoil.versions, counterfoil.schema_refs, counterfoil.settings, counterfoil.changes, counterfoil.records"
 )
+_FEW_DIGITS: Final = 3
 _COMMIT: Final = "SELECT counterfoil.commit($1::jsonb, $2::uuid[], $3::bytea[])"
 
 
@@ -91,7 +92,7 @@ class PostgresStorage(PostgresReads):
         rows = await self._connections.write(_COMMIT, batch.plans, batch.guids, batch.texts)
         answer = json.loads(rows[0][0])
         self._news.note_own(begun=answer["begun"], ended=answer["ended"])
-        if len(str(answer["ended"])) > len(str(answer["begun"])):
+        if len(str(answer["ended"])) > max(len(str(answer["begun"])), _FEW_DIGITS):
             self._analysis = asyncio.create_task(self._analyze())
         return [outcome_of(plan, said) for plan, said in zip(plans, answer["outcomes"], strict=True)]
 
