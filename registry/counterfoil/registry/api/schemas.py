@@ -13,6 +13,7 @@ from counterfoil.registry.api.subjects import formatted
 from counterfoil.registry.api.tags import found_tags
 from counterfoil.registry.domain.associations import association_document
 from counterfoil.registry.service.association_filter import AssociationFilter
+from counterfoil.registry.service.catalog import MAX_SUBJECTS
 from counterfoil.registry.service.requests import SUPPORTED_TYPES
 from counterfoil.schema.contexts import parse_prefix, parse_subject
 from counterfoil.schema.errors import NotFound, SchemaNotFound
@@ -30,13 +31,15 @@ async def list_schemas(call: Call) -> Any:
     """All versions of all subjects of the default context, or of those that a prefix names."""
     first, last = call.bounds(default_limit=_PAGE)
     by_association = _association_filter(call)
+    rule_type = call.text("ruleType")
+    is_filtered = bool(rule_type) or by_association is not None
     listing = call.cases.catalog.schemas(
         parse_prefix(call.text("subjectPrefix")),
         deleted=call.flag("deleted"),
         latest_only=call.flag("latestOnly"),
         aliases=call.flag("aliases"),
+        at_most=MAX_SUBJECTS if is_filtered else last,
     )
-    rule_type = call.text("ruleType")
     found: list[dict[str, Any]] = []
     async for listed in listing:
         document = version_document(listed.stored, text=listed.stored.content.text)

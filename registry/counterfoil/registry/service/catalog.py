@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.versions import VersionEntry, subject_not_found
 from counterfoil.registry.service.lookup import Stored
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.storage import Storage, Use
     from counterfoil.schema.tags import Entity
+
+
+MAX_SUBJECTS: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,14 +184,17 @@ class Catalog:
     # --- all schemas
 
     async def schemas(
-        self, prefix: SubjectPrefix, *, deleted: bool, latest_only: bool, aliases: bool
+        self, prefix: SubjectPrefix, *, deleted: bool, latest_only: bool, aliases: bool, at_most: int = MAX_SUBJECTS
     ) -> AsyncIterator[Listed]:
         """All versions of the subjects whose names begin so, by name and version.
 
-        ``aliases`` adds the subjects that an alias beginning so stands for.
+        ``aliases`` adds the subjects that an alias beginning so stands for. Of ``at_most`` subjects alone, the first
+        ones, for whoever knows that more of them will not be needed.
         """
         names_by_subject: dict[QualifiedSubject, list[str]] = {}
-        subjects = set(await self._storage.subjects(prefix, Visibility.ALL if deleted else Visibility.ACTIVE))
+        visibility = Visibility.ALL if deleted else Visibility.ACTIVE
+        names = await self._storage.subject_names(prefix, visibility, first=0, last=at_most)
+        subjects = {parse_subject(name) for name in json.loads(names)}
         if aliases:
             names_by_subject = await self._aliases(prefix)
             subjects |= names_by_subject.keys()

@@ -14,6 +14,7 @@ from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.domain.versions import History, VersionEntry
 from counterfoil.registry.service.storage import Record, ScopeSettings, Use, Visibility
 from counterfoil.registry.store.gathered_reads import GatheredReads
+from counterfoil.registry.store.name_ranges import above
 from counterfoil.registry.store.postgres_plans import name_of
 from counterfoil.registry.store.record_keys import key_of, key_range
 from counterfoil.schema.contexts import QualifiedSubject
@@ -71,6 +72,13 @@ SELECT '[' || coalesce(string_agg(to_json(name)::text, ','), '') || ']' FROM (
   WHERE ($1::text IS NULL OR c.name = $1) AND s.name >= $2 AND starts_with(s.name, $2)
     AND ($3 = 'all' OR (s.active_versions > 0) = ($3 = 'active'))
   ORDER BY 1 OFFSET $4 LIMIT $5) named"""
+_NAMES_OF_CONTEXT = """
+SELECT '[' || coalesce(string_agg(to_json(name)::text, ','), '') || ']' FROM (
+  SELECT CASE $1::text WHEN '.' THEN s.name ELSE ':' || $1 || ':' || s.name END AS name FROM counterfoil.subjects s
+  WHERE s.context_id = (SELECT id FROM counterfoil.contexts WHERE name = $1)
+    AND s.name >= $2 AND ($6::text IS NULL OR s.name < $6)
+    AND ($3 = 'all' OR (s.active_versions > 0) = ($3 = 'active'))
+  ORDER BY s.name OFFSET $4 LIMIT $5) named"""
 _SETTINGS = """
 SELECT s.config, s.mode FROM unnest($1::text[], $2::text[]) WITH ORDINALITY w (context, name, position)
 LEFT JOIN counterfoil.settings s ON s.context = w.context AND s.name = w.name ORDER BY w.position"""
@@ -154,7 +162,10 @@ class PostgresReads:
         """The names of those subjects, as the text of a JSON array."""
         context = None if prefix.context is None else name_of(prefix.context)
         wanted = (context, name_of(prefix.name), visibility.value, first, max(last - first, 0))
-        rows = await self._connections.rows(_SUBJECT_NAMES, *wanted)
+        if context is None:
+            rows = await self._connections.rows(_SUBJECT_NAMES, *wanted)
+        else:
+            rows = await self._connections.rows(_NAMES_OF_CONTEXT, *wanted, above(name_of(prefix.name)))
         return str(rows[0][0])
 
     async def contexts(self) -> Sequence[str]:

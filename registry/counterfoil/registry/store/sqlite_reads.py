@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from counterfoil.registry.domain.changes import Change, ChangeKind
@@ -14,6 +14,7 @@ from counterfoil.registry.domain.documents import read_config, read_metadata, re
 from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.domain.versions import History, VersionEntry
 from counterfoil.registry.service.storage import Record, ScopeSettings, Use, Visibility
+from counterfoil.registry.store.name_ranges import above
 from counterfoil.registry.store.record_keys import key_of, key_range
 from counterfoil.registry.store.sqlite_errors import at_run_time, intact
 from counterfoil.registry.store.terms import KINDS
@@ -44,16 +45,25 @@ JOIN subjects s ON s.id = v.subject_id JOIN contexts c ON c.id = s.context_id
 ORDER BY c.name, s.name, v.version"""
 _SUBJECTS = """
 SELECT c.name, s.name FROM subjects s JOIN contexts c ON c.id = s.context_id
-WHERE (:context IS NULL OR c.name = :context) AND s.name >= :low AND substr(s.name, 1, length(:low)) = :low
+WHERE (:context IS NULL OR c.name = :context) AND s.name >= :low AND s.name < :high
   AND (:visibility = 'all' OR (s.active_versions > 0) = (:visibility = 'active'))
 ORDER BY c.name, s.name"""
 _SUBJECT_NAMES = """
 SELECT json_group_array(name) FROM (
   SELECT CASE c.name WHEN '.' THEN s.name ELSE ':' || c.name || ':' || s.name END AS name
   FROM subjects s JOIN contexts c ON c.id = s.context_id
-  WHERE (:context IS NULL OR c.name = :context) AND s.name >= :low AND substr(s.name, 1, length(:low)) = :low
+  WHERE s.name >= :low AND s.name < :high
     AND (:visibility = 'all' OR (s.active_versions > 0) = (:visibility = 'active'))
   ORDER BY 1 LIMIT :limit OFFSET :offset)"""
+_NAMES_OF_CONTEXT = """
+SELECT json_group_array(name) FROM (
+  SELECT CASE :context WHEN '.' THEN s.name ELSE ':' || :context || ':' || s.name END AS name
+  FROM subjects s
+  WHERE s.context_id = (SELECT id FROM contexts WHERE name = :context) AND s.name >= :low AND s.name < :high
+    AND (:visibility = 'all' OR (s.active_versions > 0) = (:visibility = 'active'))
+  ORDER BY s.name LIMIT :limit OFFSET :offset)"""
+_ABOVE_ALL_TEXTS: Final = b""
+"""In SQLite's order every blob comes after every text."""
 _NOTHING = History()
 _CHANGES = "SELECT seq, ts, kind, context, name, version, schema_id, guid, document FROM changes"
 
@@ -160,19 +170,13 @@ class SqliteReads:
 
     def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
         """The subjects whose names begin so."""
-        wanted = {"context": prefix.context, "low": prefix.name, "visibility": visibility.value}
-        return [QualifiedSubject(*row) for row in self._all(_SUBJECTS, wanted)]
+        return [QualifiedSubject(*row) for row in self._all(_SUBJECTS, _wanted(prefix, visibility))]
 
     def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, first: int, last: int) -> str:
         """The names of those subjects, as the text of a JSON array."""
-        wanted = {
-            "context": prefix.context,
-            "low": prefix.name,
-            "visibility": visibility.value,
-            "limit": max(last - first, 0),
-            "offset": first,
-        }
-        return str(self._all(_SUBJECT_NAMES, wanted)[0][0])
+        wanted = {**_wanted(prefix, visibility), "limit": max(last - first, 0), "offset": first}
+        statement = _SUBJECT_NAMES if prefix.context is None else _NAMES_OF_CONTEXT
+        return str(self._all(statement, wanted)[0][0])
 
     def contexts(self) -> Sequence[str]:
         """The known contexts."""
@@ -251,6 +255,16 @@ def _change(row: tuple[int, int, str, str, str, int | None, int | None, bytes | 
         None if guid is None else UUID(bytes=guid),
         None if document is None else json.loads(document),
     )
+
+
+def _wanted(prefix: SubjectPrefix, visibility: Visibility) -> dict[str, object]:
+    """The parameters of a listing."""
+    return {
+        "context": prefix.context,
+        "low": prefix.name,
+        "high": above(prefix.name) or _ABOVE_ALL_TEXTS,
+        "visibility": visibility.value,
+    }
 
 
 def _use(row: tuple[str, str, int, int, int, int]) -> Use:
