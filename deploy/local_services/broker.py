@@ -75,8 +75,7 @@ class KafkaBroker:
             self._class_path,
             "kafka.tools.StorageTool",
             "format",
-            "--cluster-id",
-            cluster_id,
+            f"--cluster-id={cluster_id}",  # in one word, for it may begin with a dash
             "--config",
             str(self._properties),
             "--ignore-formatted",
