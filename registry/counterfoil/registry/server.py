@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import resource
 import signal
 import socket
@@ -30,6 +31,7 @@ BACKLOG: Final = 2048
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _FILES_BESIDE_CONNECTIONS: Final = 256
 _SHOW_EVERY_S: Final = 0.2
+_CYCLE_THRESHOLDS: Final = (20_000, 50, 50)
 
 
 class AddressNotUsable(CounterfoilError):
@@ -118,6 +120,7 @@ def run_on(settings: ServerSettings, seat: Seat) -> None:
     """Serve on ``seat`` until SIGTERM, SIGINT, or the end of its lifeline."""
     _allow_files(settings.max_connections)
     app = create_app(settings, telemetry=seat.telemetry)
+    _look_for_cycles_seldom()
     config = uvicorn.Config(
         app.asgi,
         http=limited_protocol(settings),
@@ -133,6 +136,15 @@ def run_on(settings: ServerSettings, seat: Seat) -> None:
         timeout_graceful_shutdown=settings.stop_timeout_s,
     )
     _Server(config, seat, lifecycle=app.lifecycle, read_timeout_s=settings.read_timeout_s).run(sockets=[seat.listener])
+
+
+def _look_for_cycles_seldom() -> None:
+    """Have Python search for garbage in cycles less often, and never among what is there now.
+
+    Requests leave hardly any, and the search goes through all that is remembered; it took a tenth of a registration.
+    """
+    gc.freeze()
+    gc.set_threshold(*_CYCLE_THRESHOLDS)
 
 
 def announce(listener: socket.socket) -> None:

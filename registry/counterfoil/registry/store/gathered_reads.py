@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -22,28 +22,32 @@ class GatheredReads(Generic[_K, _V]):
 
     def __init__(self, read_many: Callable[[Sequence[_K]], Awaitable[Sequence[_V]]]) -> None:
         self._read_many = read_many
-        self._waiting: dict[_K, asyncio.Future[_V]] = {}
+        self._waiting: dict[_K, list[asyncio.Future[_V]]] = {}
         self._task: asyncio.Task[None] | None = None
 
     async def read(self, key: _K) -> _V:
         """The value of one key; raises what the reading of all of them raises."""
-        future = self._waiting.get(key)
-        if future is None:
-            future = self._waiting[key] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[_V] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(key, []).append(future)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
-        return await asyncio.shield(future)
+        return await future
 
     async def _run(self) -> None:
         while self._waiting:
             keys = list(self._waiting)[:MAX_GATHERED]
-            futures = [self._waiting.pop(key) for key in keys]
+            callers = [self._waiting.pop(key) for key in keys]
             try:
                 values = await self._read_many(keys)
             except Exception as error:  # noqa: BLE001 - whatever it is, the callers get it, and the next are tried
-                for future in futures:
+                for future in _still_there(callers):
                     future.set_exception(error)
-                    future.exception()  # callers may all have gone
             else:
-                for future, value in zip(futures, values, strict=True):
-                    future.set_result(value)
+                for of_key, value in zip(callers, values, strict=True):
+                    for future in _still_there([of_key]):
+                        future.set_result(value)
+
+
+def _still_there(callers: Iterable[list[asyncio.Future[_V]]]) -> Iterator[asyncio.Future[_V]]:
+    """The futures of the callers who have not gone away."""
+    return (future for of_key in callers for future in of_key if not future.done())

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from counterfoil.registry.store.gathered_reads import GatheredReads
 
 if TYPE_CHECKING:
     from counterfoil.registry.store.postgres_connections import Connections
@@ -27,25 +28,12 @@ class CurrentStamps:
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
-        self._underway: asyncio.Task[Stamps] | None = None
-        self._next: asyncio.Task[Stamps] | None = None
+        self._reads: GatheredReads[None, Stamps] = GatheredReads(self._read)
 
     async def read(self) -> Stamps:
         """The stamps as they are now, or a little later."""
-        if self._next is None:
-            self._next = asyncio.create_task(self._read_after(self._underway))
-            self._next.add_done_callback(_take_note)
-        return await asyncio.shield(self._next)
+        return await self._reads.read(None)
 
-    async def _read_after(self, before: asyncio.Task[Stamps] | None) -> Stamps:
-        if before is not None:
-            await asyncio.wait([before])
-        self._underway, self._next = self._next, None  # who asks from now on is answered by another reading
+    async def _read(self, _: object) -> list[Stamps]:
         rows = await self._connections.rows("SELECT change, settings FROM counterfoil.stamps")
-        return Stamps(*rows[0])
-
-
-def _take_note(task: asyncio.Task[Stamps]) -> None:
-    """A failed reading whose callers have all gone is no news."""
-    if not task.cancelled():
-        task.exception()
+        return [Stamps(*rows[0])]
