@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _MAX_ATTEMPTS: Final = 1000
-_QUICK_ATTEMPTS: Final = 10
-_PAUSE_S: Final = 0.002
 _TURN_TIMEOUT_S: Final = 30.0
 
 
@@ -47,7 +45,7 @@ async def in_turn(attempt: Callable[[], Awaitable[_T]], turn: asyncio.Lock) -> _
             await turn.acquire()
     except TimeoutError:
         raise StoreTimeout(
-            f"Other writes to the subject took {_TURN_TIMEOUT_S:g} s; this one was not carried out, try again later"
+            f"Other writes took {_TURN_TIMEOUT_S:g} s; this one was not carried out, try again later"
         ) from None
     try:
         return await until_current(attempt)
@@ -57,9 +55,9 @@ async def in_turn(attempt: Callable[[], Awaitable[_T]], turn: asyncio.Lock) -> _
 
 async def until_current(attempt: Callable[[], Awaitable[_T]]) -> _T:
     """What ``attempt`` gives, made again as long as its plan is overtaken; ``StoreTimeout`` in the end."""
-    for number in range(_MAX_ATTEMPTS):
+    for _ in range(_MAX_ATTEMPTS):
         try:
             return await attempt()
         except StaleWrite:
-            await asyncio.sleep(0 if number < _QUICK_ATTEMPTS else _PAUSE_S)  # lets the other write become known
+            await asyncio.sleep(0)  # lets the other write become known; no pause, after which others would be first
     raise StoreTimeout(f"Other writes came first {_MAX_ATTEMPTS} times; try again later")
