@@ -35,6 +35,7 @@ from counterfoil.registry.store.refusals import (
     subject_changed,
     target_gone,
 )
+from counterfoil.registry.store.stored_rows import document_text
 from counterfoil.registry.store.terms import scopes_behind
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import StoreUnavailable
@@ -109,8 +110,8 @@ def _append(plan: Append, *, content: int) -> Document:
         "content": content,
         "schema_type": held.schema_type.value,
         "refs": json.dumps(references) if references else None,
-        "metadata": _text(metadata_document(held.metadata)),
-        "rule_set": _text(rule_set_document(held.rule_set)),
+        "metadata": document_text(metadata_document(held.metadata)),
+        "rule_set": document_text(rule_set_document(held.rule_set)),
     }
 
 
@@ -174,10 +175,6 @@ def _write(write: RecordWrite) -> Document:
 
 def _place(subject: QualifiedSubject) -> dict[str, str]:
     return {"context": name_of(subject.context), "name": name_of(subject.name)}
-
-
-def _text(document: Document | None) -> str | None:
-    return None if document is None else json.dumps(document)
 
 
 # --- outcomes ---------------------------------------------------------------------------------------------------------

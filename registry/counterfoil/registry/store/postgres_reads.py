@@ -7,23 +7,21 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.registry.domain.changes import Change, ChangeKind
-from counterfoil.registry.domain.content import Content
-from counterfoil.registry.domain.documents import read_config, read_metadata, read_reference, read_rule_set
-from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.domain.versions import History, VersionEntry
 from counterfoil.registry.service.storage import Record, ScopeSettings, Use, Visibility
 from counterfoil.registry.store.gathered_reads import GatheredReads
 from counterfoil.registry.store.name_ranges import above
 from counterfoil.registry.store.postgres_plans import name_of
 from counterfoil.registry.store.record_keys import key_of, key_range
+from counterfoil.registry.store.stored_rows import change_of, content_of, settings_of, use_of
 from counterfoil.schema.contexts import QualifiedSubject
-from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
+    from counterfoil.registry.domain.changes import Change
+    from counterfoil.registry.domain.content import Content
     from counterfoil.registry.store.postgres_connections import Connections
     from counterfoil.schema.contexts import SubjectPrefix
 
@@ -87,6 +85,7 @@ _RECORDS = """
 SELECT key, document, ts, revision FROM counterfoil.records
 WHERE kind = $1 AND key >= $2 AND key < $3 ORDER BY key"""
 _CHANGES = "SELECT seq, ts, kind, context, name, version, schema_id, guid, document FROM counterfoil.changes"
+_GUID = 7
 _LAST_UNTIL = "SELECT seq FROM counterfoil.changes WHERE ts <= $1 ORDER BY ts DESC, seq DESC LIMIT 1"
 
 
@@ -121,7 +120,7 @@ class PostgresReads:
 
     async def _contents_of(self, guids: Sequence[UUID]) -> Sequence[Content | None]:
         rows = await self._connections.rows(_CONTENTS, guids)
-        found = {row[0]: _content(row) for row in rows}
+        found = {row[0]: content_of((row[0], row[1], row[2].decode(), *row[3:])) for row in rows}
         return [found.get(guid) for guid in guids]
 
     async def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
@@ -145,12 +144,12 @@ class PostgresReads:
 
     async def uses(self, context: str, schema_id: int) -> Sequence[Use]:
         """The versions that hold an id."""
-        return [_use(row) for row in await self._connections.rows(_USES, name_of(context), schema_id)]
+        return [use_of(row) for row in await self._connections.rows(_USES, name_of(context), schema_id)]
 
     async def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
         """The versions that refer to a version."""
         place = name_of(subject.context), name_of(subject.name)
-        return [_use(row) for row in await self._connections.rows(_REFERRERS, *place, version)]
+        return [use_of(row) for row in await self._connections.rows(_REFERRERS, *place, version)]
 
     async def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
         """The subjects whose names begin so."""
@@ -178,12 +177,12 @@ class PostgresReads:
         return await self._settings_reads.read(scope)
 
     async def _settings_of(self, scopes: Sequence[QualifiedSubject]) -> Sequence[ScopeSettings]:
-        return [_settings(*row) for row in await self._connections.rows(_SETTINGS, *_columns(scopes))]
+        return [settings_of(*row) for row in await self._connections.rows(_SETTINGS, *_columns(scopes))]
 
     async def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
         """All scopes with settings."""
         rows = await self._connections.rows(_SCOPES)
-        return [(QualifiedSubject(context, name), _settings(config, mode)) for context, name, config, mode in rows]
+        return [(QualifiedSubject(context, name), settings_of(config, mode)) for context, name, config, mode in rows]
 
     async def records(self, kind: str, prefix: tuple[str, ...] = ()) -> Sequence[Record]:
         """The records of a kind whose keys begin so."""
@@ -194,13 +193,13 @@ class PostgresReads:
     async def changes(self, after: int, limit: int) -> Sequence[Change]:
         """The changes after one, so many at most."""
         rows = await self._connections.rows(f"{_CHANGES} WHERE seq > $1 ORDER BY seq LIMIT $2", after, limit)
-        return [_change(row) for row in rows]
+        return [change_of(row, row[_GUID]) for row in rows]
 
     async def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
         """The changes of one scope up to a number."""
         statement = f"{_CHANGES} WHERE context = $1 AND name = $2 AND seq <= $3 ORDER BY seq"
         place = name_of(subject.context), name_of(subject.name)
-        return [_change(row) for row in await self._connections.rows(statement, *place, until)]
+        return [change_of(row, row[_GUID]) for row in await self._connections.rows(statement, *place, until)]
 
     async def last_change(self, until_ts: int | None = None) -> int:
         """The number of the last change up to a time."""
@@ -209,36 +208,6 @@ class PostgresReads:
         return int(await self._one(_LAST_UNTIL, until_ts) or 0)
 
 
-def _change(row: tuple[int, int, str, str, str, int | None, int | None, UUID | None, str | None]) -> Change:
-    seq, ts, kind, context, name, version, schema_id, guid, document = row
-    subject = QualifiedSubject(context, name)
-    read = None if document is None else json.loads(document)
-    return Change(seq, ts, ChangeKind(kind), subject, version, schema_id, guid, read)
-
-
 def _columns(scopes: Sequence[QualifiedSubject]) -> tuple[list[str], list[str]]:
     """The contexts and the names, as two arrays."""
     return [name_of(scope.context) for scope in scopes], [name_of(scope.name) for scope in scopes]
-
-
-def _content(row: tuple[UUID, str, bytes, str | None, str | None, str | None]) -> Content:
-    guid, schema_type, text, references, metadata, rule_set = row
-    return Content(
-        guid,
-        SchemaType(schema_type),
-        text.decode(),
-        tuple(read_reference(item, "reference") for item in json.loads(references or "[]")),
-        None if metadata is None else read_metadata(json.loads(metadata), "metadata"),
-        None if rule_set is None else read_rule_set(json.loads(rule_set), "ruleSet"),
-    )
-
-
-def _use(row: tuple[str, str, int, int, bool, int]) -> Use:
-    context, name, version, schema_id, deleted, ts = row
-    return Use(QualifiedSubject(context, name), version, schema_id, deleted, ts)
-
-
-def _settings(config: str | None, mode: str | None) -> ScopeSettings:
-    return ScopeSettings(
-        None if config is None else read_config(json.loads(config)), None if mode is None else Mode(mode)
-    )

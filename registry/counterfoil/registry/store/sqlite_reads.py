@@ -9,21 +9,19 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from counterfoil.registry.domain.changes import Change, ChangeKind
-from counterfoil.registry.domain.content import Content
-from counterfoil.registry.domain.documents import read_config, read_metadata, read_reference, read_rule_set
-from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.domain.versions import History, VersionEntry
 from counterfoil.registry.service.storage import Record, ScopeSettings, Use, Visibility
 from counterfoil.registry.store.name_ranges import above
 from counterfoil.registry.store.record_keys import key_of, key_range
 from counterfoil.registry.store.sqlite_errors import at_run_time, intact
+from counterfoil.registry.store.stored_rows import change_of, content_of, settings_of, use_of
 from counterfoil.registry.store.terms import KINDS
 from counterfoil.schema.contexts import QualifiedSubject
-from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from counterfoil.registry.domain.content import Content
     from counterfoil.schema.contexts import SubjectPrefix
 
 _HISTORY = """
@@ -62,6 +60,7 @@ SELECT json_group_array(name) FROM (
   WHERE s.context_id = (SELECT id FROM contexts WHERE name = :context) AND s.name >= :low AND s.name < :high
     AND (:visibility = 'all' OR (s.active_versions > 0) = (:visibility = 'active'))
   ORDER BY s.name LIMIT :limit OFFSET :offset)"""
+_GUID: Final = 7
 _ABOVE_ALL_TEXTS: Final = b""
 """In SQLite's order every blob comes after every text."""
 _NOTHING = History()
@@ -118,15 +117,7 @@ class SqliteReads:
         )
         if not rows:
             return None
-        schema_type, text, references, metadata, rule_set = rows[0]
-        return Content(
-            guid,
-            SchemaType(schema_type),
-            text,
-            tuple(read_reference(item, "reference") for item in json.loads(references or "[]")),
-            None if metadata is None else read_metadata(json.loads(metadata), "metadata"),
-            None if rule_set is None else read_rule_set(json.loads(rule_set), "ruleSet"),
-        )
+        return content_of((guid, *rows[0]))
 
     @intact
     def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
@@ -161,12 +152,12 @@ class SqliteReads:
     @intact
     def uses(self, context: str, schema_id: int) -> Sequence[Use]:
         """The versions that hold an id."""
-        return [_use(row) for row in self._all(_USES, (context, schema_id))]
+        return [use_of(row) for row in self._all(_USES, (context, schema_id))]
 
     @intact
     def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
         """The versions that refer to a version."""
-        return [_use(row) for row in self._all(_REFERRERS, (subject.context, subject.name, version))]
+        return [use_of(row) for row in self._all(_REFERRERS, (subject.context, subject.name, version))]
 
     def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
         """The subjects whose names begin so."""
@@ -188,7 +179,7 @@ class SqliteReads:
         rows = self._all(
             "SELECT config, mode FROM settings WHERE context = ? AND name = ?", (scope.context, scope.name)
         )
-        return _settings(*rows[0]) if rows else ScopeSettings()
+        return settings_of(*rows[0]) if rows else ScopeSettings()
 
     def settings_revision(self) -> int:
         """The stamp of the last change of settings."""
@@ -202,7 +193,7 @@ class SqliteReads:
     def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
         """All scopes with settings."""
         rows = self._all("SELECT context, name, config, mode FROM settings ORDER BY context, name")
-        return [(QualifiedSubject(context, name), _settings(config, mode)) for context, name, config, mode in rows]
+        return [(QualifiedSubject(context, name), settings_of(config, mode)) for context, name, config, mode in rows]
 
     @intact
     def records(self, kind: str, prefix: tuple[str, ...]) -> Sequence[Record]:
@@ -243,18 +234,8 @@ class SqliteReads:
         )
 
 
-def _change(row: tuple[int, int, str, str, str, int | None, int | None, bytes | None, str | None]) -> Change:
-    seq, ts, kind, context, name, version, schema_id, guid, document = row
-    return Change(
-        seq,
-        ts,
-        ChangeKind(kind),
-        QualifiedSubject(context, name),
-        version,
-        schema_id,
-        None if guid is None else UUID(bytes=guid),
-        None if document is None else json.loads(document),
-    )
+def _change(row: Any) -> Change:
+    return change_of(row, None if row[_GUID] is None else UUID(bytes=row[_GUID]))
 
 
 def _wanted(prefix: SubjectPrefix, visibility: Visibility) -> dict[str, object]:
@@ -265,14 +246,3 @@ def _wanted(prefix: SubjectPrefix, visibility: Visibility) -> dict[str, object]:
         "high": above(prefix.name) or _ABOVE_ALL_TEXTS,
         "visibility": visibility.value,
     }
-
-
-def _use(row: tuple[str, str, int, int, int, int]) -> Use:
-    context, name, version, schema_id, deleted, ts = row
-    return Use(QualifiedSubject(context, name), version, schema_id, bool(deleted), ts)
-
-
-def _settings(config: str | None, mode: str | None) -> ScopeSettings:
-    return ScopeSettings(
-        None if config is None else read_config(json.loads(config)), None if mode is None else Mode(mode)
-    )

@@ -25,6 +25,7 @@ from counterfoil.registry.store.record_keys import key_text
 from counterfoil.registry.store.sqlite_errors import at_run_time
 from counterfoil.registry.store.sqlite_reads import SqliteReads, StoredSubject
 from counterfoil.registry.store.sqlite_rows import Rows
+from counterfoil.registry.store.stored_rows import document_text
 from counterfoil.registry.store.tables import now_ms
 
 if TYPE_CHECKING:
@@ -151,8 +152,8 @@ class SqliteTables(SqliteReads):
             content.schema_type.value,
             content.text,
             json.dumps(references) if references else None,
-            _json(metadata_document(content.metadata)),
-            _json(rule_set_document(content.rule_set)),
+            document_text(metadata_document(content.metadata)),
+            document_text(rule_set_document(content.rule_set)),
         )
         self._rows.contents.append(row)
         self._waits = True
@@ -268,7 +269,7 @@ class SqliteTables(SqliteReads):
         if settings == ScopeSettings():
             self._run("DELETE FROM settings WHERE context = ? AND name = ?", (scope.context, scope.name))
             return
-        config = None if settings.config is None else _json(config_document(settings.config))
+        config = None if settings.config is None else document_text(config_document(settings.config))
         self._run(
             "INSERT OR REPLACE INTO settings VALUES (?, ?, ?, ?)", (scope.context, scope.name, config, settings.mode)
         )
@@ -333,7 +334,7 @@ class SqliteTables(SqliteReads):
             version,
             schema_id,
             None if guid is None else guid.bytes,
-            _json(document),
+            document_text(document),
         )
         self._rows.changes.append(row)
         self._stamp()
@@ -343,7 +344,3 @@ class SqliteTables(SqliteReads):
             self._connection.executemany(statement, rows)  # type: ignore[arg-type]  # the driver wants its own protocol
         except sqlite3.Error as error:
             raise at_run_time(error) from error
-
-
-def _json(document: Document | None) -> str | None:
-    return None if document is None else json.dumps(document)

@@ -1,0 +1,62 @@
+"""Rows of the tables as the values that they stand for, and documents as the texts that they are stored as.
+
+The two databases spell fingerprints, truth and texts in their own ways; what is given here is in Python's.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from counterfoil.registry.domain.changes import Change, ChangeKind
+from counterfoil.registry.domain.content import Content
+from counterfoil.registry.domain.documents import read_config, read_metadata, read_reference, read_rule_set
+from counterfoil.registry.domain.modes import Mode
+from counterfoil.registry.service.storage import ScopeSettings, Use
+from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.schema.model import SchemaType
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from counterfoil.registry.domain.documents import Document
+
+
+def document_text(document: Document | None) -> str | None:
+    """The text that a document is stored as; None for none."""
+    return None if document is None else json.dumps(document)
+
+
+def content_of(row: tuple[UUID, str, str, str | None, str | None, str | None]) -> Content:
+    """A row of ``contents``."""
+    guid, schema_type, text, references, metadata, rule_set = row
+    return Content(
+        guid,
+        SchemaType(schema_type),
+        text,
+        tuple(read_reference(item, "reference") for item in json.loads(references or "[]")),
+        None if metadata is None else read_metadata(json.loads(metadata), "metadata"),
+        None if rule_set is None else read_rule_set(json.loads(rule_set), "ruleSet"),
+    )
+
+
+def change_of(
+    row: tuple[int, int, str, str, str, int | None, int | None, bytes | UUID | None, str | None], guid: UUID | None
+) -> Change:
+    """A row of ``changes``, whose fingerprint is ``guid``."""
+    seq, ts, kind, context, name, version, schema_id, _, document = row
+    read = None if document is None else json.loads(document)
+    return Change(seq, ts, ChangeKind(kind), QualifiedSubject(context, name), version, schema_id, guid, read)
+
+
+def use_of(row: tuple[str, str, int, int, bool, int]) -> Use:
+    """A version that holds an id: context, name, version, id, whether it is deleted, time."""
+    context, name, version, schema_id, deleted, ts = row
+    return Use(QualifiedSubject(context, name), version, schema_id, bool(deleted), ts)
+
+
+def settings_of(config: str | None, mode: str | None) -> ScopeSettings:
+    """What a row of ``settings`` holds."""
+    return ScopeSettings(
+        None if config is None else read_config(json.loads(config)), None if mode is None else Mode(mode)
+    )
