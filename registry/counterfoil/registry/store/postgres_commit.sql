@@ -59,80 +59,93 @@ END $$;
 CREATE FUNCTION append(plan jsonb, content_guid uuid, content_text bytea) RETURNS jsonb
 LANGUAGE plpgsql AS $$
 DECLARE
-  subject subjects%ROWTYPE;
-  place int;
+  subject subjects%ROWTYPE := find_subject(plan ->> 'context', plan ->> 'name');
+  place contexts%ROWTYPE;
+  has_targets boolean := jsonb_array_length(plan -> 'targets') > 0;
   given bigint := (plan ->> 'schema_id')::bigint;
   known bigint;
   bound uuid;
-  number bigint;
-  replaced bigint;
   chosen bigint;
-  stored_at bigint := coalesce((plan ->> 'ts')::bigint, epoch_ms());
-  superseded bigint[];
+  number bigint := (plan ->> 'version')::bigint;
+  replaced bigint;
+  noted changes%ROWTYPE;
+  stored_at bigint;
+  superseded bigint[] := '{}';
   missing jsonb;
 BEGIN
   -- checks
-  subject := find_subject(plan ->> 'context', plan ->> 'name');
   IF coalesce(subject.revision, 0) <> (plan ->> 'revision')::bigint THEN
     RETURN '{"refused": "subject"}';
   END IF;
-  SELECT t.value INTO missing FROM jsonb_array_elements(plan -> 'targets') t WHERE NOT EXISTS (
-    SELECT FROM contexts c JOIN subjects s ON s.context_id = c.id JOIN versions v ON v.subject_id = s.id
-    WHERE c.name = t.value ->> 0 AND s.name = t.value ->> 1 AND v.version = (t.value ->> 2)::bigint
-      AND NOT (v.deleted AND (t.value ->> 3)::boolean)) LIMIT 1;
-  IF FOUND THEN
-    RETURN jsonb_build_object('refused', 'target', 'target', missing);
+  IF has_targets THEN
+    SELECT t.value INTO missing FROM jsonb_array_elements(plan -> 'targets') t WHERE NOT EXISTS (
+      SELECT FROM contexts c JOIN subjects s ON s.context_id = c.id JOIN versions v ON v.subject_id = s.id
+      WHERE c.name = t.value ->> 0 AND s.name = t.value ->> 1 AND v.version = (t.value ->> 2)::bigint
+        AND NOT (v.deleted AND (t.value ->> 3)::boolean)) LIMIT 1;
+    IF FOUND THEN
+      RETURN jsonb_build_object('refused', 'target', 'target', missing);
+    END IF;
   END IF;
-  SELECT id INTO place FROM contexts WHERE name = plan ->> 'context';
+  SELECT * INTO place FROM contexts WHERE name = plan ->> 'context';
   IF given IS NULL THEN
-    SELECT id INTO known FROM schema_ids WHERE context_id = place AND guid = content_guid AND is_primary;
+    SELECT id INTO known FROM schema_ids WHERE context_id = place.id AND guid = content_guid AND is_primary;
   ELSE
-    SELECT id, guid INTO known, bound FROM schema_ids WHERE context_id = place AND id = given;
+    SELECT id, guid INTO known, bound FROM schema_ids WHERE context_id = place.id AND id = given;
     IF bound <> content_guid THEN
       RETURN '{"refused": "id"}';
     END IF;
   END IF;
   -- content and id
-  place := coalesce(place, create_context(plan ->> 'context'));
-  INSERT INTO contents VALUES (
-    content_guid, plan ->> 'schema_type', content_text, plan ->> 'refs', plan ->> 'metadata', plan ->> 'rule_set')
-    ON CONFLICT DO NOTHING;
-  chosen := coalesce(given, known);
-  IF chosen IS NULL THEN
-    UPDATE contexts SET next_schema_id = next_schema_id + 1 WHERE id = place RETURNING next_schema_id - 1 INTO chosen;
+  IF place.id IS NULL THEN
+    INSERT INTO contexts (name) VALUES (plan ->> 'context') RETURNING * INTO place;
+  END IF;
+  chosen := coalesce(given, known, place.next_schema_id);
+  IF NOT place.listed OR chosen >= place.next_schema_id THEN
+    UPDATE contexts SET next_schema_id = greatest(next_schema_id, chosen + 1), listed = true WHERE id = place.id;
   END IF;
   IF known IS NULL THEN
+    INSERT INTO contents VALUES (
+      content_guid, plan ->> 'schema_type', content_text, plan ->> 'refs', plan ->> 'metadata', plan ->> 'rule_set')
+      ON CONFLICT DO NOTHING;
     IF given IS NOT NULL THEN
-      UPDATE contexts SET next_schema_id = greatest(next_schema_id, given + 1) WHERE id = place;
-      UPDATE schema_ids SET is_primary = false WHERE context_id = place AND guid = content_guid AND is_primary;
+      UPDATE schema_ids SET is_primary = false WHERE context_id = place.id AND guid = content_guid AND is_primary;
     END IF;
-    INSERT INTO schema_ids (context_id, id, guid) VALUES (place, chosen, content_guid);
-    INSERT INTO schema_refs
-      SELECT place, chosen, t.ordinality - 1, c.id, t.value ->> 1, (t.value ->> 2)::bigint
-      FROM jsonb_array_elements(plan -> 'targets') WITH ORDINALITY t JOIN contexts c ON c.name = t.value ->> 0;
+    INSERT INTO schema_ids (context_id, id, guid) VALUES (place.id, chosen, content_guid);
+    IF has_targets THEN
+      INSERT INTO schema_refs
+        SELECT place.id, chosen, t.ordinality - 1, c.id, t.value ->> 1, (t.value ->> 2)::bigint
+        FROM jsonb_array_elements(plan -> 'targets') WITH ORDINALITY t JOIN contexts c ON c.name = t.value ->> 0;
+    END IF;
   END IF;
   -- version
-  UPDATE contexts SET listed = true WHERE id = place AND NOT listed;
   IF subject.id IS NULL THEN
-    INSERT INTO subjects (context_id, name) VALUES (place, plan ->> 'name') RETURNING * INTO subject;
+    INSERT INTO subjects (context_id, name) VALUES (place.id, plan ->> 'name') RETURNING * INTO subject;
   END IF;
-  number := coalesce((plan ->> 'version')::bigint,
-                     (SELECT max(version) + 1 FROM versions WHERE subject_id = subject.id), 1);
+  IF number IS NULL THEN
+    number := coalesce((SELECT max(version) + 1 FROM versions WHERE subject_id = subject.id), 1);
+  END IF;
+  noted := note('version-registered', plan ->> 'context', subject.name, number, chosen, content_guid);
+  stored_at := coalesce((plan ->> 'ts')::bigint, noted.ts);
   SELECT schema_id INTO replaced FROM versions WHERE subject_id = subject.id AND version = number;
-  INSERT INTO versions VALUES (subject.id, number, place, chosen, false, stored_at)
+  INSERT INTO versions VALUES (subject.id, number, place.id, chosen, false, stored_at)
     ON CONFLICT (subject_id, version) DO UPDATE SET schema_id = excluded.schema_id, deleted = false, ts = excluded.ts;
-  PERFORM note('version-registered', plan ->> 'context', subject.name, number, chosen, content_guid);
   IF replaced IS NOT NULL THEN
-    PERFORM release_unused(place, replaced);
+    PERFORM release_unused(place.id, replaced);
   END IF;
-  -- deleted versions of the same content are superseded, unless something refers to them
-  superseded := ARRAY(
-    SELECT version FROM versions v WHERE subject_id = subject.id AND deleted AND schema_id = chosen AND version < number
-      AND NOT EXISTS (SELECT FROM referring(place, subject.name, v.version)));
+  IF known IS NOT NULL THEN
+    -- deleted versions of the same content are superseded, unless something refers to them
+    superseded := ARRAY(
+      SELECT version FROM versions v WHERE subject_id = subject.id AND deleted AND schema_id = chosen
+        AND version < number AND NOT EXISTS (SELECT FROM referring(place.id, subject.name, v.version)));
+  END IF;
   IF note_versions('version-removed', subject, superseded) THEN
     DELETE FROM versions WHERE subject_id = subject.id AND version = ANY (superseded);
   END IF;
-  PERFORM touch(subject.id);
+  IF replaced IS NULL AND superseded = '{}' THEN
+    UPDATE subjects SET revision = noted.seq, active_versions = active_versions + 1 WHERE id = subject.id;
+  ELSE
+    PERFORM touch(subject.id);
+  END IF;
   RETURN jsonb_build_object('id', chosen, 'version', number, 'ts', stored_at, 'revision', last_seq());
 END $$;
 
@@ -290,26 +303,31 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- The parts that the plans share.
+-- The parts that the plans share. (Those in PL/pgSQL keep their plans from one call to the next, those in SQL do not.)
 
 CREATE FUNCTION epoch_ms() RETURNS bigint
 LANGUAGE sql AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint $$;
 
 -- The number of the last change; whoever asks holds the row in `stamps`.
 CREATE FUNCTION last_seq() RETURNS bigint
-LANGUAGE sql AS $$ SELECT coalesce(max(seq), 0) FROM changes $$;
+LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN coalesce((SELECT max(seq) FROM changes), 0);
+END $$;
 
--- Add a change, under the next number; its time is not before that of the last one.
+-- Add a change, under the next number; its time is not before that of the last one. Says what was added.
 CREATE FUNCTION note(
   kind text, context text, name text, version bigint DEFAULT NULL, schema_id bigint DEFAULT NULL,
-  guid uuid DEFAULT NULL, document text DEFAULT NULL) RETURNS void
+  guid uuid DEFAULT NULL, document text DEFAULT NULL) RETURNS changes
 LANGUAGE plpgsql AS $$
 DECLARE
   last changes%ROWTYPE;
 BEGIN
   SELECT * INTO last FROM changes ORDER BY seq DESC LIMIT 1;
   INSERT INTO changes VALUES (
-    coalesce(last.seq, 0) + 1, greatest(epoch_ms(), last.ts), kind, context, name, version, schema_id, guid, document);
+    coalesce(last.seq, 0) + 1, greatest(epoch_ms(), last.ts), kind, context, name, version, schema_id, guid, document)
+    RETURNING * INTO last;
+  RETURN last;
 END $$;
 
 -- Add a change for each of the subject's versions that is among `numbers`, in their order; whether there are any.
@@ -317,8 +335,12 @@ CREATE FUNCTION note_versions(kind text, subject subjects, numbers bigint[]) RET
 LANGUAGE plpgsql AS $$
 DECLARE
   entry record;
-  context text := context_name(subject.context_id);
+  context text;
 BEGIN
+  IF cardinality(numbers) = 0 THEN
+    RETURN false;
+  END IF;
+  context := context_name(subject.context_id);
   FOR entry IN
     SELECT v.version, v.schema_id, i.guid FROM versions v
     JOIN schema_ids i ON i.context_id = v.context_id AND i.id = v.schema_id
@@ -337,16 +359,20 @@ CREATE FUNCTION numbers_of(plan jsonb) RETURNS bigint[]
 LANGUAGE sql IMMUTABLE AS $$ SELECT ARRAY(SELECT value::bigint FROM jsonb_array_elements_text(plan -> 'versions')) $$;
 
 CREATE FUNCTION context_name(wanted int) RETURNS text
-LANGUAGE sql STABLE AS $$ SELECT name FROM contexts WHERE id = wanted $$;
-
-CREATE FUNCTION create_context(wanted text) RETURNS int
-LANGUAGE sql AS $$ INSERT INTO contexts (name) VALUES (wanted) RETURNING id $$;
+LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN (SELECT name FROM contexts WHERE id = wanted);
+END $$;
 
 CREATE FUNCTION find_subject(wanted_context text, wanted text) RETURNS subjects
-LANGUAGE sql STABLE AS $$
-  SELECT s.* FROM subjects s JOIN contexts c ON c.id = s.context_id
-  WHERE c.name = wanted_context AND s.name = wanted
-$$;
+LANGUAGE plpgsql AS $$
+DECLARE
+  found subjects%ROWTYPE;
+BEGIN
+  SELECT s.* INTO found FROM subjects s JOIN contexts c ON c.id = s.context_id
+    WHERE c.name = wanted_context AND s.name = wanted;
+  RETURN found;
+END $$;
 
 -- The versions whose schema refers to a version.
 CREATE FUNCTION referring(wanted_context int, wanted_subject text, wanted_version bigint)
