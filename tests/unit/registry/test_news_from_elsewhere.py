@@ -9,8 +9,7 @@ import pytest
 
 from counterfoil.registry.domain.changes import Change, ChangeKind
 from counterfoil.registry.service.storage import Elsewhere
-from counterfoil.registry.store.postgres_news import NewsFromElsewhere
-from counterfoil.registry.store.postgres_stamps import Stamps
+from counterfoil.registry.store.postgres_news import LEASE_S, MAX_TOLD, Journal, NewsFromElsewhere, Stamps
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import StoreUnavailable
 
@@ -20,22 +19,25 @@ class Database:
 
     def __init__(self) -> None:
         self.stamps = Stamps(0, 0)
-        self.reads: list[tuple[int, int]] = []
+        self.reads: list[int | None] = []
+        self.is_read = asyncio.Event()
         self.is_away = False
         self.forgotten = 0
+        self.now_s = 100.0
+        self.takes_s = 0.0
         self.told: list[Any] = []
-        self.news = NewsFromElsewhere(self, changes=self.changes, announce=self.told.append)  # type: ignore[arg-type]  # all that it uses is read()
+        self.news = NewsFromElsewhere(self.read, announce=self.told.append, clock_s=lambda: self.now_s)
 
-    async def read(self) -> Stamps:
-        return self.stamps
-
-    async def changes(self, after: int, limit: int) -> list[Change]:
-        self.reads.append((after, limit))
-        await asyncio.sleep(0)
+    async def read(self, after: int | None) -> Journal:
+        self.reads.append(after)
+        self.is_read.set()
         if self.is_away:
             raise StoreUnavailable("The store is away")
-        found = range(max(after, self.forgotten) + 1, min(after + limit, self.stamps.change) + 1)
-        return [Change(seq, 0, ChangeKind.REGISTERED, parse_subject("s"), 1, seq) for seq in found]
+        stamps, known = self.stamps, self.stamps.change if after is None else after
+        await asyncio.sleep(0)
+        self.now_s += self.takes_s
+        found = range(max(known, self.forgotten) + 1, min(known + MAX_TOLD, stamps.change) + 1)
+        return Journal(stamps, [Change(seq, 0, ChangeKind.REGISTERED, parse_subject("s"), 1, seq) for seq in found])
 
     @property
     def seqs(self) -> list[Any]:
@@ -46,10 +48,10 @@ def test_all_who_ask_at_once_share_a_reading() -> None:
     async def main() -> None:
         database = Database()
         await database.news.catch_up()
-        assert (database.told, database.reads) == ([], [])
+        assert (database.told, database.reads) == ([], [None])
         database.stamps = Stamps(3, 0)
         await asyncio.gather(*(database.news.catch_up() for _ in range(50)))
-        assert (database.seqs, database.reads) == ([[1, 2, 3]], [(0, 3)])
+        assert (database.seqs, database.reads) == ([[1, 2, 3]], [None, 0])
 
     asyncio.run(main())
 
@@ -80,7 +82,7 @@ def test_who_asks_at_the_moment_at_which_a_reading_ends_begins_another() -> None
                 database.stamps = Stamps(2, 0)
                 asked.append(asyncio.create_task(database.news.catch_up()))
 
-        database.news = NewsFromElsewhere(database, changes=database.changes, announce=ask_again)  # type: ignore[arg-type]  # all that it uses is read()
+        database.news = NewsFromElsewhere(database.read, announce=ask_again)
         await database.news.catch_up()
         database.stamps = Stamps(1, 0)
         await database.news.catch_up()
@@ -97,7 +99,7 @@ def test_a_failure_reaches_all_who_wait_and_nothing_is_left_out_afterwards() -> 
         database.stamps, database.is_away = Stamps(2, 0), True
         outcomes = await asyncio.gather(*(database.news.catch_up() for _ in range(20)), return_exceptions=True)
         assert all(isinstance(outcome, StoreUnavailable) for outcome in outcomes)
-        assert (len(database.reads), database.told) == (1, [])
+        assert (database.reads, database.told) == ([None, 0], [])
         database.is_away = False
         await database.news.catch_up()
         assert database.seqs == [[1, 2]]
@@ -143,12 +145,82 @@ def test_what_this_server_wrote_is_no_news_unless_others_wrote_before() -> None:
         database = Database()
         await database.news.catch_up()
         database.stamps = Stamps(2, 0)
-        database.news.note_own(begun=0, ended=2)
+        database.news.note_own(begun=0, ended=Stamps(2, 0))
         await database.news.catch_up()
         assert database.told == []
         database.stamps = Stamps(5, 0)
-        database.news.note_own(begun=4, ended=5)
+        database.news.note_own(begun=4, ended=Stamps(5, 0))
         await database.news.catch_up()
         assert database.seqs == [[3, 4, 5]]
+
+    asyncio.run(main())
+
+
+def test_what_this_server_writes_while_the_journal_is_read_is_not_told_with_it() -> None:
+    async def main() -> None:
+        database = Database()
+        await database.news.catch_up()
+        database.stamps = Stamps(3, 0)
+        database.is_read.clear()
+        reading = asyncio.create_task(database.news.catch_up())
+        await database.is_read.wait()
+        database.news.note_own(begun=0, ended=Stamps(2, 0))
+        await reading
+        assert database.seqs == [[3]]
+
+    asyncio.run(main())
+
+
+def test_the_stamp_of_the_settings_is_as_current_as_what_was_told() -> None:
+    async def main() -> None:
+        database = Database()
+        database.stamps = Stamps(7, 4)
+        assert await database.news.settings() == 4
+        database.stamps = Stamps(8, 8)
+        assert await database.news.settings() == 4
+        await database.news.catch_up()
+        assert await database.news.settings() == 8
+        database.news.note_own(begun=8, ended=Stamps(9, 9))
+        assert (await database.news.settings(), database.reads) == (9, [None, 7])
+
+    asyncio.run(main())
+
+
+def test_a_lease_counts_from_before_the_reading_and_is_renewed_while_it_is_used() -> None:
+    async def main() -> None:
+        database = Database()
+        assert not database.news.has_lease
+        database.takes_s = LEASE_S / 4
+        await database.news.catch_up()
+        database.now_s += LEASE_S / 8
+        assert database.news.has_lease
+        await asyncio.sleep(0)
+        assert len(database.reads) == 1
+        database.is_read.clear()
+        database.now_s += LEASE_S / 4
+        assert database.news.has_lease
+        assert database.news.has_lease
+        await database.is_read.wait()
+        database.now_s += LEASE_S / 2
+        assert not database.news.has_lease
+        await database.news.catch_up()
+        assert (database.news.has_lease, len(database.reads)) == (True, 3)
+
+    asyncio.run(main())
+
+
+def test_a_renewal_that_fails_is_told_to_whoever_asks_next() -> None:
+    async def main() -> None:
+        database = Database()
+        await database.news.catch_up()
+        database.is_away = True
+        database.is_read.clear()
+        database.now_s += LEASE_S * 3 / 4
+        assert database.news.has_lease
+        await database.is_read.wait()
+        database.now_s += LEASE_S
+        assert not database.news.has_lease
+        with pytest.raises(StoreUnavailable):
+            await database.news.catch_up()
 
     asyncio.run(main())

@@ -134,6 +134,10 @@ def test_a_write_that_waits_too_long_is_dismissed_and_one_underway_is_uncertain(
 def test_a_turn_is_given_on_whatever_happens() -> None:
     async def main() -> None:
         turn = Turns().of(parse_subject("s"))
+
+        async def caught_up() -> None:
+            """Nobody else writes."""
+
         failures: list[Exception] = [StaleWrite("x"), StoreUnavailable("y")]
 
         async def attempt() -> str:
@@ -142,9 +146,9 @@ def test_a_turn_is_given_on_whatever_happens() -> None:
             return "done"
 
         with pytest.raises(StoreUnavailable):
-            await in_turn(attempt, turn)
+            await in_turn(attempt, turn, catch_up=caught_up)
         assert not turn.locked()
         failures.append(StaleWrite("x"))
-        assert await in_turn(attempt, turn) == "done"
+        assert await in_turn(attempt, turn, catch_up=caught_up) == "done"
 
     asyncio.run(main())

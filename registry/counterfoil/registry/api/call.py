@@ -75,7 +75,7 @@ class Call:
         """As :meth:`subject`; the answer rests on what subjects of its name hold, in whatever context."""
         if self.has_query:
             return await self.subject()
-        epoch = await self._replies.current_epoch()
+        epoch = self._replies.epoch
         subject = await self.subject()
         self._basis = self._replies.basis(subject.name, epoch)
         return subject
@@ -87,10 +87,10 @@ class Call:
 
     # --- what the answer rests on
 
-    async def rests_on(self, ground: Ground = EveryWrite) -> None:
+    def rests_on(self, ground: Ground = EveryWrite) -> None:
         """Say, before anything is read, what the answer to this request rests on."""
         if not self.has_query:
-            self._basis = self._replies.basis(ground, await self._replies.current_epoch())
+            self._basis = self._replies.basis(ground, self._replies.epoch)
 
     def rests_on_more(self) -> None:
         """Say that the answer rests on more than was said, so that it is not kept."""

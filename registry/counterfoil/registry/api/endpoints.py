@@ -73,6 +73,7 @@ class _Endpoint:
         self._status = route.status
         self._has_body = route.method in _BODY_METHODS
         self._has_tag = route.has_tag
+        self._reads_store = route.reads_store
         self._cases = cases
         self._replies = replies
         self._max_body_bytes = max_body_bytes
@@ -96,7 +97,9 @@ class _Endpoint:
             call = Call(scope, receive, cases=self._cases, replies=self._replies, max_body_bytes=self._max_body_bytes)
             if call.has_query and call.texts(AS_OF):
                 call.cases = await self._cases_as_of(call.text(AS_OF))
-            value = await until_current(partial(self._operation, call))
+            if self._reads_store:
+                await self._cases.storage.catch_up()
+            value = await until_current(partial(self._operation, call), catch_up=self._cases.storage.catch_up)
         except RegistryError as error:
             return error_answer(dialect.translated(error), media_type)
         response = answer(shape(value) if shape is not None else value, media_type, status=self._status)

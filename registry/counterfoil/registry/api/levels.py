@@ -76,7 +76,7 @@ async def delete_mode(call: Call) -> Any:
 
 async def test_against_all(call: Call) -> Any:
     """Whether the schema in the body may follow the versions of a subject."""
-    await call.rests_on()
+    call.rests_on()
     subject = await call.subject()
     request = read_schema_request(await call.json())
     verbose = call.flag("verbose")
@@ -88,7 +88,7 @@ async def test_against_all(call: Call) -> Any:
 
 async def test_against_version(call: Call) -> Any:
     """Whether the schema in the body may follow one version of a subject."""
-    await call.rests_on()
+    call.rests_on()
     subject = await call.subject()
     request = read_schema_request(await call.json())
     version = parse_version(call.segment("version"))

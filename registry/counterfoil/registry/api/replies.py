@@ -69,9 +69,9 @@ class Replies:
         self._memory_bytes = memory_bytes
         storage.observe(self._note)
 
-    async def current_epoch(self) -> int:
+    @property
+    def epoch(self) -> int:
         """A number to take a basis in: whatever is read from now on is not older."""
-        await self._storage.catch_up()
         return self._epoch
 
     def basis(self, ground: Ground, epoch: int) -> Basis:
@@ -80,10 +80,12 @@ class Replies:
 
     async def get(self, key: bytes) -> Kept | None:
         """The answer to a request, where it is at hand and still stands; ``StoreUnavailable``."""
-        if key not in self._kept:
-            return None
-        await self._storage.catch_up()
         kept = self._kept.get(key)
+        if kept is None:
+            return None
+        if not (isinstance(kept.basis.ground, OfId) and self._storage.has_current_ids):
+            await self._storage.catch_up()
+            kept = self._kept.get(key)
         if kept is None or self._stands(kept.basis):
             return kept
         self._kept.drop(key)

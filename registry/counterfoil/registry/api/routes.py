@@ -66,6 +66,7 @@ class Route:
 
     ``status`` is that of a success with a result.
     ``has_tag``: the answer hardly ever changes, so that it carries an entity tag, and is not sent again to who has it.
+    ``reads_store``: whoever answers has to know first what other servers have written.
     """
 
     method: str
@@ -77,6 +78,7 @@ class Route:
     result: Any = None
     status: int = 200
     has_tag: bool = False
+    reads_store: bool = True
 
     def openapi(self) -> dict[str, Any]:
         """What the description says of the parameters and the body."""
@@ -235,7 +237,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         None,
         list[models.ListedSchemaBody],
     ),
-    Route("GET", "/schemas/types", schemas.list_types, "schemas", (), None, list[str]),
+    Route("GET", "/schemas/types", schemas.list_types, "schemas", (), None, list[str], reads_store=False),
     Route(
         "GET",
         f"{_ID}/subjects",
@@ -292,9 +294,13 @@ ROUTES: Final[tuple[Route, ...]] = (
     ),
     Route("GET", "/contexts", schemas.list_contexts, "contexts", ("contextPrefix", *_PAGE), None, list[str]),
     Route("DELETE", "/contexts/{context}", schemas.delete_context, "contexts"),
-    Route("GET", "/", server.get_root, "server", (), None, dict[str, str]),
-    Route("POST", "/", server.post_root, "server", (), None, dict[str, str]),
-    Route("GET", "/v1/metadata/id", server.get_cluster_id, "server", (), None, dict[str, Any]),
-    Route("GET", "/v1/metadata/version", server.get_server_version, "server", (), None, dict[str, str]),
-    Route("GET", "/v1/metadata/deployment", server.get_deployment, "server", (), None, dict[str, Any]),
+    Route("GET", "/", server.get_root, "server", (), None, dict[str, str], reads_store=False),
+    Route("POST", "/", server.post_root, "server", (), None, dict[str, str], reads_store=False),
+    Route("GET", "/v1/metadata/id", server.get_cluster_id, "server", (), None, dict[str, Any], reads_store=False),
+    Route(
+        "GET", "/v1/metadata/version", server.get_server_version, "server", (), None, dict[str, str], reads_store=False
+    ),
+    Route(
+        "GET", "/v1/metadata/deployment", server.get_deployment, "server", (), None, dict[str, Any], reads_store=False
+    ),
 )

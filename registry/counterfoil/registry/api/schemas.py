@@ -79,7 +79,7 @@ def _association_filter(call: Call) -> AssociationFilter | None:
 async def get_by_id(call: Call) -> Any:
     """What an id stands for."""
     schema_id = call.integer_segment("id")
-    await call.rests_on(OfId(schema_id))
+    call.rests_on(OfId(schema_id))
     found = await call.cases.catalog.by_id(schema_id, await call.subject_parameter())
     document = by_id_document(
         found,
@@ -97,7 +97,7 @@ async def get_by_id(call: Call) -> Any:
 async def get_text_by_id(call: Call) -> Any:
     """The text of what an id stands for, by itself."""
     schema_id = call.integer_segment("id")
-    await call.rests_on(OfId(schema_id))
+    call.rests_on(OfId(schema_id))
     found = await call.cases.catalog.by_id(schema_id, await call.subject_parameter())
     return RawText(await formatted(call, found.context, found.content))
 
@@ -126,7 +126,7 @@ async def get_by_guid(call: Call) -> Any:
     guid = _guid(text)
     if guid is None:
         raise SchemaNotFound(f"Schema {text[:80]!r} not found: this is no guid")
-    await call.rests_on()
+    call.rests_on()
     found = await call.cases.catalog.by_guid(guid)
     return by_guid_document(found, text=await formatted(call, found.context, found.content))
 

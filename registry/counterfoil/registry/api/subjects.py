@@ -38,7 +38,7 @@ async def formatted(call: Call, context: str, content: Content) -> str:
 
 async def list_subjects(call: Call) -> Any:
     """Subject names, sorted; of all contexts unless a prefix says otherwise."""
-    await call.rests_on()
+    call.rests_on()
     first, last = call.bounds()
     prefix = parse_prefix(next(iter(call.texts("subjectPrefix")), _ALL_CONTEXTS))
     return RawText(await call.cases.catalog.subject_names(prefix, visibility_of(call), first=first, last=last))

@@ -57,13 +57,13 @@ class StoreTarget:
         """Make ``fact`` true."""
         match fact:
             case VersionFact():
-                await until_current(partial(self._put_version, fact))
+                await until_current(partial(self._put_version, fact), catch_up=self._storage.catch_up)
             case ContextFact():
-                await until_current(partial(self._reserve, fact))
+                await until_current(partial(self._reserve, fact), catch_up=self._storage.catch_up)
             case RecordFact():
-                await until_current(partial(self._put_record, fact))
+                await until_current(partial(self._put_record, fact), catch_up=self._storage.catch_up)
             case SettingsFact():
-                await until_current(partial(self._put_settings, fact))
+                await until_current(partial(self._put_settings, fact), catch_up=self._storage.catch_up)
 
     async def finish(self) -> None:
         """Nothing was changed for the time of the import."""

@@ -159,6 +159,11 @@ class AsOf:
     async def catch_up(self) -> None:
         """Return: nothing happens in the past."""
 
+    @property
+    def has_current_ids(self) -> bool:
+        """True: nothing happens in the past."""
+        return True
+
     async def commit(self, plan: Plan) -> NoReturn:
         """Refused: the past stays as it was."""
         raise _not_then(f"{type(plan).__name__} cannot be carried out")

@@ -83,7 +83,7 @@ class Associations:
         ``ReferenceExists``, and what registering a schema raises.
         """
         request.check(needs_id=not dry_run)
-        return await until_current(partial(self._attempt, request, dry_run=dry_run))
+        return await until_current(partial(self._attempt, request, dry_run=dry_run), catch_up=self._storage.catch_up)
 
     async def delete(
         self,
@@ -99,7 +99,8 @@ class Associations:
         With ``cascades`` the subjects that belong to the resource alone are deleted for good.
         """
         await until_current(
-            partial(self._delete, resource_type, resource_id, types=types, cascades=cascades, dry_run=dry_run)
+            partial(self._delete, resource_type, resource_id, types=types, cascades=cascades, dry_run=dry_run),
+            catch_up=self._storage.catch_up,
         )
 
     async def _delete(
@@ -119,6 +120,7 @@ class Associations:
         except (StoreUnavailable, StoreTimeout):
             raise
         except RegistryError:
+            await self._storage.catch_up()
             if await self._storage.settings_revision() == revision:
                 raise
             raise StaleWrite("associations have changed while they were read, one after the other") from None

@@ -33,7 +33,7 @@ class Deletion:
 
     async def soft_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
         """The versions that were active and are now deleted."""
-        return await until_current(partial(self._soft_delete_subject, subject))
+        return await until_current(partial(self._soft_delete_subject, subject), catch_up=self._storage.catch_up)
 
     async def _soft_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
         terms = await self._scopes.terms(subject)
@@ -54,7 +54,7 @@ class Deletion:
 
     async def hard_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
         """All versions of the subject, which are gone now."""
-        return await until_current(partial(self._hard_delete_subject, subject))
+        return await until_current(partial(self._hard_delete_subject, subject), catch_up=self._storage.catch_up)
 
     async def _hard_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
         terms = await self._scopes.terms(subject)
@@ -76,7 +76,9 @@ class Deletion:
 
     async def soft_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
         """The number of the version that is deleted now; None means the latest."""
-        return await until_current(partial(self._soft_delete_version, subject, version))
+        return await until_current(
+            partial(self._soft_delete_version, subject, version), catch_up=self._storage.catch_up
+        )
 
     async def _soft_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
         terms = await self._scopes.terms(subject)
@@ -95,7 +97,9 @@ class Deletion:
 
     async def hard_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
         """The number of the version that is gone now; None means the latest."""
-        return await until_current(partial(self._hard_delete_version, subject, version))
+        return await until_current(
+            partial(self._hard_delete_version, subject, version), catch_up=self._storage.catch_up
+        )
 
     async def _hard_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
         terms = await self._scopes.terms(subject)

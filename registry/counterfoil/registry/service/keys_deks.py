@@ -259,7 +259,7 @@ class Deks:
         return mode
 
     async def _in_turn(self, kek_name: str, attempt: Callable[[], Awaitable[_T]]) -> _T:
-        return await in_turn(attempt, self._turns.of(kek_name))
+        return await in_turn(attempt, self._turns.of(kek_name), catch_up=self._records.catch_up)
 
 
 def _check_may_change(kek: Kek, held: HeldDek, request: DekRequest, *, rewrap: bool) -> None:

@@ -95,7 +95,7 @@ class Keks:
         check_kek_name(kek.name)
         kms_type, kms_key_id = check_kms(kek.kms_type, kek.kms_key_id)
         kek = replace(kek, kms_type=kms_type, kms_key_id=kms_key_id)
-        return await until_current(partial(self._create, kek, test=test))
+        return await until_current(partial(self._create, kek, test=test), catch_up=self._records.catch_up)
 
     async def _create(self, kek: Kek, *, test: bool) -> Kek:
         await self._check_writable()
@@ -116,7 +116,7 @@ class Keks:
     async def change(self, name: str, changes: Mapping[str, object], *, test: bool) -> Kek:
         """The key of this name with ``changes`` made to it; with ``test`` a shared one is tried first."""
         check_kek_name(name)
-        return await until_current(partial(self._change, name, changes, test=test))
+        return await until_current(partial(self._change, name, changes, test=test), catch_up=self._records.catch_up)
 
     async def _change(self, name: str, changes: Mapping[str, object], *, test: bool) -> Kek:
         await self._check_writable()
@@ -128,7 +128,7 @@ class Keks:
     async def delete(self, name: str, *, permanent: bool) -> None:
         """Soft-delete the key, or remove it for good. Raises ``KeyNotFound``, ``KeyInUse``, ``KeyNotSoftDeleted``."""
         check_kek_name(name)
-        await until_current(partial(self._delete, name, permanent=permanent))
+        await until_current(partial(self._delete, name, permanent=permanent), catch_up=self._records.catch_up)
 
     async def _delete(self, name: str, *, permanent: bool) -> None:
         await self._check_writable()
@@ -154,7 +154,7 @@ class Keks:
     async def undelete(self, name: str) -> None:
         """Make a soft-deleted key active again; ``KeyNotFound``."""
         check_kek_name(name)
-        await until_current(partial(self._undelete, name))
+        await until_current(partial(self._undelete, name), catch_up=self._records.catch_up)
 
     async def _undelete(self, name: str) -> None:
         await self._check_writable()

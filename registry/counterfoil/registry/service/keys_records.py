@@ -53,6 +53,10 @@ class KeyRecords:
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
 
+    async def catch_up(self) -> None:
+        """Return when what is read is no older than what was answered before."""
+        await self._storage.catch_up()
+
     async def keks(self) -> list[Kek]:
         """All key encryption keys, sorted by name."""
         return [_held_kek(record).kek for record in await self._storage.records(KEK_KIND)]

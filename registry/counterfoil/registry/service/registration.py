@@ -93,7 +93,7 @@ class Registration:
         check_subject(subject)
         request = replace(request, rule_set=with_key_names(request.rule_set))
         attempt = partial(self._attempt, subject, request, normalize=normalize, force=force)
-        return await in_turn(attempt, self._turns.of(subject))
+        return await in_turn(attempt, self._turns.of(subject), catch_up=self._storage.catch_up)
 
     async def _attempt(
         self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, force: bool

@@ -31,7 +31,9 @@ class Turns:
         return found
 
 
-async def in_turn(attempt: Callable[[], Awaitable[_T]], turn: asyncio.Lock) -> _T:
+async def in_turn(
+    attempt: Callable[[], Awaitable[_T]], turn: asyncio.Lock, *, catch_up: Callable[[], Awaitable[None]]
+) -> _T:
     """What ``attempt`` gives; one that is overtaken goes on as :func:`until_current` when it holds ``turn``.
 
     ``StoreTimeout`` when the turn does not come in time.
@@ -48,16 +50,21 @@ async def in_turn(attempt: Callable[[], Awaitable[_T]], turn: asyncio.Lock) -> _
             f"Other writes took {_TURN_TIMEOUT_S:g} s; this one was not carried out, try again later"
         ) from None
     try:
-        return await until_current(attempt)
+        await catch_up()
+        return await until_current(attempt, catch_up=catch_up)
     finally:
         turn.release()
 
 
-async def until_current(attempt: Callable[[], Awaitable[_T]]) -> _T:
-    """What ``attempt`` gives, made again as long as its plan is overtaken; ``StoreTimeout`` in the end."""
+async def until_current(attempt: Callable[[], Awaitable[_T]], *, catch_up: Callable[[], Awaitable[None]]) -> _T:
+    """What ``attempt`` gives, made again as long as its plan is overtaken; ``StoreTimeout`` in the end.
+
+    ``catch_up`` is the storage's, whose other writes an attempt has to know of.
+    """
     for _ in range(_MAX_ATTEMPTS):
         try:
             return await attempt()
         except StaleWrite:
             await asyncio.sleep(0)  # lets the other write become known; no pause, after which others would be first
+            await catch_up()
     raise StoreTimeout(f"Other writes came first {_MAX_ATTEMPTS} times; try again later")

@@ -39,7 +39,7 @@ class Settings:
 
     async def _in_turn(self, attempt: Callable[[], Awaitable[_T]]) -> _T:
         """What ``attempt`` gives: of all writes to config and modes one can be carried out at a time."""
-        return await in_turn(attempt, self._turn)
+        return await in_turn(attempt, self._turn, catch_up=self._storage.catch_up)
 
     # --- config
 

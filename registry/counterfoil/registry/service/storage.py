@@ -181,12 +181,16 @@ Plan = Append | SoftDelete | HardDelete | PutSettings | DropContext | PutRecords
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """The id and number that a version got; where a storage tells, its time and the subject's new revision."""
+    """The id and number that a version got; where a storage tells, its time and the subject's new revision.
+
+    ``shares_id``: other versions had that id before, or this one is in the place of another.
+    """
 
     schema_id: int
     version: int
     ts: int = field(default=0, compare=False)
     revision: int = field(default=0, compare=False)
+    shares_id: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,17 +212,28 @@ class Observer(Protocol):
 
 
 class Storage(Protocol):
-    """The port that the use cases write and read through; every read sees all writes that were answered."""
+    """The port that the use cases write and read through.
+
+    Every read sees all writes of this server that were answered, and those of other servers that were answered before
+    the last :meth:`catch_up`: to be asked for once by whoever answers a request, and before a plan is made again.
+    """
 
     def observe(self, observer: Observer) -> None:
         """Tell ``observer`` of every write that was carried out, before its caller is answered.
 
-        Of the writes of other servers it is told when one asks to :meth:`catch_up`: to be done before the read that is
-        kept, and before each use of it.
+        Of the writes of other servers it is told by :meth:`catch_up`: to be asked for before the read that is kept, and
+        before each use of it.
         """
 
     async def catch_up(self) -> None:
         """Return when the observers know of every write, by any server, that was answered before."""
+
+    @property
+    def has_current_ids(self) -> bool:
+        """Whether the observers know of every answered write, by any server, that concerns an id that was there before.
+
+        Then what is kept about an id needs no :meth:`catch_up`.
+        """
 
     async def commit(self, plan: Plan) -> Appended | None:
         """Carry out ``plan``, durably; ``StaleWrite``, ``ReferenceExists``, ``StoreUnavailable``, ``StoreTimeout``."""

@@ -38,6 +38,11 @@ class LocalStorage:
     async def catch_up(self) -> None:
         """Return: nobody else writes what this process has open."""
 
+    @property
+    def has_current_ids(self) -> bool:
+        """True: nobody else writes."""
+        return True
+
     def _announce(self, plan: Plan, outcome: Appended | None) -> None:
         for observer in self._observers:
             observer(plan, outcome)

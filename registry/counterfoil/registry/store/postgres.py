@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.registry.store.committer import DEFAULT_LIMITS, GroupCommit, WriteLimits
 from counterfoil.registry.store.known_histories import KnownHistories
 from counterfoil.registry.store.postgres_connections import Connections
-from counterfoil.registry.store.postgres_news import NewsFromElsewhere
-from counterfoil.registry.store.postgres_plans import batch_of, outcome_of
+from counterfoil.registry.store.postgres_news import LEASE_S, NewsFromElsewhere, Stamps
+from counterfoil.registry.store.postgres_plans import batch_of, changes_known_ids, outcome_of
 from counterfoil.registry.store.postgres_reads import PostgresReads
-from counterfoil.registry.store.postgres_stamps import CurrentStamps
 from counterfoil.schema.errors import SchemaTooLarge, StoreTimeout, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -44,11 +43,8 @@ class PostgresStorage(PostgresReads):
     def __init__(self, address: PostgresAddress, *, limits: WriteLimits = DEFAULT_LIMITS) -> None:
         self._connections = Connections(address)
         super().__init__(self._connections)
-        self._stamps = CurrentStamps(self._connections)
         self._observers: list[Observer] = []
-        self._news = NewsFromElsewhere(
-            self._stamps, changes=self.changes, announce=lambda news: self._announce(news, None)
-        )
+        self._news = NewsFromElsewhere(self.journal, announce=lambda news: self._announce(news, None))
         self._histories = KnownHistories(super().history)
         self.observe(self._histories)
         self._analysis: asyncio.Task[None] | None = None
@@ -66,18 +62,26 @@ class PostgresStorage(PostgresReads):
         """Return when the observers know of every write, on any server, that was answered before."""
         await self._news.catch_up()
 
+    @property
+    def has_current_ids(self) -> bool:
+        """Whether the observers know of every answered write that changed what an id stands for, or where it is."""
+        return self._news.has_lease
+
     async def history(self, subject: QualifiedSubject) -> History:
-        """All versions of a subject; remembered as long as no server has written to it."""
-        await self.catch_up()
+        """All versions of a subject; remembered until it is told that a server has written to it."""
+        await self._news.begin()
         return await self._histories.of(subject)
 
     async def settings_revision(self) -> int:
         """The stamp of the last change of settings."""
-        return (await self._stamps.read()).settings
+        return await self._news.settings()
 
     async def commit(self, plan: Plan) -> Appended | None:
-        """Carry out ``plan``; it is durable when this returns."""
-        return await self._committer.commit(plan)
+        """Carry out ``plan``; when this returns it is durable, and no server answers about ids as they were before."""
+        outcome = await self._committer.commit(plan)
+        if changes_known_ids(plan, outcome):
+            await asyncio.sleep(LEASE_S)
+        return outcome
 
     async def _transact(self, plans: list[Plan]) -> list[Appended | Exception | None]:
         try:
@@ -91,7 +95,7 @@ class PostgresStorage(PostgresReads):
         batch = batch_of(plans)
         rows = await self._connections.write(_COMMIT, batch.plans, batch.guids, batch.texts)
         answer = json.loads(rows[0][0])
-        self._news.note_own(begun=answer["begun"], ended=answer["ended"])
+        self._news.note_own(begun=answer["begun"], ended=Stamps(answer["ended"], answer["settings"]))
         if len(str(answer["ended"])) > max(len(str(answer["begun"])), _FEW_DIGITS):
             self._analysis = asyncio.create_task(self._analyze())
         return [outcome_of(plan, said) for plan, said in zip(plans, answer["outcomes"], strict=True)]
@@ -107,7 +111,7 @@ class PostgresStorage(PostgresReads):
 
     async def check(self) -> None:
         """Return when the database answers."""
-        await self._stamps.read()
+        await self.catch_up()
 
     async def close(self) -> None:
         """Finish the writes under way and let go of the connections."""

@@ -38,7 +38,8 @@ BEGIN
   IF ended > begun THEN
     UPDATE stamps SET change = ended;
   END IF;
-  RETURN jsonb_build_object('begun', begun, 'ended', ended, 'outcomes', to_jsonb(outcomes));
+  RETURN jsonb_build_object(
+    'begun', begun, 'ended', ended, 'settings', (SELECT settings FROM stamps), 'outcomes', to_jsonb(outcomes));
 END $$;
 
 -- Whether what counts of config and modes has changed since a plan was made: all for most plans, for those with `terms`
@@ -146,7 +147,9 @@ BEGIN
   ELSE
     PERFORM touch(subject.id);
   END IF;
-  RETURN jsonb_build_object('id', chosen, 'version', number, 'ts', stored_at, 'revision', last_seq());
+  RETURN jsonb_build_object(
+    'id', chosen, 'version', number, 'ts', stored_at, 'revision', last_seq(),
+    'shares_id', coalesce(known, replaced) IS NOT NULL);
 END $$;
 
 CREATE FUNCTION soft_delete(plan jsonb) RETURNS jsonb

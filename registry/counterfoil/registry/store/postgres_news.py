@@ -3,80 +3,123 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.service.storage import Elsewhere
-from counterfoil.registry.store.postgres_stamps import Stamps
+from counterfoil.registry.store.gathered_reads import GatheredReads
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from counterfoil.registry.domain.changes import Change
-    from counterfoil.registry.store.postgres_stamps import CurrentStamps
 
 MAX_TOLD: Final = 1000
 """With more changes than that at once, it is told that anything may have changed."""
+
+LEASE_S: Final = 0.02
+"""How long what was read of the journal may be used for answers about schema ids that were there.
+
+Whoever writes what changes such an answer waits as long before that is acknowledged, so that no server gives the old
+one afterwards.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamps:
+    """The number of the last change, and of the last one to any config or mode."""
+
+    change: int
+    settings: int
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """The stamps, and the changes after those that were known, :data:`MAX_TOLD` at most; all of one moment."""
+
+    now: Stamps
+    changes: Sequence[Change] = ()
 
 
 class NewsFromElsewhere:
     """Keeps whoever observes a storage up to date with the writes of other servers.
 
-    ``changes`` reads the journal; ``announce`` is told what is new in it, or None for anything at all, when there is
-    too much to tell.
+    ``read`` gives the journal after the change with a number; None stands for "from now on". ``announce`` is told what
+    is new in it, or None for anything at all, when there is too much to tell. ``clock_s`` never goes back.
     """
 
     def __init__(
         self,
-        stamps: CurrentStamps,
+        read: Callable[[int | None], Awaitable[Journal]],
         *,
-        changes: Callable[[int, int], Awaitable[Sequence[Change]]],
         announce: Callable[[Elsewhere | None], None],
+        clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._stamps = stamps
-        self._changes = changes
+        self._read_journal = read
         self._announce = announce
+        self._clock_s = clock_s
         self._seen: Stamps | None = None
-        self._telling: asyncio.Task[None] | None = None
+        self._readings: GatheredReads[None, None] = GatheredReads(self._read)
+        self._leased_until_s = 0.0
+        self._renewal: asyncio.Task[None] | None = None
 
     async def catch_up(self) -> None:
         """Return when all is told that was answered before, by any server.
 
-        All who ask at the same time wait for the same reading of the journal, and fail with it.
+        All who ask while one statement is under way share the next one, and fail with it.
         """
-        now = await self._stamps.read()
-        while not self._has_seen(now):
-            if self._telling is None or self._telling.done():
-                self._telling = asyncio.create_task(self._tell_until(now))
-                self._telling.add_done_callback(_take_note)
-            await asyncio.shield(self._telling)
+        await self._readings.read(None)
 
-    def note_own(self, *, begun: int, ended: int) -> None:
-        """Take in that the changes from ``begun`` to ``ended`` are this server's, which observers hear of anyway.
+    async def settings(self) -> int:
+        """The number of the last change to any config or mode, as of the last :meth:`catch_up`."""
+        while self._seen is None:
+            await self.catch_up()
+        return self._seen.settings
+
+    async def begin(self) -> None:
+        """Return when there is something that what is told goes on from."""
+        if self._seen is None:
+            await self.catch_up()
+
+    @property
+    def has_lease(self) -> bool:
+        """Whether the last reading is younger than :data:`LEASE_S`; the next one begins before it is too old."""
+        left_s = self._leased_until_s - self._clock_s()
+        if left_s <= 0:
+            return False
+        if left_s < LEASE_S / 2 and (self._renewal is None or self._renewal.done()):
+            self._renewal = asyncio.create_task(self.catch_up())
+            self._renewal.add_done_callback(_take_note)
+        return True
+
+    def note_own(self, *, begun: int, ended: Stamps) -> None:
+        """Take in that the changes after ``begun`` up to ``ended`` are this server's, which observers hear of anyway.
 
         Where others have written before, they are told once more, with those.
         """
         if self._seen is not None and self._seen.change == begun:
-            self._seen = Stamps(ended, self._seen.settings)
+            self._seen = ended
 
-    def _has_seen(self, now: Stamps) -> bool:
-        return self._seen is not None and self._seen.change >= now.change
-
-    async def _tell_until(self, now: Stamps) -> None:
+    async def _read(self, callers: Sequence[None]) -> Sequence[None]:
+        begun_s = self._clock_s()
         seen = self._seen
-        if seen is not None:
-            self._announce(await self._news(seen, now))
-        if not self._has_seen(now):
+        self._take(await self._read_journal(None if seen is None else seen.change))
+        self._leased_until_s = begun_s + LEASE_S
+        return callers
+
+    def _take(self, journal: Journal) -> None:
+        """Tell what is new, which is less than was read where this server has written in the meantime."""
+        seen, now = self._seen, journal.now
+        if seen is not None and now.change > seen.change:
+            new = tuple(change for change in journal.changes if change.seq > seen.change)
+            is_whole = len(new) == now.change - seen.change
+            self._announce(Elsewhere(new, now.settings != seen.settings) if is_whole else None)
+        if seen is None or now.change > seen.change:
             self._seen = now
 
-    async def _news(self, seen: Stamps, now: Stamps) -> Elsewhere | None:
-        count = now.change - seen.change
-        if count > MAX_TOLD:
-            return None
-        changes = tuple(await self._changes(seen.change, count))
-        return Elsewhere(changes, now.settings != seen.settings) if len(changes) == count else None
 
-
-def _take_note(telling: asyncio.Task[None]) -> None:
-    """A failed reading whose callers have all gone is no news."""
-    if not telling.cancelled():
-        telling.exception()
+def _take_note(renewal: asyncio.Task[None]) -> None:
+    """Who needs what could not be read asks for it, and is told why."""
+    if not renewal.cancelled():
+        renewal.exception()

@@ -188,7 +188,20 @@ def outcome_of(plan: Plan, said: dict[str, Any] | None) -> Appended | Counterfoi
         return _refusal(
             (plan.records, *plan.plans)[said.get("part", 1) - 1] if isinstance(plan, Together) else plan, said
         )
-    return Appended(said["id"], said["version"], ts=said["ts"], revision=said["revision"])
+    return Appended(said["id"], said["version"], ts=said["ts"], revision=said["revision"], shares_id=said["shares_id"])
+
+
+def changes_known_ids(plan: Plan, outcome: Appended | None) -> bool:
+    """Whether a plan that was carried out concerns an id that was there before."""
+    match plan:
+        case Append():
+            return outcome is None or outcome.shares_id
+        case PutSettings():
+            return plan.purge is not None
+        case DropContext() | PutRecords():
+            return False
+        case SoftDelete() | HardDelete() | Together():
+            return True
 
 
 def _refusal(plan: Plan, said: dict[str, Any]) -> CounterfoilError:

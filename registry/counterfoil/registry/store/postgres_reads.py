@@ -11,6 +11,7 @@ from counterfoil.registry.domain.versions import History, VersionEntry
 from counterfoil.registry.service.storage import Record, ScopeSettings, Use, Visibility
 from counterfoil.registry.store.gathered_reads import GatheredReads
 from counterfoil.registry.store.name_ranges import above
+from counterfoil.registry.store.postgres_news import MAX_TOLD, Journal, Stamps
 from counterfoil.registry.store.postgres_plans import name_of
 from counterfoil.registry.store.record_keys import key_of, key_range
 from counterfoil.registry.store.stored_rows import change_of, content_of, settings_of, use_of
@@ -85,6 +86,12 @@ _RECORDS = """
 SELECT key, document, ts, revision FROM counterfoil.records
 WHERE kind = $1 AND key >= $2 AND key < $3 ORDER BY key"""
 _CHANGES = "SELECT seq, ts, kind, context, name, version, schema_id, guid, document FROM counterfoil.changes"
+_JOURNAL = """
+SELECT s.change, s.settings, c.seq, c.ts, c.kind, c.context, c.name, c.version, c.schema_id, c.guid, c.document
+FROM counterfoil.stamps s LEFT JOIN LATERAL (
+  SELECT * FROM counterfoil.changes WHERE seq > $1 AND s.change > $1 ORDER BY seq LIMIT $2) c ON true
+ORDER BY c.seq"""
+_FROM_NOW_ON = 2**62
 _GUID = 7
 _LAST_UNTIL = "SELECT seq FROM counterfoil.changes WHERE ts <= $1 ORDER BY ts DESC, seq DESC LIMIT 1"
 
@@ -200,6 +207,13 @@ class PostgresReads:
         statement = f"{_CHANGES} WHERE context = $1 AND name = $2 AND seq <= $3 ORDER BY seq"
         place = name_of(subject.context), name_of(subject.name)
         return [change_of(row, row[_GUID]) for row in await self._connections.rows(statement, *place, until)]
+
+    async def journal(self, after: int | None) -> Journal:
+        """The stamps, and the changes after one; None stands for none of them."""
+        after = _FROM_NOW_ON if after is None else after
+        rows = await self._connections.rows(_JOURNAL, after, MAX_TOLD)
+        noted = [tuple(row)[2:] for row in rows if row[2] is not None]
+        return Journal(Stamps(rows[0][0], rows[0][1]), [change_of(row, row[_GUID]) for row in noted])
 
     async def last_change(self, until_ts: int | None = None) -> int:
         """The number of the last change up to a time."""
