@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.model import Metadata, Reference, RuleSet
     from counterfoil.schema.tags import TagEdit
 
-SUPPORTED_TYPES = tuple(sorted(SchemaType))
-"""What a schema may be written in, as the API lists it."""
+SUPPORTED_TYPES = (SchemaType.JSON, SchemaType.PROTOBUF, SchemaType.AVRO)
+"""What a schema may be written in, in the order in which other registries list it: some callers go by the place."""
 
 NEXT_VERSION = -1
 """As a requested version: the next one, but nothing new when the latest is the same."""
