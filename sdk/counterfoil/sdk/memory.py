@@ -323,7 +323,7 @@ class Memory:
             counts = deletion is Deletion.PERMANENT or not referrer.is_deleted
             if counts and referrer.subject != but_by:
                 raise ReferenceExists(
-                    f"Version {entry.version} of subject {str(entry.subject)!r} is referred to by "
+                    f"Version {entry.version} of subject {str(entry.subject)!r} is referenced by "
                     f"version {referrer.version} of subject {str(referrer.subject)!r}"
                 )
 

@@ -126,6 +126,6 @@ def reference_exists(
 ) -> ReferenceExists:
     """The error for deleting a version that another one refers to."""
     return ReferenceExists(
-        f"Version {version} of subject {str(subject)!r} is referred to by version {by_version} "
+        f"Version {version} of subject {str(subject)!r} is referenced by version {by_version} "
         f"of subject {str(by)!r}; delete that one first"
     )
