@@ -86,12 +86,10 @@ _RECORDS = """
 SELECT key, document, ts, revision FROM counterfoil.records
 WHERE kind = $1 AND key >= $2 AND key < $3 ORDER BY key"""
 _CHANGES = "SELECT seq, ts, kind, context, name, version, schema_id, guid, document FROM counterfoil.changes"
+_STAMPS = "SELECT change, settings FROM counterfoil.stamps"
 _JOURNAL = """
 SELECT s.change, s.settings, c.seq, c.ts, c.kind, c.context, c.name, c.version, c.schema_id, c.guid, c.document
-FROM counterfoil.stamps s LEFT JOIN LATERAL (
-  SELECT * FROM counterfoil.changes WHERE seq > $1 AND s.change > $1 ORDER BY seq LIMIT $2) c ON true
-ORDER BY c.seq"""
-_FROM_NOW_ON = 2**62
+FROM counterfoil.stamps s LEFT JOIN counterfoil.changes c ON c.seq BETWEEN $1 + 1 AND $2"""
 _GUID = 7
 _LAST_UNTIL = "SELECT seq FROM counterfoil.changes WHERE ts <= $1 ORDER BY ts DESC, seq DESC LIMIT 1"
 
@@ -104,6 +102,7 @@ class PostgresReads:
         self._history_reads = GatheredReads(self._histories_of)
         self._content_reads = GatheredReads(self._contents_of)
         self._settings_reads = GatheredReads(self._settings_of)
+        self._has_news = False
 
     async def _one(self, statement: str, *arguments: object) -> Any:
         rows = await self._connections.rows(statement, *arguments)
@@ -209,10 +208,20 @@ class PostgresReads:
         return [change_of(row, row[_GUID]) for row in await self._connections.rows(statement, *place, until)]
 
     async def journal(self, after: int | None) -> Journal:
-        """The stamps, and the changes after one; None stands for none of them."""
-        after = _FROM_NOW_ON if after is None else after
-        rows = await self._connections.rows(_JOURNAL, after, MAX_TOLD)
-        noted = [tuple(row)[2:] for row in rows if row[2] is not None]
+        """The stamps, and the changes after one; None stands for none of them.
+
+        Where there is nothing new, as nearly always while nobody else writes, the stamps alone are read, in a third of
+        the time; where there was the last time, all at once.
+        """
+        if after is None or not self._has_news:
+            [row] = await self._connections.rows(_STAMPS)
+            now = Stamps(*row)
+            self._has_news = after is not None and now.change > after
+            if after is None or not self._has_news:
+                return Journal(now)
+        rows = await self._connections.rows(_JOURNAL, after, after + MAX_TOLD)
+        noted = sorted(tuple(row)[2:] for row in rows if row[2] is not None)
+        self._has_news = bool(noted)
         return Journal(Stamps(rows[0][0], rows[0][1]), [change_of(row, row[_GUID]) for row in noted])
 
     async def last_change(self, until_ts: int | None = None) -> int:
