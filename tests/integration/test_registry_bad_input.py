@@ -198,6 +198,7 @@ def test_the_limit_can_be_set() -> None:
         ({"Accept": "*/*"}, 200),
         ({"Accept": "application/*;q=0.1"}, 200),
         ({"Accept": "text/html, application/json"}, 200),
+        ({"Accept": "*"}, 200),
         ({"Accept": ";;;,,,"}, 406),
         ({"Content-Type": "text/plain"}, 415),
         ({"Content-Type": "application/json; charset=utf-8"}, 200),

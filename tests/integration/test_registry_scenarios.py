@@ -78,6 +78,24 @@ def test_subjects_share_the_id_of_one_content(tell: Any) -> None:
     tell(story)
 
 
+def test_an_id_names_its_subjects_where_it_is_asked_to(tell: Any) -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        for subject in ("s2", "s1", ":.c:s3"):
+            await registry.register(subject, A)
+        whole = (await registry.get("/schemas/ids/1?includeSubjects=True")).json
+        assert whole["subjects"] == ["s1", "s2"]
+        assert {name: value for name, value in whole.items() if name != "subjects"} == (
+            await registry.get("/schemas/ids/1?includeSubjects=no")
+        ).json
+        assert (await registry.get("/contexts/c/schemas/ids/1?includeSubjects=true")).json["subjects"] == [":.c:s3"]
+        for subject, left in (("s1", ["s2"]), ("s2", [])):
+            await registry.delete(f"/subjects/{subject}")
+            assert (await registry.get("/schemas/ids/1?includeSubjects=true")).json["subjects"] == left
+        assert "subjects" not in (await registry.get("/schemas/ids/1")).json
+
+    tell(story)
+
+
 def test_contexts_count_their_own_ids_and_share_guids(tell: Any) -> None:
     async def story(registry: InProcessRegistry) -> None:
         plain = (await registry.register("t", A)).json

@@ -73,13 +73,19 @@ def test_segments_are_decoded_once() -> None:
         (f"application/json, {V1};q=0.4", "application/json"),
         (f"{V1};q=0, */*", "application/vnd.schemaregistry+json"),
         ("APPLICATION/JSON", "application/json"),
+        ("*", V1),
+        ("*/subtypes-do-not-count-here", V1),
+        ("text/html, image/gif, *; q=.2", V1),
+        ("*;q=0.1, application/json", "application/json"),
     ],
 )
 def test_the_answers_type(accept: str, chosen: str) -> None:
     assert negotiate(accept) == chosen
 
 
-@pytest.mark.parametrize("accept", ["text/html", "application/json;q=0", "application/json;q=x", "nonsense"])
+@pytest.mark.parametrize(
+    "accept", ["text/html", "text/*", "application/json;q=0", "application/json;q=x", "*;q=0", "*json", "nonsense"]
+)
 def test_types_that_cannot_be_answered(accept: str) -> None:
     with pytest.raises(NotAcceptable):
         negotiate(accept)
@@ -110,6 +116,29 @@ def test_bodies_are_read_leniently() -> None:
     for empty in (b"", b" \n", b"null"):
         with pytest.raises(MissingBody):
             parse_json(empty)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"])
+def test_bodies_are_read_in_the_encoding_that_they_are_written_in(encoding: str) -> None:
+    assert parse_json('{"schema":"\u00e9\U0001f9fe"}'.encode(encoding)) == {"schema": "\u00e9\U0001f9fe"}
+    with pytest.raises(MissingBody):
+        parse_json("null".encode(encoding))
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b'{"a":"\xff"}', "not UTF-8"),
+        (b'\xff\xfe{\x00"', "not UTF-16"),
+        ('{"a":"\ud83e"}'.encode("utf-16-le", "surrogatepass"), "not UTF-16-LE"),
+        (b'\xff\xfe\x00\x00{\x00\x00\x00"', "not UTF-32"),
+        ('{"a":'.encode("utf-16"), "not JSON"),
+        ('{"a":"\\ud83e"}'.encode("utf-16"), "half of a surrogate pair"),
+    ],
+)
+def test_bodies_in_no_encoding(body: bytes, said: str) -> None:
+    with pytest.raises(BadRequest, match=said):
+        parse_json(body)
 
 
 def test_a_body_in_pieces_is_counted() -> None:

@@ -49,15 +49,19 @@ def parse_json(body: bytes) -> Any:
 
 
 def _parse_leniently(body: bytes) -> Any:
-    """Like lenient servers of this API: NaN and Infinity, and further text after the value, are taken."""
+    """Like lenient servers of this API: NaN and Infinity, and further text after the value, are taken.
+
+    So are UTF-16 and UTF-32, which the first bytes tell as RFC 4627, section 3, says; no ``charset`` is looked at.
+    """
+    encoding = json.detect_encoding(body)
     try:
-        text = body.decode("utf-8-sig")
+        text = body.decode("utf-8-sig" if encoding == "utf-8" else encoding)
         value, _ = json.JSONDecoder().raw_decode(text.lstrip(" \t\r\n"))
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise BadRequest("The request body holds half of a surrogate pair, which is no character") from None
     except UnicodeDecodeError:
-        raise BadRequest("The request body is not UTF-8") from None
+        raise BadRequest(f"The request body is not {encoding.removesuffix('-sig').upper()}") from None
     except RecursionError:
         raise BadRequest("The request body is nested too deeply") from None
     except ValueError as error:

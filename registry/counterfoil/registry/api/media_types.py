@@ -51,7 +51,15 @@ def _media_range(part: str) -> tuple[str, float]:
                 quality = float(value)
             except ValueError:
                 quality = 0.0
-    return name.lower(), quality
+    return ("*/*" if _is_any_type(name) else name.lower()), quality
+
+
+def _is_any_type(name: str) -> bool:
+    """Whether the range covers all types: ``*/*``, ``*`` as some HTTP libraries write it, or ``*`` before any subtype.
+
+    So servers on JAX-RS read it (``jakarta.ws.rs.core.MediaType.isCompatible``).
+    """
+    return name.partition("/")[0].strip() == "*"
 
 
 def _quality(name: str, ranges: list[tuple[str, float]]) -> float:

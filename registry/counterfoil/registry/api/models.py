@@ -138,6 +138,7 @@ class SchemaByIdBody(SchemaBody):
     version: int
     guid: str
     max_id: int | None = None
+    subjects: list[str] | None = Field(None, description="The subjects that hold the id, where they are asked for.")
     ts: int
     deleted: bool
 

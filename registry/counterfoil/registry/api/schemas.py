@@ -91,6 +91,8 @@ async def get_by_id(call: Call) -> Any:
         document["schemaTags"] = tags
     if call.flag("fetchMaxId"):
         document["maxId"] = await call.cases.catalog.max_id(found.context)
+    if call.flag("includeSubjects"):
+        document["subjects"] = await _subjects_of_id(call, deleted=False)
     return document
 
 
@@ -105,10 +107,12 @@ async def get_text_by_id(call: Call) -> Any:
 async def list_subjects_of_id(call: Call) -> Any:
     """The subjects that hold an id."""
     first, last = call.bounds()
-    uses = await call.cases.catalog.uses(
-        call.integer_segment("id"), await call.subject_parameter(), deleted=call.flag("deleted")
-    )
-    return sorted({str(use.subject) for use in uses})[first:last]
+    return (await _subjects_of_id(call, deleted=call.flag("deleted")))[first:last]
+
+
+async def _subjects_of_id(call: Call, *, deleted: bool) -> list[str]:
+    uses = await call.cases.catalog.uses(call.integer_segment("id"), await call.subject_parameter(), deleted=deleted)
+    return sorted({str(use.subject) for use in uses})
 
 
 async def list_versions_of_id(call: Call) -> Any:
