@@ -5,16 +5,17 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
-from load import Run, measure, warm_up
+from load import Run, ask_once, measure, warm_up
 from rows import (
     AT_HAND,
-    LATEST_ALL_OVER,
-    LOOK_UP_ALL_OVER,
+    FIRST,
+    LATEST_ANEW,
+    LOOK_UP_ANEW,
     NEW_SUBJECT,
     NEW_TEXT,
     NEW_VERSION,
     READS,
-    REPEAT_ALL_OVER,
+    REPEAT_ANEW,
     WRITES,
     Row,
     widen,
@@ -34,6 +35,9 @@ _MOST: Final = 1.3
 _READ_S: Final = 1
 """Growth is judged by CPU time, which a second tells to one part in a hundred."""
 
+_TO_START_WITH: Final = 100
+"""Questions after which a server has connected, and loaded what it needs."""
+
 _REGISTRATIONS_PER_S: Final = {"SQLite": 2500, "PostgreSQL": 1200}
 
 _Table = dict[Row, dict["Shape", list[Run]]]
@@ -43,7 +47,7 @@ def compare(plan: Plan, stores: Stores, folder: Path, scores: Scores) -> None:
     """Measure registries with ever more subjects, and print figures and goals."""
     sizes = ", ".join(f"{shape.subjects:,}" for shape in plan.shapes)
     scores.begin(f"{stores.title}, one server: registries with {sizes} subjects, side by side", "CPU: server+database")
-    table = {**_reads(plan, stores, folder), **_writes(plan, stores, folder)}
+    table = {**_reads(plan, stores, folder), **_first(plan, stores, folder), **_writes(plan, stores, folder)}
     _show(table)
     smallest, largest = plan.smallest, plan.largest
     new_text = median(table[NEW_TEXT][smallest], lambda run: run.server_us)
@@ -79,7 +83,7 @@ def compare_histories(plan: Plan, stores: Stores, folder: Path, scores: Scores) 
     """Measure registries whose subjects have ever more versions, and print figures; nobody has set goals for them."""
     sizes = ", ".join(f"{shape.versions:,}" for shape in plan.histories)
     scores.begin(f"{stores.title}, one server: subjects with {sizes} versions, side by side", "CPU: server+database")
-    rows = (LATEST_ALL_OVER, REPEAT_ALL_OVER, LOOK_UP_ALL_OVER, NEW_VERSION)
+    rows = (LATEST_ANEW, REPEAT_ANEW, LOOK_UP_ANEW, NEW_VERSION)
     table: _Table = {row: {shape: [] for shape in plan.histories} for row in rows}
     with ExitStack() as stack:
         servers = _start(plan.histories, stores, folder, stack)
@@ -124,6 +128,19 @@ def _reads(plan: Plan, stores: Stores, folder: Path) -> _Table:
             for row, by_shape in table.items():
                 for shape, runs in by_shape.items():
                     runs.append(measure(requests[row, shape], [servers[shape]], seconds=_READ_S))
+    return table
+
+
+def _first(plan: Plan, stores: Stores, folder: Path) -> _Table:
+    """A new server for each row and each turn, so that nothing that is asked was read before."""
+    table: _Table = {row: {shape: [] for shape in plan.shapes} for row in FIRST}
+    for _ in range(plan.rounds):
+        for row, by_shape in table.items():
+            for shape, runs in by_shape.items():
+                requests = row.requests(shape)
+                with start_registry(stores.filled(shape), folder, database_pid=stores.database_pid) as server:
+                    ask_once(requests[:_TO_START_WITH], server)
+                    runs.append(ask_once(requests[_TO_START_WITH:], server))
     return table
 
 

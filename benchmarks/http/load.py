@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import math
 import os
@@ -10,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -52,6 +54,36 @@ def check_installed() -> None:
     missing = [name for name in ("wrk", "nginx") if shutil.which(name, path=_path()) is None]
     if missing:
         sys.exit(f"Not installed: {' and '.join(missing)}. On Debian and Ubuntu: apt-get install wrk nginx-light")
+
+
+def ask_once(requests: Sequence[bytes], server: Server) -> Run:
+    """What a server did while each of these requests was sent once, by as many callers as ever; none is refused."""
+    before = server.cpu_s, server.database_cpu_s
+    took_s = asyncio.run(_ask_all(requests, server.port))
+    server_s, database_s = server.cpu_s - before[0], server.database_cpu_s - before[1]
+    count, p99_s = len(requests), sorted(took_s)[len(took_s) * 99 // 100]
+    per_s = count * CONNECTIONS / sum(took_s)
+    return Run(per_s, p99_s * 1000, server_s / count * 1e6, database_s / count * 1e6, count)
+
+
+async def _ask_all(requests: Sequence[bytes], port: int) -> list[float]:
+    """How long each answer took, in seconds."""
+    waiting, took_s = iter(requests), []
+
+    async def ask() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for request in waiting:
+            begun = time.perf_counter()
+            writer.write(request)
+            head = await reader.readuntil(b"\r\n\r\n")
+            if not head.startswith(b"HTTP/1.1 200 "):
+                sys.exit(f"refused:\n{head.decode()}\n{request.decode()[:300]}")
+            await reader.readexactly(int(head.lower().split(b"content-length:")[1].split(b"\r")[0]))
+            took_s.append(time.perf_counter() - begun)
+        writer.close()
+
+    await asyncio.gather(*(ask() for _ in range(CONNECTIONS)))
+    return took_s
 
 
 def _path() -> str:
