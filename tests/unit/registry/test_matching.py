@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from counterfoil.registry.service.reading import PARSED_AT_ONCE
 from counterfoil.registry.service.requests import SchemaRequest
 from counterfoil.registry.service.use_cases import use_cases
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.schema.contexts import parse_subject
+from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.content import Content
 
 ORDERS = parse_subject("orders")
+VERSIONS = 200
 
 
 class CountingStorage(MemoryStorage):
@@ -34,6 +39,10 @@ class CountingStorage(MemoryStorage):
 def record(fields: int) -> SchemaRequest:
     names = [{"name": f"f{number}", "type": ["null", "int"], "default": None} for number in range(fields)]
     return SchemaRequest(text=json.dumps({"type": "record", "name": "R", "fields": names}))
+
+
+def with_field(name: str) -> dict[str, Any]:
+    return {"type": "record", "name": "R", "fields": [{"name": name, "type": "int", "default": 0}]}
 
 
 def test_versions_of_another_length_are_read_once_and_never_again() -> None:
@@ -62,5 +71,30 @@ def test_the_same_in_another_order_is_found_among_many() -> None:
             again = SchemaRequest(text=json.dumps({"fields": swapped, "name": "R", "type": "record"}))
             found = await cases.registration.register(ORDERS, again)
             assert (found.schema_id, found.version) == (fields + 1, fields + 1)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("level", ["BACKWARD", "FULL_TRANSITIVE"])
+def test_others_are_answered_while_a_long_history_is_read_for_the_first_time(level: str) -> None:
+    async def main() -> None:
+        storage = MemoryStorage()
+        writer = InProcessRegistry(storage)
+        await writer.put("/config", {"compatibility": "NONE"})
+        for number in range(VERSIONS):
+            assert (await writer.register("s", with_field(f"f{number:03}"))).status == 200
+        await writer.put("/config", {"compatibility": level})
+        turns = 0
+
+        async def count_turns() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        counting = asyncio.create_task(count_turns())
+        assert (await InProcessRegistry(storage).register("s", with_field("later"))).status == 200
+        counting.cancel()
+        assert turns > VERSIONS / PARSED_AT_ONCE
 
     asyncio.run(main())

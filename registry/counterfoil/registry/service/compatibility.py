@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.reserved import reservation_messages
+from counterfoil.registry.service.reading import PARSED_AT_ONCE
 from counterfoil.schema.compatibility.check import check_compatibility
 from counterfoil.schema.compatibility.messages import confluent_messages
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.witness.model import Witness
 
 _MAX_WITNESSES: Final = 10
+_MANY_VERSIONS: Final = 50
+"""A check against more of them takes long enough that others should be answered meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,8 @@ class CompatibilityCheck:
         earlier: list[Earlier] = []
         if config.level.directions:
             earlier = await self._earlier(subject, candidate, versions, config)
-        report = check_compatibility(candidate.parsed, earlier, config.level, policy=config.policy)
+        check = partial(check_compatibility, candidate.parsed, earlier, config.level, policy=config.policy)
+        report = await asyncio.to_thread(check) if len(earlier) > _MANY_VERSIONS else check()
         return Verdict(report, config, await self._reservations(candidate, versions, config))
 
     async def _reservations(
@@ -108,7 +114,9 @@ class CompatibilityCheck:
         """The versions that the level asks about, newest first."""
         group = _group(config, candidate.content.metadata)
         earlier = []
-        for entry in reversed(versions):
+        for number, entry in enumerate(reversed(versions), 1):
+            if number % PARSED_AT_ONCE == 0:
+                await asyncio.sleep(0)
             content = await self._reader.content(entry.guid)
             if _group(config, content.metadata) != group:
                 continue

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.equivalence import may_match
 from counterfoil.registry.domain.merging import merged_metadata, merged_rule_set
+from counterfoil.registry.service.reading import PARSED_AT_ONCE
 from counterfoil.registry.service.recent_values import RecentValues
 
 if TYPE_CHECKING:
@@ -52,7 +54,9 @@ class Matcher:
                 return Match(entry, await self._reader.content(entry.guid), exact=True)
         possible = self._of_equal_length(candidate, newest_first)
         await self._reader.load([entry.guid for entry in possible])
-        for entry in possible:
+        for number, entry in enumerate(possible, 1):
+            if number % PARSED_AT_ONCE == 0:
+                await asyncio.sleep(0)
             content = await self._reader.content(entry.guid)
             if may_match(candidate.content, content, entry.version) and candidate.parsed.is_equivalent(
                 await self._parsed(context, content)

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.formats.protocol import ParsedSchema
 
+PARSED_AT_ONCE: Final = 8
+"""After so many schemas of a long history, others are answered before the next are parsed."""
+
 _MAX_REFERENCE_DEPTH: Final = 100
 _LATEST: Final = -1
 _ENTRY_CHARS: Final = 200

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.store.committer import DEFAULT_LIMITS, GroupCommit, WriteLimits
 from counterfoil.registry.store.known_histories import KnownHistories
+from counterfoil.registry.store.known_settings import MAX_SCOPES, KnownSettings
 from counterfoil.registry.store.postgres_connections import Connections
 from counterfoil.registry.store.postgres_news import LEASE_S, NewsFromElsewhere, Stamps
 from counterfoil.registry.store.postgres_plans import batch_of, changes_known_ids, outcome_of
@@ -22,7 +23,7 @@ from counterfoil.schema.errors import SchemaTooLarge, StoreTimeout, StoreUnavail
 
 if TYPE_CHECKING:
     from counterfoil.registry.domain.versions import History
-    from counterfoil.registry.service.storage import Appended, Elsewhere, Observer, Plan
+    from counterfoil.registry.service.storage import Appended, Elsewhere, Observer, Plan, ScopeSettings
     from counterfoil.registry.store.postgres_address import PostgresAddress
     from counterfoil.schema.contexts import QualifiedSubject
 
@@ -47,6 +48,8 @@ class PostgresStorage(PostgresReads):
         self._news = NewsFromElsewhere(self.journal, announce=lambda news: self._announce(news, None))
         self._histories = KnownHistories(super().history)
         self.observe(self._histories)
+        self._settings = KnownSettings(lambda: self.first_scopes(MAX_SCOPES + 1), read_one=super().settings)
+        self.observe(self._settings)
         self._analysis: asyncio.Task[None] | None = None
         self._committer = GroupCommit(self._transact, announce=self._announce, limits=limits)
 
@@ -71,6 +74,11 @@ class PostgresStorage(PostgresReads):
         """All versions of a subject; remembered until it is told that a server has written to it."""
         await self._news.begin()
         return await self._histories.of(subject)
+
+    async def settings(self, scope: QualifiedSubject) -> ScopeSettings:
+        """What is stored for a scope; remembered until it is told that a server has changed settings."""
+        await self._news.begin()
+        return await self._settings.of(scope)
 
     async def settings_revision(self) -> int:
         """The stamp of the last change of settings."""

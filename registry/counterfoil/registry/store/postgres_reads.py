@@ -185,6 +185,11 @@ class PostgresReads:
     async def _settings_of(self, scopes: Sequence[QualifiedSubject]) -> Sequence[ScopeSettings]:
         return [settings_of(*row) for row in await self._connections.rows(_SETTINGS, *_columns(scopes))]
 
+    async def first_scopes(self, at_most: int) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
+        """As :meth:`scopes`, not more than so many."""
+        rows = await self._connections.rows(f"{_SCOPES} LIMIT $1", at_most)
+        return [(QualifiedSubject(context, name), settings_of(config, mode)) for context, name, config, mode in rows]
+
     async def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
         """All scopes with settings."""
         rows = await self._connections.rows(_SCOPES)

@@ -1,0 +1,119 @@
+"""All settings are read once and remembered, where they are few; never older than what was told."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from counterfoil.registry.domain.changes import Change, ChangeKind
+from counterfoil.registry.domain.content import make_content
+from counterfoil.registry.domain.modes import Mode
+from counterfoil.registry.service.storage import (
+    Append,
+    Appended,
+    DropContext,
+    Elsewhere,
+    HardDelete,
+    Plan,
+    PutRecords,
+    PutSettings,
+    ScopeSettings,
+    SoftDelete,
+    Together,
+)
+from counterfoil.registry.store.known_settings import MAX_SCOPES, KnownSettings
+from counterfoil.schema.contexts import QualifiedSubject, parse_subject
+from counterfoil.schema.model import SchemaType
+
+ORDERS = parse_subject("orders")
+READONLY, IMPORT = ScopeSettings(mode=Mode.READONLY), ScopeSettings(mode=Mode.IMPORT)
+
+
+class Table:
+    """The stored settings, and how they were read."""
+
+    def __init__(self, **stored: ScopeSettings) -> None:
+        self.stored = {parse_subject(name): settings for name, settings in stored.items()}
+        self.reads: list[str] = []
+        self.known = KnownSettings(self.read_all, read_one=self.read_one)
+
+    async def read_all(self) -> list[tuple[QualifiedSubject, ScopeSettings]]:
+        self.reads.append("all")
+        found = list(self.stored.items())
+        await asyncio.sleep(0)
+        return found
+
+    async def read_one(self, scope: QualifiedSubject) -> ScopeSettings:
+        self.reads.append(str(scope))
+        return self.stored.get(scope, ScopeSettings())
+
+
+def test_all_are_read_once_those_without_any_included() -> None:
+    async def main() -> None:
+        table = Table(orders=READONLY)
+        found = await asyncio.gather(*(table.known.of(parse_subject(name)) for name in ("orders", "other", "orders")))
+        assert found == [READONLY, ScopeSettings(), READONLY]
+        assert (await table.known.of(parse_subject("third")), table.reads) == (ScopeSettings(), ["all"])
+
+    asyncio.run(main())
+
+
+def test_of_very_many_each_is_read_when_it_is_asked_for() -> None:
+    async def main() -> None:
+        table = Table(**{f"s{number}": READONLY for number in range(MAX_SCOPES + 1)})
+        assert await table.known.of(parse_subject(f"s{MAX_SCOPES}")) == READONLY
+        assert await table.known.of(ORDERS) == ScopeSettings()
+        assert table.reads == ["all", f"s{MAX_SCOPES}", "orders"]
+
+    asyncio.run(main())
+
+
+def change(kind: ChangeKind) -> Change:
+    return Change(1, 0, kind, ORDERS)
+
+
+CONTENT = make_content('"int"', SchemaType.AVRO)
+
+
+@pytest.mark.parametrize(
+    ("written", "is_kept"),
+    [
+        (Append(ORDERS, CONTENT, (), 0, 0), True),
+        (SoftDelete(ORDERS, (1,), 1, 0), True),
+        (DropContext(".c"), True),
+        (PutRecords(()), True),
+        (Elsewhere((change(ChangeKind.REGISTERED),)), True),
+        (Elsewhere((change(ChangeKind.SETTINGS),), has_new_terms=True), False),
+        (HardDelete(ORDERS, (1,), 1, 0), False),
+        (PutSettings(((ORDERS, IMPORT),), 0), False),
+        (Together(PutRecords(()), ()), False),
+        (None, False),
+    ],
+)
+def test_whatever_may_have_changed_settings_has_them_read_again(
+    written: Plan | Elsewhere | None,
+    is_kept: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    async def main() -> None:
+        table = Table(orders=READONLY)
+        await table.known.of(ORDERS)
+        table.known(written, Appended(1, 1))
+        await table.known.of(ORDERS)
+        assert table.reads == (["all"] if is_kept else ["all", "all"])
+
+    asyncio.run(main())
+
+
+def test_what_was_read_while_it_was_changed_is_not_kept() -> None:
+    async def main() -> None:
+        table = Table(orders=READONLY)
+        reading = asyncio.create_task(table.known.of(ORDERS))
+        while not table.reads:  # noqa: ASYNC110 - the reading begins within a few turns
+            await asyncio.sleep(0)
+        table.stored[ORDERS] = IMPORT
+        table.known(PutSettings(((ORDERS, IMPORT),), 0), None)
+        assert await reading == READONLY
+        assert await table.known.of(ORDERS) == IMPORT
+
+    asyncio.run(main())
