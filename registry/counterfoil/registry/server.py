@@ -31,7 +31,7 @@ BACKLOG: Final = 2048
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _FILES_BESIDE_CONNECTIONS: Final = 256
 _SHOW_EVERY_S: Final = 0.2
-_CYCLE_THRESHOLDS: Final = (20_000, 50, 50)
+_CYCLE_THRESHOLDS: Final = (10_000, 1_000, 10)
 
 
 class AddressNotUsable(CounterfoilError):

@@ -30,9 +30,11 @@ class CountingStorage(MemoryStorage):
     def __init__(self) -> None:
         super().__init__()
         self.reads = 0
+        self.guids: set[UUID] = set()
 
     async def content(self, guid: UUID) -> Content | None:
         self.reads += 1
+        self.guids.add(guid)
         return await super().content(guid)
 
 
@@ -56,6 +58,26 @@ def test_versions_of_another_length_are_read_once_and_never_again() -> None:
         for fields in range(60, 70):
             await cases.registration.register(ORDERS, record(fields))
         assert storage.reads == 0
+
+    asyncio.run(main())
+
+
+def test_versions_that_are_as_long_are_read_once_and_never_again_unless_their_characters_are_the_same() -> None:
+    async def main() -> None:
+        storage = CountingStorage()
+        cases = use_cases(storage, memory_chars=1)
+        for number in range(20):
+            request = SchemaRequest(text=json.dumps(with_field(f"f{number:04}")))
+            await cases.registration.register(ORDERS, request, force=True)
+        storage.guids.clear()
+        await cases.registration.register(ORDERS, SchemaRequest(text=json.dumps(with_field("f2000"))), force=True)
+        history = await storage.history(ORDERS)
+        read = [entry.version - 1 for entry in history.entries if entry.guid in storage.guids]
+        assert read == [
+            2,
+            11,
+            19,
+        ]  # f0002 has the same characters, those of f0011 add up alike; the last is inherited from
 
     asyncio.run(main())
 

@@ -318,6 +318,8 @@ def test_equivalence(one: str, other: str, *, is_equivalent: bool) -> None:
     first, second = parse_avro(one), parse_avro(other)
     assert first.is_equivalent(second) == is_equivalent
     assert second.is_equivalent(first) == is_equivalent
+    if is_equivalent:
+        assert sorted(first.canonical()) == sorted(second.canonical())
 
 
 def test_an_error_is_a_record_that_canonical_text_keeps_apart() -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protocol import ParsedSchema
 
 
-_MAX_LENGTHS: Final = 100_000
+_MAX_MARKS: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Matcher:
 
     def __init__(self, reader: SchemaReader) -> None:
         self._reader = reader
-        self._lengths: RecentValues[UUID, int] = RecentValues(_MAX_LENGTHS)
+        self._marks: RecentValues[UUID, tuple[int, int]] = RecentValues(_MAX_MARKS)
 
     async def find(self, context: str, candidate: Candidate, entries: Iterable[VersionEntry]) -> Match | None:
         """The version among ``entries`` that holds the candidate: the very content first, else one that says the same.
@@ -52,7 +52,7 @@ class Matcher:
         for entry in newest_first:
             if entry.guid == candidate.content.guid:
                 return Match(entry, await self._reader.content(entry.guid), exact=True)
-        possible = self._of_equal_length(candidate, newest_first)
+        possible = self._possible(candidate, newest_first)
         await self._reader.load([entry.guid for entry in possible])
         for number, entry in enumerate(possible, 1):
             if number % PARSED_AT_ONCE == 0:
@@ -64,22 +64,26 @@ class Matcher:
                 return Match(entry, content, exact=False)
         return None
 
-    def _of_equal_length(self, candidate: Candidate, entries: list[VersionEntry]) -> list[VersionEntry]:
-        """Those that may say the same: another order of what a schema says is as long, where no types are left out.
-
-        A subject with a thousand versions is not read for each registration.
-        """
+    def _possible(self, candidate: Candidate, entries: list[VersionEntry]) -> list[VersionEntry]:
+        """Those that may say the same, as far as is known. A subject with a thousand versions is not read each time."""
         if candidate.content.references:
             return entries
-        length = len(candidate.parsed.canonical())
-        known = self._lengths.get
-        return [entry for entry in entries if known(entry.guid) in {None, length}]
+        mark = _mark(candidate.parsed)
+        self._marks.put(candidate.content.guid, mark, weight=1)
+        known = self._marks.get
+        return [entry for entry in entries if known(entry.guid) in {None, mark}]
 
     async def _parsed(self, context: str, content: Content) -> ParsedSchema:
         parsed = await self._reader.parsed(context, content)
         if not content.references:
-            self._lengths.put(content.guid, len(parsed.canonical()), weight=1)
+            self._marks.put(content.guid, _mark(parsed), weight=1)
         return parsed
+
+
+def _mark(parsed: ParsedSchema) -> tuple[int, int]:
+    """What schemas share that say the same, without references: in whatever order, the characters are the same."""
+    text = parsed.canonical().encode("utf-8", "surrogatepass")
+    return len(text), sum(text)
 
 
 async def completed(request: SchemaRequest, config: Config, history: History, reader: SchemaReader) -> SchemaRequest:
