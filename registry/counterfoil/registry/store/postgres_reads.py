@@ -37,9 +37,10 @@ ORDER BY w.position, v.version"""
 _CONTENTS = """
 SELECT guid, schema_type, schema_text, refs, metadata, rule_set FROM counterfoil.contents
 WHERE guid = ANY ($1::uuid[])"""
-_GUID_OF_ID = """
-SELECT i.guid FROM counterfoil.schema_ids i JOIN counterfoil.contexts c ON c.id = i.context_id
-WHERE c.name = $1 AND i.id = $2"""
+_GUIDS_OF_IDS = """
+SELECT w.position, i.guid FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY w (context, id, position)
+JOIN counterfoil.contexts c ON c.name = w.context
+JOIN counterfoil.schema_ids i ON i.context_id = c.id AND i.id = w.id"""
 _ID_OF_GUID = """
 SELECT i.id FROM counterfoil.schema_ids i JOIN counterfoil.contexts c ON c.id = i.context_id
 WHERE c.name = $1 AND i.guid = $2 AND i.is_primary"""
@@ -47,10 +48,12 @@ _IDS_OF_GUID = """
 SELECT c.name, i.id FROM counterfoil.schema_ids i JOIN counterfoil.contexts c ON c.id = i.context_id
 WHERE i.guid = $1 ORDER BY c.name, i.id"""
 _USES = """
-SELECT c.name, s.name, v.version, v.schema_id, v.deleted, v.ts
-FROM counterfoil.contexts c JOIN counterfoil.versions v ON v.context_id = c.id
+SELECT w.position, c.name, s.name, v.version, v.schema_id, v.deleted, v.ts
+FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY w (context, id, position)
+JOIN counterfoil.contexts c ON c.name = w.context
+JOIN counterfoil.versions v ON v.context_id = c.id AND v.schema_id = w.id
 JOIN counterfoil.subjects s ON s.id = v.subject_id
-WHERE c.name = $1 AND v.schema_id = $2 ORDER BY s.name, v.version"""
+ORDER BY w.position, s.name, v.version"""
 _REFERRERS = """
 SELECT c.name, s.name, v.version, v.schema_id, v.deleted, v.ts
 FROM (SELECT DISTINCT context_id, schema_id FROM counterfoil.schema_refs
@@ -102,6 +105,8 @@ class PostgresReads:
         self._history_reads = GatheredReads(self._histories_of)
         self._content_reads = GatheredReads(self._contents_of)
         self._settings_reads = GatheredReads(self._settings_of)
+        self._guid_reads = GatheredReads(self._guids_of_ids)
+        self._use_reads = GatheredReads(self._uses_of)
         self._has_news = False
 
     async def _one(self, statement: str, *arguments: object) -> Any:
@@ -131,8 +136,12 @@ class PostgresReads:
 
     async def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
         """What an id stands for."""
-        found: UUID | None = await self._one(_GUID_OF_ID, name_of(context), schema_id)
-        return found
+        return await self._guid_reads.read((context, schema_id))
+
+    async def _guids_of_ids(self, ids: Sequence[tuple[str, int]]) -> Sequence[UUID | None]:
+        rows = await self._connections.rows(_GUIDS_OF_IDS, *_id_columns(ids))
+        found = dict(map(tuple, rows))
+        return [found.get(position) for position in range(1, len(ids) + 1)]
 
     async def id_of_guid(self, context: str, guid: UUID) -> int | None:
         """The id of a content in a context."""
@@ -150,7 +159,13 @@ class PostgresReads:
 
     async def uses(self, context: str, schema_id: int) -> Sequence[Use]:
         """The versions that hold an id."""
-        return [use_of(row) for row in await self._connections.rows(_USES, name_of(context), schema_id)]
+        return await self._use_reads.read((context, schema_id))
+
+    async def _uses_of(self, ids: Sequence[tuple[str, int]]) -> Sequence[Sequence[Use]]:
+        found: list[list[Use]] = [[] for _ in ids]
+        for row in await self._connections.rows(_USES, *_id_columns(ids)):
+            found[row[0] - 1].append(use_of(tuple(row)[1:]))
+        return found
 
     async def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
         """The versions that refer to a version."""
@@ -234,6 +249,11 @@ class PostgresReads:
         if until_ts is None:
             return int(await self._one("SELECT change FROM counterfoil.stamps"))
         return int(await self._one(_LAST_UNTIL, until_ts) or 0)
+
+
+def _id_columns(ids: Sequence[tuple[str, int]]) -> tuple[list[str], list[int]]:
+    """The contexts and the ids, as two arrays."""
+    return [name_of(context) for context, _ in ids], [schema_id for _, schema_id in ids]
 
 
 def _columns(scopes: Sequence[QualifiedSubject]) -> tuple[list[str], list[str]]:
