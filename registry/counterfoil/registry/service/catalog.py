@@ -106,11 +106,8 @@ class Catalog:
     # --- ids
 
     async def by_id(self, schema_id: int, subject: str) -> ById:
-        """What an id stands for; ``subject`` says in which context, see :meth:`context_of_id`."""
-        context = await self.context_of_id(schema_id, subject)
-        uses = await self._storage.uses(context, schema_id)
-        if not uses:
-            raise schema_not_found(schema_id)
+        """What an id stands for; ``subject`` says in which context, see :meth:`_uses_of_id`."""
+        context, uses = await self._uses_of_id(schema_id, subject)
         asked = parse_subject(subject)
         use = next((use for use in uses if use.subject.name == asked.name), uses[0])
         guid = await self._storage.guid_of_id(context, schema_id)
@@ -118,35 +115,32 @@ class Catalog:
             raise schema_not_found(schema_id)
         return ById(context, schema_id, await self._reader.content(guid), use)
 
-    async def context_of_id(self, schema_id: int, subject: str) -> str:
-        """The context whose id is meant.
+    async def _uses_of_id(self, schema_id: int, subject: str) -> tuple[str, Sequence[Use]]:
+        """The context whose id is meant, and the versions that hold it there, one at least.
 
         ``:.ctx:`` is that context; ``:.ctx:foo`` too, if ``foo`` holds the id there; ``foo`` is the default context,
         else the first in which ``foo`` holds the id, else the default context all the same. ``SchemaNotFound`` when the
         id stands for nothing there.
         """
         wanted = parse_subject(subject)
-        if not wanted.is_context and not wanted.is_default:
-            if await self._holds(wanted, schema_id):
-                return wanted.context
-            raise schema_not_found(schema_id)
-        if wanted.is_default and not wanted.is_context and not await self._holds(wanted, schema_id):
+        uses = await self._storage.uses(wanted.context, schema_id)
+        if not wanted.is_context and all(use.subject != wanted for use in uses):
+            if not wanted.is_default:
+                raise schema_not_found(schema_id)
             for context in await self._storage.contexts():
-                if await self._holds(in_context(wanted, context), schema_id):
-                    return context
-        if not await self._storage.uses(wanted.context, schema_id):
+                others = await self._storage.uses(context, schema_id)
+                if any(use.subject == in_context(wanted, context) for use in others):
+                    return context, others
+        if not uses:
             raise schema_not_found(schema_id)
-        return wanted.context
-
-    async def _holds(self, subject: QualifiedSubject, schema_id: int) -> bool:
-        return any(use.subject == subject for use in await self._storage.uses(subject.context, schema_id))
+        return wanted.context, uses
 
     async def uses(self, schema_id: int, subject: str, *, deleted: bool) -> list[Use]:
         """The highest version of each subject that holds what an id stands for; ``subject`` only picks the context.
 
         An import may have given one content several ids.
         """
-        context = await self.context_of_id(schema_id, subject)
+        context, _ = await self._uses_of_id(schema_id, subject)
         guid = await self._storage.guid_of_id(context, schema_id)
         twins = [] if guid is None else await self._storage.ids_of_guid(guid)
         uses = [use for place, twin in twins if place == context for use in await self._storage.uses(context, twin)]
