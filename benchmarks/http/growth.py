@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from load import Run, ask_once, measure, warm_up
 from rows import (
     AT_HAND,
+    BY_ID,
     FIRST,
     LATEST_ANEW,
     LOOK_UP_ANEW,
@@ -20,7 +21,7 @@ from rows import (
     Row,
     widen,
 )
-from servers import Server, start_registry
+from servers import GOALS_BARE_US, Server, start_hello, start_registry
 from table import Scores, described, median, ratio, shown
 
 if TYPE_CHECKING:
@@ -52,9 +53,11 @@ def compare(plan: Plan, stores: Stores, folder: Path, scores: Scores) -> None:
     smallest, largest = plan.smallest, plan.largest
     new_text = median(table[NEW_TEXT][smallest], lambda run: run.server_us)
     scores.at_most(f"{NEW_TEXT.name}: CPU", new_text, 1000, unit=" us")
+    slowness = _bare_us(plan, folder) / GOALS_BARE_US
     for row in (NEW_SUBJECT, NEW_VERSION):
         per_s = median(table[row][smallest], lambda run: run.per_s)
         scores.at_least(f"{row.name}: durable", per_s, _REGISTRATIONS_PER_S[stores.title], unit="/s")
+        print(f"  {row.name}: where bare ASGI takes {GOALS_BARE_US} us, that would be {shown(per_s * slowness)}/s")
     for row, by_shape in table.items():
         for shape in plan.shapes[1:]:
             grown = ratio(by_shape[shape], by_shape[smallest], lambda run: run.cpu_us)
@@ -97,6 +100,14 @@ def compare_histories(plan: Plan, stores: Stores, folder: Path, scores: Scores) 
     for row, by_shape in table.items():
         grown = ratio(by_shape[largest], by_shape[smallest], lambda run: run.cpu_us)
         print(f"  {row.name}: CPU with {largest.versions:,} versions: {shown(grown)} x", flush=True)
+
+
+def _bare_us(plan: Plan, folder: Path) -> float:
+    """What a request to a bare ASGI application takes here, in microseconds."""
+    with start_hello(folder, b"{}" * 200) as hello:
+        requests = BY_ID.requests(plan.smallest)
+        warm_up(requests, [hello])
+        return median([measure(requests, [hello], seconds=_READ_S) for _ in range(plan.rounds)], lambda run: run.cpu_us)
 
 
 def _show(table: _Table) -> None:

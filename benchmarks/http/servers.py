@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
 
+GOALS_BARE_US: Final = 18
+"""CPU time of a request to a bare ASGI application on the machine that the goals were set on."""
+
 _HERE: Final = Path(__file__).parent
 _PEER_PACKAGES: Final = Path(sys.prefix) / "idiomatic"
 _NGINX: Final = """\

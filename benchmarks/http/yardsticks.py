@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from load import Run, measure, warm_up
 from rows import AT_HAND, BY_ID, KNOWN_PAIR, LATEST, REPEAT, get
-from servers import Server, start_hello, start_idiomatic, start_nginx, start_registry
+from servers import GOALS_BARE_US, Server, start_hello, start_idiomatic, start_nginx, start_registry
 from table import Scores, described, median, ratio
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ def _score(runs: dict[str, list[Run]], scores: Scores) -> None:
     scores.at_least("by id: requests, of nginx", ratio(by_id, runs[_NGINX], lambda run: run.per_s), 0.25, unit=" x")
     idiomatic = ratio(by_id, runs[_IDIOMATIC], lambda run: run.per_s)
     scores.at_least("by id: requests, of FastAPI + SQLAlchemy", idiomatic, 25, unit=" x")
-    scaled = 18 * ratio(by_id, hello, lambda run: run.cpu_us)
-    scores.at_most("by id: CPU, where bare ASGI takes 18 us", scaled, 25, unit=" us")
+    scaled = GOALS_BARE_US * ratio(by_id, hello, lambda run: run.cpu_us)
+    scores.at_most(f"by id: CPU, where bare ASGI takes {GOALS_BARE_US} us", scaled, 25, unit=" us")
     scores.at_most("by id: p99", median(by_id, lambda run: run.p99_ms), 2, unit=" ms")
     latest = ratio(runs[LATEST.name], by_id, lambda run: run.per_s)
     scores.at_least("latest: requests, of by id", latest, 0.7, unit=" x")

@@ -28,7 +28,7 @@ from counterfoil.registry.service.storage import (
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.registry.store.sqlite import SqliteStorage
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.contexts import TOP_LEVEL, SubjectPrefix, parse_subject
+from counterfoil.schema.contexts import GLOBAL_LEVEL, TOP_LEVEL, SubjectPrefix, parse_subject
 from counterfoil.schema.errors import ContextNotEmpty, OperationNotPermitted, ReferenceExists
 from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet
 from plans_on_storage import ELSEWHERE, EVERYTHING, ORDERS, append, content, delete, put, put_record
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.domain.versions import VersionEntry
     from counterfoil.registry.service.storage import Storage
+    from counterfoil.schema.contexts import QualifiedSubject
 
 
 def test_ids_count_from_1_in_each_context_and_follow_content(run: Any) -> None:
@@ -110,9 +111,43 @@ def test_a_plan_on_settings_that_changed_is_refused(run: Any) -> None:
         await put(storage, ORDERS, ScopeSettings(mode=Mode.READONLY))
         with pytest.raises(StaleWrite):
             await storage.commit(Append(ORDERS, content("a"), (), revision=0, settings_revision=before))
-        with pytest.raises(StaleWrite):
-            await storage.commit(PutSettings(((TOP_LEVEL, ScopeSettings()),), before))
         assert await storage.max_id(".") == 0
+
+    run(behaviour)
+
+
+@pytest.mark.parametrize(
+    ("written", "planned", "is_refused"),
+    [
+        (ORDERS, (ORDERS,), True),
+        (TOP_LEVEL, (ORDERS,), True),
+        (GLOBAL_LEVEL, (ORDERS,), True),
+        (parse_subject(":.ctx:"), (ELSEWHERE,), True),
+        (ORDERS, (TOP_LEVEL,), False),
+        (ORDERS, (ELSEWHERE,), False),
+        (parse_subject("other"), (ORDERS,), False),
+        (parse_subject("other"), (ORDERS, ELSEWHERE), True),
+    ],
+    ids=str,
+)
+def test_a_plan_for_settings_is_refused_when_what_is_in_force_there_has_changed(
+    run: Any,
+    written: QualifiedSubject,
+    planned: tuple[QualifiedSubject, ...],
+    is_refused: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    async def behaviour(storage: Storage) -> None:
+        await put(storage, TOP_LEVEL, ScopeSettings(mode=Mode.READWRITE))
+        before = await storage.settings_revision()
+        await put(storage, written, ScopeSettings(mode=Mode.READONLY))
+        plan = PutSettings(tuple((scope, ScopeSettings(Config(normalize=True))) for scope in planned), before)
+        if is_refused:
+            with pytest.raises(StaleWrite):
+                await storage.commit(plan)
+        else:
+            await storage.commit(plan)
+        found = [(await storage.settings(scope)).config for scope in planned]
+        assert found == [None if is_refused else Config(normalize=True) for _ in planned]
 
     run(behaviour)
 

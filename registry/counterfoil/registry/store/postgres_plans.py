@@ -129,15 +129,23 @@ def _decided_on(plan: Append | SoftDelete | HardDelete) -> Document:
     return {
         **_place(plan.subject),
         "revision": plan.revision,
-        "settings_revision": plan.settings_revision,
-        "terms": [list(_place(scope).values()) for scope in scopes_behind(plan)],
+        **_terms(plan),
     }
+
+
+def _terms(plan: Append | SoftDelete | HardDelete | PutSettings) -> Document:
+    """What of config and modes a plan was decided on; without ``terms`` it was all."""
+    document: Document = {"settings_revision": plan.settings_revision}
+    scopes = scopes_behind(plan)
+    if scopes is not None:
+        document["terms"] = [list(_place(scope).values()) for scope in scopes]
+    return document
 
 
 def _put_settings(plan: PutSettings) -> Document:
     document: Document = {
         "kind": "settings",
-        "settings_revision": plan.settings_revision,
+        **_terms(plan),
         "scopes": [{**_place(scope), **_stored(settings)} for scope, settings in plan.scopes],
     }
     if plan.purge is not None:

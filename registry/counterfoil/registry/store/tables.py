@@ -399,8 +399,6 @@ def _check_settings(tables: Tables, plan: _SinglePlan) -> None:
         return
     if tables.settings_revision() == plan.settings_revision:
         return
-    if isinstance(plan, (Append, SoftDelete, HardDelete)) and not any(
-        tables.has_changed(scope, plan.settings_revision) for scope in scopes_behind(plan)
-    ):
-        return
-    raise settings_changed()
+    scopes = None if isinstance(plan, PutRecords) else scopes_behind(plan)
+    if scopes is None or any(tables.has_changed(scope, plan.settings_revision) for scope in scopes):
+        raise settings_changed()
