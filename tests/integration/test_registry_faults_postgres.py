@@ -237,8 +237,9 @@ def test_an_exhausted_pool_is_told(postgres_url: str) -> None:
 
     async def main() -> None:
         async with registry_on(f"{postgres_url}?pool_size=1&timeout_s=0.5") as registry:
-            async with locked(postgres_url, "LOCK TABLE counterfoil.versions"):
-                replies = await asyncio.gather(*(registry.get(f"/schemas/ids/{n}") for n in range(1, 9)))
+            async with locked(postgres_url, "LOCK TABLE counterfoil.subjects"):
+                paths = [f"/subjects?subjectPrefix={number}" for number in range(8)]
+                replies = await asyncio.gather(*map(registry.get, paths))
             assert all(is_typed_503(reply) for reply in replies)
             assert any("pool_size" in reply.text for reply in replies)
             await until_well(registry)
