@@ -11,11 +11,10 @@ import pytest
 
 from counterfoil.registry.api.answers import error_answer
 from counterfoil.registry.domain.errors import StaleWrite
-from counterfoil.registry.service.retrying import Turns, in_turn
+from counterfoil.registry.service.retrying import Turns
 from counterfoil.registry.store import sqlite_errors
 from counterfoil.registry.store.committer import GroupCommit, WriteLimits
 from counterfoil.registry.store.postgres_errors import FOREIGN, LOST, NotConnected, of_read, of_write
-from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import RegistryError, SchemaTooLarge, StoreTimeout, StoreUnavailable
 
 UNCERTAIN = "may have been carried out"
@@ -133,11 +132,11 @@ def test_a_write_that_waits_too_long_is_dismissed_and_one_underway_is_uncertain(
 
 def test_a_turn_is_given_on_whatever_happens() -> None:
     async def main() -> None:
-        turn = Turns().of(parse_subject("s"))
 
         async def caught_up() -> None:
             """Nobody else writes."""
 
+        turns = Turns(caught_up)
         failures: list[Exception] = [StaleWrite("x"), StoreUnavailable("y")]
 
         async def attempt() -> str:
@@ -146,9 +145,8 @@ def test_a_turn_is_given_on_whatever_happens() -> None:
             return "done"
 
         with pytest.raises(StoreUnavailable):
-            await in_turn(attempt, turn, catch_up=caught_up)
-        assert not turn.locked()
+            await turns.take(attempt, written="s")
         failures.append(StaleWrite("x"))
-        assert await in_turn(attempt, turn, catch_up=caught_up) == "done"
+        assert await turns.take(attempt, written="s") == "done"
 
     asyncio.run(main())

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from counterfoil.registry.domain.modes import check_writable
 from counterfoil.registry.domain.versions import reference_exists, subject_not_found
-from counterfoil.registry.service.retrying import until_current
 from counterfoil.registry.service.storage import DropContext, HardDelete, SoftDelete
 from counterfoil.schema.errors import (
     SubjectNotSoftDeleted,
@@ -18,6 +17,7 @@ from counterfoil.schema.errors import (
 
 if TYPE_CHECKING:
     from counterfoil.registry.service.association_index import SubjectGuard
+    from counterfoil.registry.service.retrying import Turns
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import QualifiedSubject
@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 class Deletion:
     """The use cases of deleting."""
 
-    def __init__(self, storage: Storage, *, scopes: Scopes, guard: SubjectGuard) -> None:
+    def __init__(self, storage: Storage, *, scopes: Scopes, guard: SubjectGuard, turns: Turns) -> None:
         self._storage = storage
         self._scopes = scopes
         self._guard = guard
+        self._turns = turns
 
     async def soft_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
         """The versions that were active and are now deleted."""
-        return await until_current(partial(self._soft_delete_subject, subject), catch_up=self._storage.catch_up)
+        return await self._turns.take(partial(self._soft_delete_subject, subject), written=subject)
 
     async def _soft_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
         terms = await self._scopes.terms(subject)
@@ -54,7 +55,7 @@ class Deletion:
 
     async def hard_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
         """All versions of the subject, which are gone now."""
-        return await until_current(partial(self._hard_delete_subject, subject), catch_up=self._storage.catch_up)
+        return await self._turns.take(partial(self._hard_delete_subject, subject), written=subject)
 
     async def _hard_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
         terms = await self._scopes.terms(subject)
@@ -76,9 +77,7 @@ class Deletion:
 
     async def soft_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
         """The number of the version that is deleted now; None means the latest."""
-        return await until_current(
-            partial(self._soft_delete_version, subject, version), catch_up=self._storage.catch_up
-        )
+        return await self._turns.take(partial(self._soft_delete_version, subject, version), written=subject)
 
     async def _soft_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
         terms = await self._scopes.terms(subject)
@@ -97,9 +96,7 @@ class Deletion:
 
     async def hard_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
         """The number of the version that is gone now; None means the latest."""
-        return await until_current(
-            partial(self._hard_delete_version, subject, version), catch_up=self._storage.catch_up
-        )
+        return await self._turns.take(partial(self._hard_delete_version, subject, version), written=subject)
 
     async def _hard_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
         terms = await self._scopes.terms(subject)

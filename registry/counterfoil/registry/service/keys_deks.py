@@ -19,7 +19,7 @@ from counterfoil.registry.domain.keys import (
 from counterfoil.registry.domain.modes import check_writable
 from counterfoil.registry.service.keys_records import HeldDek
 from counterfoil.registry.service.keys_wrapping import new_material
-from counterfoil.registry.service.retrying import Turns, in_turn
+from counterfoil.registry.service.retrying import Turns
 from counterfoil.schema.errors import InvalidKey, KeyEncryptionKeyDeleted, KeyExists, KeyNotFound, KeyNotSoftDeleted
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Deks:
         self._wrapping = wrapping
         self._limit = limit
         self._now_ms = now_ms
-        self._turns = Turns()
+        self._turns = Turns(records.catch_up)
 
     # --- reading
 
@@ -259,7 +259,7 @@ class Deks:
         return mode
 
     async def _in_turn(self, kek_name: str, attempt: Callable[[], Awaitable[_T]]) -> _T:
-        return await in_turn(attempt, self._turns.of(kek_name), catch_up=self._records.catch_up)
+        return await self._turns.take(attempt, written=kek_name)
 
 
 def _check_may_change(kek: Kek, held: HeldDek, request: DekRequest, *, rewrap: bool) -> None:

@@ -18,7 +18,6 @@ from counterfoil.registry.domain.subjects import check_subject
 from counterfoil.registry.service.compatibility import check_sound
 from counterfoil.registry.service.matching import completed
 from counterfoil.registry.service.requests import NEXT_VERSION
-from counterfoil.registry.service.retrying import Turns, in_turn
 from counterfoil.registry.service.storage import Append, Appended
 from counterfoil.registry.service.tagging import Tagging
 from counterfoil.schema.errors import IncompatibleSchema, InvalidSchema, OperationNotPermitted
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.matching import Match, Matcher
     from counterfoil.registry.service.reading import Reading, SchemaReader
     from counterfoil.registry.service.requests import SchemaRequest
+    from counterfoil.registry.service.retrying import Turns
     from counterfoil.registry.service.scopes import Scopes, Terms
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import QualifiedSubject
@@ -71,6 +71,7 @@ class Registration:
         matcher: Matcher,
         check: CompatibilityCheck,
         guard: SubjectGuard,
+        turns: Turns,
     ) -> None:
         self._storage = storage
         self._scopes = scopes
@@ -79,7 +80,7 @@ class Registration:
         self._check = check
         self._guard = guard
         self._tagging = Tagging(reader)
-        self._turns = Turns()
+        self._turns = turns
 
     async def register(
         self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool = False, force: bool = False
@@ -93,7 +94,7 @@ class Registration:
         check_subject(subject)
         request = replace(request, rule_set=with_key_names(request.rule_set))
         attempt = partial(self._attempt, subject, request, normalize=normalize, force=force)
-        return await in_turn(attempt, self._turns.of(subject), catch_up=self._storage.catch_up)
+        return await self._turns.take(attempt, written=subject)
 
     async def _attempt(
         self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, force: bool

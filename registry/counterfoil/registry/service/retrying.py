@@ -18,42 +18,46 @@ _TURN_TIMEOUT_S: Final = 30.0
 
 
 class Turns:
-    """A lock for each subject, or key, that many write at once: they take turns, not to overtake each other."""
+    """Has those who write the same thing, such as a subject, take turns once one of them was overtaken.
 
-    def __init__(self) -> None:
+    ``catch_up`` is the storage's.
+    """
+
+    def __init__(self, catch_up: Callable[[], Awaitable[None]]) -> None:
+        self._catch_up = catch_up
         self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
-    def of(self, written: Hashable) -> asyncio.Lock:
-        """The lock of what is ``written``, which is there as long as somebody has it."""
+    async def take(self, attempt: Callable[[], Awaitable[_T]], *, written: Hashable) -> _T:
+        """What ``attempt`` gives, which writes ``written``.
+
+        It is made at once where nobody has a turn; one that is overtaken goes on as :func:`until_current` when its turn
+        comes. ``StoreTimeout`` when that is not in time.
+        """
+        turn = self._turn(written)
+        if not turn.locked():
+            try:
+                return await attempt()
+            except StaleWrite:
+                pass
+        try:
+            async with asyncio.timeout(_TURN_TIMEOUT_S):
+                await turn.acquire()
+        except TimeoutError:
+            raise StoreTimeout(
+                f"Other writes took {_TURN_TIMEOUT_S:g} s; this one was not carried out, try again later"
+            ) from None
+        try:
+            await self._catch_up()
+            return await until_current(attempt, catch_up=self._catch_up)
+        finally:
+            turn.release()
+
+    def _turn(self, written: Hashable) -> asyncio.Lock:
+        """The lock of what is written, which is there as long as somebody has it."""
         found = self._locks.get(written)
         if found is None:
             found = self._locks[written] = asyncio.Lock()
         return found
-
-
-async def in_turn(
-    attempt: Callable[[], Awaitable[_T]], turn: asyncio.Lock, *, catch_up: Callable[[], Awaitable[None]]
-) -> _T:
-    """What ``attempt`` gives; one that is overtaken goes on as :func:`until_current` when it holds ``turn``.
-
-    ``StoreTimeout`` when the turn does not come in time.
-    """
-    try:
-        return await attempt()
-    except StaleWrite:
-        pass
-    try:
-        async with asyncio.timeout(_TURN_TIMEOUT_S):
-            await turn.acquire()
-    except TimeoutError:
-        raise StoreTimeout(
-            f"Other writes took {_TURN_TIMEOUT_S:g} s; this one was not carried out, try again later"
-        ) from None
-    try:
-        await catch_up()
-        return await until_current(attempt, catch_up=catch_up)
-    finally:
-        turn.release()
 
 
 async def until_current(attempt: Callable[[], Awaitable[_T]], *, catch_up: Callable[[], Awaitable[None]]) -> _T:

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.config import Config
 from counterfoil.registry.domain.modes import Mode, check_writable
 from counterfoil.registry.domain.rules import check_rule_set
 from counterfoil.registry.domain.subjects import check_name
-from counterfoil.registry.service.retrying import in_turn
+from counterfoil.registry.service.retrying import Turns
 from counterfoil.registry.service.storage import PutSettings, ScopeSettings
 from counterfoil.schema.contexts import GLOBAL_LEVEL, TOP_LEVEL, SubjectPrefix
 from counterfoil.schema.errors import ConfigNotFound, ModeNotFound, SubjectNotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Mapping
 
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import QualifiedSubject
 
-_T = TypeVar("_T")
 
 _ALWAYS_THERE: Final = frozenset({TOP_LEVEL, GLOBAL_LEVEL})
 """The levels that have a config and a mode even when none is stored."""
@@ -35,11 +33,7 @@ class Settings:
     def __init__(self, storage: Storage, *, scopes: Scopes) -> None:
         self._storage = storage
         self._scopes = scopes
-        self._turn = asyncio.Lock()
-
-    async def _in_turn(self, attempt: Callable[[], Awaitable[_T]]) -> _T:
-        """What ``attempt`` gives: of all writes to config and modes one can be carried out at a time."""
-        return await in_turn(attempt, self._turn, catch_up=self._storage.catch_up)
+        self._turns = Turns(storage.catch_up)
 
     # --- config
 
@@ -63,7 +57,7 @@ class Settings:
         check_rule_set(changed.default_rule_set)
         check_rule_set(changed.override_rule_set)
         check_name(scope)
-        return await self._in_turn(partial(self._put_config, scope, changes))
+        return await self._turns.take(partial(self._put_config, scope, changes), written=scope)
 
     async def _put_config(self, scope: QualifiedSubject, changes: Mapping[str, object]) -> Config:
         terms = await self._scopes.terms(scope)
@@ -78,7 +72,7 @@ class Settings:
 
         ``SubjectNotFound`` when it had none, except for the top and the global level.
         """
-        return await self._in_turn(partial(self._delete_config, scope))
+        return await self._turns.take(partial(self._delete_config, scope), written=scope)
 
     async def _delete_config(self, scope: QualifiedSubject) -> Config:
         terms = await self._scopes.terms(scope)
@@ -111,7 +105,7 @@ class Settings:
 
         IMPORT needs a scope without active versions and removes the soft-deleted ones, unless ``force``.
         """
-        await self._in_turn(partial(self._put_mode, scope, mode, force=force))
+        await self._turns.take(partial(self._put_mode, scope, mode, force=force), written=scope)
 
     async def _put_mode(self, scope: QualifiedSubject, mode: Mode | None, *, force: bool) -> None:
         terms = await self._scopes.terms(scope)
@@ -126,7 +120,7 @@ class Settings:
 
         ``SubjectNotFound`` when nothing was set and not ``recursive``, except for the top and the global level.
         """
-        return await self._in_turn(partial(self._delete_mode, scope, recursive=recursive))
+        return await self._turns.take(partial(self._delete_mode, scope, recursive=recursive), written=scope)
 
     async def _delete_mode(self, scope: QualifiedSubject, *, recursive: bool) -> Mode | None:
         revision = await self._storage.settings_revision()

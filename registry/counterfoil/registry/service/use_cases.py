@@ -19,6 +19,7 @@ from counterfoil.registry.service.lookup import Lookup
 from counterfoil.registry.service.matching import Matcher
 from counterfoil.registry.service.reading import SchemaReader
 from counterfoil.registry.service.registration import Registration
+from counterfoil.registry.service.retrying import Turns
 from counterfoil.registry.service.scopes import Scopes
 from counterfoil.registry.service.settings import Settings
 from counterfoil.registry.service.tag_version import TagVersion
@@ -70,7 +71,10 @@ def use_cases(
     check = CompatibilityCheck(reader)
     index = AssociationIndex(storage) if associations else None
     guard = SubjectGuard(index)
-    registration = Registration(storage, scopes=scopes, reader=reader, matcher=matcher, check=check, guard=guard)
+    turns = Turns(storage.catch_up)
+    registration = Registration(
+        storage, scopes=scopes, reader=reader, matcher=matcher, check=check, guard=guard, turns=turns
+    )
     catalog = Catalog(storage, reader=reader)
     return UseCases(
         storage=storage,
@@ -79,7 +83,7 @@ def use_cases(
         tagging=TagVersion(registration, catalog),
         lookup=Lookup(storage, scopes=scopes, reader=reader, matcher=matcher),
         catalog=catalog,
-        deletion=Deletion(storage, scopes=scopes, guard=guard),
+        deletion=Deletion(storage, scopes=scopes, guard=guard, turns=turns),
         settings=Settings(storage, scopes=scopes),
         compatibility=CompatibilityTest(storage, scopes=scopes, reader=reader, check=check),
         associations=None
