@@ -33,7 +33,7 @@ class Settings:
     def __init__(self, storage: Storage, *, scopes: Scopes) -> None:
         self._storage = storage
         self._scopes = scopes
-        self._turns = Turns(storage.catch_up)
+        self._turns = Turns(storage.catch_up)  # one for all scopes: those further up are in force for those below
 
     # --- config
 
@@ -57,7 +57,7 @@ class Settings:
         check_rule_set(changed.default_rule_set)
         check_rule_set(changed.override_rule_set)
         check_name(scope)
-        return await self._turns.take(partial(self._put_config, scope, changes), written=scope)
+        return await self._turns.take(partial(self._put_config, scope, changes), written=Settings)
 
     async def _put_config(self, scope: QualifiedSubject, changes: Mapping[str, object]) -> Config:
         terms = await self._scopes.terms(scope)
@@ -72,7 +72,7 @@ class Settings:
 
         ``SubjectNotFound`` when it had none, except for the top and the global level.
         """
-        return await self._turns.take(partial(self._delete_config, scope), written=scope)
+        return await self._turns.take(partial(self._delete_config, scope), written=Settings)
 
     async def _delete_config(self, scope: QualifiedSubject) -> Config:
         terms = await self._scopes.terms(scope)
@@ -105,7 +105,7 @@ class Settings:
 
         IMPORT needs a scope without active versions and removes the soft-deleted ones, unless ``force``.
         """
-        await self._turns.take(partial(self._put_mode, scope, mode, force=force), written=scope)
+        await self._turns.take(partial(self._put_mode, scope, mode, force=force), written=Settings)
 
     async def _put_mode(self, scope: QualifiedSubject, mode: Mode | None, *, force: bool) -> None:
         terms = await self._scopes.terms(scope)
@@ -120,7 +120,7 @@ class Settings:
 
         ``SubjectNotFound`` when nothing was set and not ``recursive``, except for the top and the global level.
         """
-        return await self._turns.take(partial(self._delete_mode, scope, recursive=recursive), written=scope)
+        return await self._turns.take(partial(self._delete_mode, scope, recursive=recursive), written=Settings)
 
     async def _delete_mode(self, scope: QualifiedSubject, *, recursive: bool) -> Mode | None:
         revision = await self._storage.settings_revision()
