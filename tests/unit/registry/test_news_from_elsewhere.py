@@ -175,13 +175,13 @@ def test_the_stamp_of_the_settings_is_as_current_as_what_was_told() -> None:
     async def main() -> None:
         database = Database()
         database.stamps = Stamps(7, 4)
-        assert await database.news.settings() == 4
+        assert (await database.news.seen()).settings == 4
         database.stamps = Stamps(8, 8)
-        assert await database.news.settings() == 4
+        assert (await database.news.seen()).settings == 4
         await database.news.catch_up()
-        assert await database.news.settings() == 8
+        assert (await database.news.seen()).settings == 8
         database.news.note_own(begun=8, ended=Stamps(9, 9))
-        assert (await database.news.settings(), database.reads) == (9, [None, 7])
+        assert ((await database.news.seen()).settings, database.reads) == (9, [None, 7])
 
     asyncio.run(main())
 

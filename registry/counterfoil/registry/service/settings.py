@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import QualifiedSubject
 
-
 _ALWAYS_THERE: Final = frozenset({TOP_LEVEL, GLOBAL_LEVEL})
 """The levels that have a config and a mode even when none is stored."""
 

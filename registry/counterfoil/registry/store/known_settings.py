@@ -43,19 +43,16 @@ class KnownSettings:
         self._read_one = read_one
         self._readings: GatheredReads[None, dict[QualifiedSubject, ScopeSettings]] = GatheredReads(self._read)
         self._known: dict[QualifiedSubject, ScopeSettings] | None = None
-        self._are_too_many = False
         self._changes = 0
 
     async def of(self, scope: QualifiedSubject) -> ScopeSettings:
         """What is stored for a scope."""
-        if self._are_too_many:
-            return await self._read_one(scope)
         known = self._known
         if known is None:
             changes = self._changes
             known = await self._readings.read(None)
             if changes == self._changes:
-                self._known, self._are_too_many = known, len(known) > MAX_SCOPES
+                self._known = known
         return await self._read_one(scope) if len(known) > MAX_SCOPES else known.get(scope, _NOTHING)
 
     async def _read(self, callers: Sequence[None]) -> Sequence[dict[QualifiedSubject, ScopeSettings]]:
@@ -70,5 +67,4 @@ class KnownSettings:
             case Elsewhere() if not written.has_new_terms:
                 return
         self._known = None
-        self._are_too_many = False
         self._changes += 1

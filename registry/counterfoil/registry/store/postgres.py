@@ -48,7 +48,7 @@ class PostgresStorage(PostgresReads):
         self._news = NewsFromElsewhere(self.journal, announce=lambda news: self._announce(news, None))
         self._histories = KnownHistories(super().history)
         self.observe(self._histories)
-        self._settings = KnownSettings(lambda: self.first_scopes(MAX_SCOPES + 1), read_one=super().settings)
+        self._settings = KnownSettings(lambda: self.scopes(MAX_SCOPES + 1), read_one=super().settings)
         self.observe(self._settings)
         self._analysis: asyncio.Task[None] | None = None
         self._committer = GroupCommit(self._transact, announce=self._announce, limits=limits)
@@ -72,17 +72,17 @@ class PostgresStorage(PostgresReads):
 
     async def history(self, subject: QualifiedSubject) -> History:
         """All versions of a subject; remembered until it is told that a server has written to it."""
-        await self._news.begin()
+        await self._news.seen()
         return await self._histories.of(subject)
 
     async def settings(self, scope: QualifiedSubject) -> ScopeSettings:
         """What is stored for a scope; remembered until it is told that a server has changed settings."""
-        await self._news.begin()
+        await self._news.seen()
         return await self._settings.of(scope)
 
     async def settings_revision(self) -> int:
         """The stamp of the last change of settings."""
-        return await self._news.settings()
+        return (await self._news.seen()).settings
 
     async def commit(self, plan: Plan) -> Appended | None:
         """Carry out ``plan``; when this returns it is durable, and no server answers about ids as they were before."""

@@ -72,6 +72,7 @@ DECLARE
   noted changes%ROWTYPE;
   stored_at bigint;
   superseded bigint[] := '{}';
+  touched bigint;
   missing jsonb;
 BEGIN
   -- checks
@@ -144,11 +145,13 @@ BEGIN
   END IF;
   IF replaced IS NULL AND superseded = '{}' THEN
     UPDATE subjects SET revision = noted.seq, active_versions = active_versions + 1 WHERE id = subject.id;
+    touched := noted.seq;
   ELSE
     PERFORM touch(subject.id);
+    touched := last_seq();
   END IF;
   RETURN jsonb_build_object(
-    'id', chosen, 'version', number, 'ts', stored_at, 'revision', last_seq(),
+    'id', chosen, 'version', number, 'ts', stored_at, 'revision', touched,
     'shares_id', coalesce(known, replaced) IS NOT NULL);
 END $$;
 

@@ -71,16 +71,11 @@ class NewsFromElsewhere:
         """
         await self._readings.read(None)
 
-    async def settings(self) -> int:
-        """The number of the last change to any config or mode, as of the last :meth:`catch_up`."""
+    async def seen(self) -> Stamps:
+        """The stamps as of the last :meth:`catch_up`, which what is told goes on from; the first one is made here."""
         while self._seen is None:
             await self.catch_up()
-        return self._seen.settings
-
-    async def begin(self) -> None:
-        """Return when there is something that what is told goes on from."""
-        if self._seen is None:
-            await self.catch_up()
+        return self._seen
 
     @property
     def has_lease(self) -> bool:

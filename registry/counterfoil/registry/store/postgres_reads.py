@@ -84,7 +84,7 @@ SELECT '[' || coalesce(string_agg(to_json(name)::text, ','), '') || ']' FROM (
 _SETTINGS = """
 SELECT s.config, s.mode FROM unnest($1::text[], $2::text[]) WITH ORDINALITY w (context, name, position)
 LEFT JOIN counterfoil.settings s ON s.context = w.context AND s.name = w.name ORDER BY w.position"""
-_SCOPES = "SELECT context, name, config, mode FROM counterfoil.settings ORDER BY context, name"
+_SCOPES = "SELECT context, name, config, mode FROM counterfoil.settings ORDER BY context, name LIMIT $1"
 _RECORDS = """
 SELECT key, document, ts, revision FROM counterfoil.records
 WHERE kind = $1 AND key >= $2 AND key < $3 ORDER BY key"""
@@ -200,14 +200,9 @@ class PostgresReads:
     async def _settings_of(self, scopes: Sequence[QualifiedSubject]) -> Sequence[ScopeSettings]:
         return [settings_of(*row) for row in await self._connections.rows(_SETTINGS, *_columns(scopes))]
 
-    async def first_scopes(self, at_most: int) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
-        """As :meth:`scopes`, not more than so many."""
-        rows = await self._connections.rows(f"{_SCOPES} LIMIT $1", at_most)
-        return [(QualifiedSubject(context, name), settings_of(config, mode)) for context, name, config, mode in rows]
-
-    async def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
-        """All scopes with settings."""
-        rows = await self._connections.rows(_SCOPES)
+    async def scopes(self, at_most: int | None = None) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
+        """All scopes with settings, or the first ones."""
+        rows = await self._connections.rows(_SCOPES, at_most)
         return [(QualifiedSubject(context, name), settings_of(config, mode)) for context, name, config, mode in rows]
 
     async def records(self, kind: str, prefix: tuple[str, ...] = ()) -> Sequence[Record]:
