@@ -39,9 +39,9 @@ def find_logical_differences(
     try:
         new = _column(candidate)
     except NotATable as fault:
-        pointers = {"reader_pointer" if candidate is reader else "writer_pointer": fault.pointer}
+        pointers = (fault.pointer, "") if candidate is reader else ("", fault.pointer)
         sentence = rules.NOT_A_TABLE.about({"reason": fault.reason})
-        return [Difference(rules.NOT_A_TABLE.id, "", "#/", fault.reason, sentence, **pointers)]
+        return [Difference(rules.NOT_A_TABLE.id, "", "#/", fault.reason, sentence, *pointers)]
     try:
         earlier = _column(writer if candidate is reader else reader)
     except NotATable:

@@ -181,7 +181,7 @@ class _Walk:
             mine, theirs = field.type, match.type
             if _reads_plainly(mine, theirs):
                 continue  # only for speed
-            entered = Place(place, f"fields/{index}/type", mine, theirs, match.name, field)
+            entered = Place(place, f"fields/{index}/type", mine, theirs, match.name, field, match)
             found += self.compare(mine, theirs, entered)
         return tuple(found)
 
