@@ -174,6 +174,8 @@ def _counted(number: int, noun: str) -> str:
 
 def printable(text: str) -> str:
     """``text`` with control characters as escapes, so that a name in a schema cannot steer a terminal."""
+    if text.isprintable():
+        return text
     return "".join(one if one.isprintable() or _is_lone_surrogate(one) else _escaped(one) for one in text)
 
 
