@@ -62,6 +62,7 @@ def check_files(
     level: CompatibilityLevel | None = None,
     policy: CompatibilityPolicy | None = None,
     confirm: int = 0,
+    allow_unmapped: bool = False,
 ) -> CheckReport:
     """The report on the files of ``head`` at ``paths``, compared with ``baseline``.
 
@@ -69,13 +70,18 @@ def check_files(
     All files and all findings are in the report, in the order of paths and positions. Where the verdict is
     "compatible", ``confirm`` generated records are written with one schema and read with the other; one that is not
     read is a warning, since the rules allow it and a decoder does not.
+
+    A baseline that knows files by their subjects must know each of them, unless ``allow_unmapped``: what has no subject
+    there, or no versions, is then a warning, and the report's answer is that it cannot say.
     """
+    needs_all = baseline.names_subjects and not allow_unmapped
     checks: dict[str, _FileCheck] = {}
     for path in sorted(paths):
         asked = _Asked(
             level or baseline.level(path) or DEFAULT_LEVEL,
             policy or baseline.policy(path) or DEFAULT_POLICY,
             confirm,
+            needs_all,
         )
         checks[path] = _FileCheck(head, path, baseline, asked)
     outcomes = [check.run() for check in checks.values()]
@@ -96,7 +102,14 @@ def check_files(
         )
         outcomes.append(outcome)
         findings.append(_removed(outcome))
-    return CheckReport(baseline.label, tuple(outcomes), tuple(findings), baseline.note)
+    return CheckReport(
+        baseline.label,
+        tuple(outcomes),
+        tuple(findings),
+        baseline.note,
+        names_subjects=baseline.names_subjects,
+        needs_all=needs_all,
+    )
 
 
 def _reading_order(finding: Finding) -> tuple[Position, str, str]:
@@ -166,6 +179,7 @@ class _Asked:
     level: CompatibilityLevel
     policy: CompatibilityPolicy
     confirm: int = 0
+    needs_all: bool = False
 
 
 class _FileCheck:
@@ -194,16 +208,24 @@ class _FileCheck:
             self._tell_missing(history or ())
             return self._invalid(self._candidate.problem, history or ())
         if history is None:
-            self._add("subject-unknown", Severity.WARNING, "nothing says which subject this file holds")
-            return self._outcome(Status.SKIPPED)
+            self._tell_not_judged("subject-unknown", "nothing says which subject this file holds")
+            return replace(self._outcome(Status.SKIPPED), is_mapped=False)
         if history and _is_same(history[0], self._candidate):
             return self._outcome(Status.UNCHANGED, history[:1])
         self._tell_missing(history)
         self._tell_warnings(history)
         if not history:
-            self._add("schema-new", Severity.NOTICE, f"new: there is no earlier version in {self._baseline.label}")
+            where = f" of subject {self._subject}" if self._baseline.names_subjects else ""
+            self._tell_not_judged("schema-new", f"new: there is no earlier version{where} in {self._baseline.label}")
             return self._outcome(Status.NEW)
         return self._compare(history)
+
+    def _tell_not_judged(self, rule: str, text: str) -> None:
+        """A notice, which is a warning where every file must be judged."""
+        if self._asked.needs_all:
+            self._add(rule, Severity.WARNING, f"{text}; --allow-unmapped allows that")
+        else:
+            self._add(rule, Severity.NOTICE, text)
 
     def findings(self) -> list[Finding]:
         """What was found, in the order of its places, each with its proof."""
