@@ -151,10 +151,15 @@ def _no_witness(outcome: Witness | NoWitness, difference: Difference) -> str:
 
 
 def _named_steps(difference: Difference) -> tuple[str, ...]:
-    """The steps to the place, by names; those inside a type that another file declares begin with its name."""
+    """The steps to the place, by names; those inside a type that another file declares begin with its name.
+
+    What the difference comes from, further inside, is a part of the place.
+    """
     origin = difference.reader_origin
     inside = (origin.holder, *origin.steps) if origin is not None and not origin.is_own else ()
-    return (*(difference.steps or ()), *inside)
+    inner = difference.because
+    because = (inner.rule, inner.detail, *_named_steps(inner)) if inner is not None else ()
+    return (*(difference.steps or ()), *inside, *because)
 
 
 def _warnings(schema: ParsedSchema | None) -> Sequence[SchemaWarning]:

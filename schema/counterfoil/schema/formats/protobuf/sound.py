@@ -174,7 +174,7 @@ class _Walk:
         if (reader, writer) in self._enums:
             return
         self._enums.add((reader, writer))
-        base = Place("#/" + reader.local_name.replace(".", "/"), parent=place)
+        base = Place("#/" + reader.local_name.replace(".", "/"), parent=place, enums=(reader, writer))
         for name, mine, theirs in enum_renumberings(reader, writer):
             facts = {"enum": reader.local_name, "name": name, "reader": mine, "writer": theirs}
             pointers = (

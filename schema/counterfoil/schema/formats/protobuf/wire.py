@@ -137,7 +137,7 @@ def _extensions(reader: Mapping[str, FileTypes], writer: Mapping[str, FileTypes]
 
 
 def _enum(reader: EnumType, writer: EnumType) -> Iterator[Found]:
-    place = Place("#/" + reader.local_name.replace(".", "/"))
+    place = Place("#/" + reader.local_name.replace(".", "/"), enums=(reader, writer))
     pointers = (reader.pointer, writer.pointer)
     for number, names in writer.names_by_number.items():
         yield from _constant(reader, number, names, place.at(str(number)), pointers)
