@@ -51,6 +51,8 @@ _UNRESOLVED: Final = "unresolved-reference"
 """The only difference of a pair in which a reference leads nowhere."""
 _ABOUT_VALUES: Final = frozenset(CompatibilityPolicy) - {CompatibilityPolicy.WIRE, CompatibilityPolicy.WIRE_JSON}
 """The policies whose verdict is about values being read; the others are about bytes that can be taken apart."""
+_SEEN_FROM_THE_ROOT: Final = "column"
+"""The fact about a difference that depends on the schema in which it shows."""
 _WAS_SO: Final = " (it was so before this change)"
 
 
@@ -443,7 +445,8 @@ class _FileCheck:
         holder = origin.holder
         if self._language is SchemaType.JSON:
             holder = self._path if origin.is_own else self._referred.get(holder, holder)
-        return Cause(self._language, direction, holder, origin.steps, inner.rule, inner.sentence), origin.is_own
+        facts = tuple(fact for fact in inner.sentence.facts if fact[0] != _SEEN_FROM_THE_ROOT)
+        return Cause(self._language, direction, holder, origin.steps, inner.rule, facts), origin.is_own
 
     @cached_property
     def _referred(self) -> Mapping[str, str]:

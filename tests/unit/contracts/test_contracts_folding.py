@@ -107,6 +107,23 @@ def test_one_change_is_one_finding_at_the_change(now: Texts, before: Texts, depe
     assert (report.count(Severity.ERROR), report.checked) == (1, len(now))
 
 
+@pytest.mark.parametrize(
+    ("now", "before", "dependants"),
+    [
+        (avro("int"), avro("string"), AVRO_DEPENDANTS),
+        (protobuf("int32"), protobuf("string"), PROTOBUF_DEPENDANTS),
+        (json_schemas("integer"), json_schemas("string"), JSON_DEPENDANTS),
+    ],
+)
+def test_columns_of_a_table_have_one_finding_at_the_change(now: Texts, before: Texts, dependants: list[str]):
+    report = check(now, before, policy=CompatibilityPolicy.LOGICAL)
+    assert {finding.path.partition(".")[0] for finding in report.findings} == {"money"}
+    (column,) = (finding for finding in report.findings if finding.rule == "logical-type-mismatch")
+    assert broken_with(column) == dependants
+    lines = {one.path: one.position and one.position.line for one in column.also_breaks}
+    assert all(line is not None and line > 1 for line in lines.values()), lines
+
+
 def test_records_of_dependants_that_are_not_read_are_part_of_the_finding():
     report = check(protobuf("int32"), protobuf("string"), confirm=20)
     (finding,) = report.findings
