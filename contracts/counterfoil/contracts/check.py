@@ -27,7 +27,6 @@ from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.rules import RULE_BY_ID
 from counterfoil.schema.formats.table import format_for
-from counterfoil.schema.json_text import spell_pointer
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.position import Position
 from counterfoil.schema.witness import Witness, search_for_witness
@@ -244,7 +243,7 @@ class _FileCheck:
         is_alike = self._asked.policy is dependant._asked.policy and self._compared
         if not is_alike or schema is None or cause is None or cause.direction not in self._asked.level.directions:
             return None
-        pointer = spell_pointer(cause.steps)
+        pointer = cause.steps[0]
         element = element_at(schema, pointer)
         told = draft.finding
         finding = replace(

@@ -14,11 +14,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.json_scanner import MAX_DEPTH, JsonScanner, escape_pointer
+from counterfoil.schema.json_scanner import MAX_DEPTH, JsonScanner
 from counterfoil.schema.position import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import NoReturn
 
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -82,11 +82,6 @@ class TextIndex:
 def pointer_steps(pointer: str) -> tuple[str, ...]:
     """The steps of a JSON pointer (RFC 6901), unescaped."""
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
-
-
-def spell_pointer(steps: Iterable[str]) -> str:
-    """The JSON pointer of ``steps``, escaped."""
-    return "".join(f"/{escape_pointer(step)}" for step in steps)
 
 
 def _needs_scanner(text: str) -> bool:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.compatibility.report import Origin
 from counterfoil.schema.json_scanner import escape_pointer
-from counterfoil.schema.json_text import pointer_steps
 from counterfoil.schema.logical.model import Column, ListOf, MapOf, NotATable, Row, Scalar
 
 if TYPE_CHECKING:
@@ -123,4 +122,4 @@ class _Reader:
 
 
 def _origin(base: Base) -> Origin:
-    return Origin(base.document, pointer_steps(base.pointer), is_own=not base.document)
+    return Origin(base.document, (base.pointer,), is_own=not base.document)
