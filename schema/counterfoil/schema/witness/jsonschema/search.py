@@ -171,7 +171,7 @@ class Search:
         return Witness(
             datum_json=text,
             body=text.encode(),
-            step=step_in_words(failure),
+            stop=step_in_words(failure),
             confirmed_by=f"{validator_name()}: {failure.message}",
         )
 
