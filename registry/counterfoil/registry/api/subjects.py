@@ -12,6 +12,7 @@ from counterfoil.registry.api.documents import (
     version_document,
 )
 from counterfoil.registry.api.tags import found_tags, read_tag_request
+from counterfoil.registry.domain.subjects import check_subject
 from counterfoil.registry.domain.versions import parse_version
 from counterfoil.registry.service.storage import Visibility
 from counterfoil.schema.contexts import parse_prefix
@@ -97,8 +98,9 @@ async def register(call: Call) -> Any:
 async def tag_version(call: Call) -> Any:
     """A version with other tags, as a new version."""
     subject = await call.subject()
-    version = parse_version(call.segment("version"))
-    registered = await call.cases.tagging.tag(subject, version, read_tag_request(await call.json()))
+    request = read_tag_request(await call.json())
+    check_subject(subject)
+    registered = await call.cases.tagging.tag(subject, parse_version(call.segment("version")), request)
     return registered_document(registered, text=registered.content.text)
 
 

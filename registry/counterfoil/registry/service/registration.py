@@ -15,6 +15,7 @@ from counterfoil.registry.domain.merging import stamp_of, stamped
 from counterfoil.registry.domain.modes import check_registration
 from counterfoil.registry.domain.rules import check_rule_set
 from counterfoil.registry.domain.subjects import check_subject
+from counterfoil.registry.domain.versions import check_next_version
 from counterfoil.registry.service.compatibility import check_sound
 from counterfoil.registry.service.matching import completed
 from counterfoil.registry.service.requests import NEXT_VERSION
@@ -157,11 +158,8 @@ class Registration:
         reading = await self._reader.read(
             now.subject.context, request, validation=Validation.LENIENT, normalize=now.normalize, deleted=True
         )
-        entries = now.history.active
-        if request.version == NEXT_VERSION:
-            entries = entries[-1:]
-        match = await self._matcher.find(now.subject.context, reading.candidate, entries)
-        if match is None or not _answers(match.entry, request):
+        match = await self._matcher.find(now.subject.context, reading.candidate, _wanted(now.history, request))
+        if match is None:
             return None, reading
         is_same = match.exact and request.version != NEXT_VERSION  # as the next version it would have been stamped
         return _registered(replace(match, exact=is_same)), reading
@@ -199,13 +197,14 @@ class Registration:
         )
 
     async def _same_content(self, now: _Situation, request: SchemaRequest, candidate: Candidate) -> Registered | None:
-        """The version that holds the schema as it would be stored."""
-        if request.version is not None:
+        """The version that holds the schema as it would be stored.
+
+        A version that was asked for by its number is a new one, but in an import, whose versions are not stamped.
+        """
+        if request.version is not None and not now.terms.mode.takes_ids:
             return None
-        match = await self._matcher.find(now.subject.context, candidate, now.history.active)
-        if match is None or not _answers(match.entry, request):
-            return None
-        return _registered(match)
+        match = await self._matcher.find(now.subject.context, candidate, _wanted(now.history, request))
+        return None if match is None else _registered(match)
 
     async def _check_compatible(self, now: _Situation, candidate: Candidate) -> None:
         if now.force or now.terms.mode.takes_ids:
@@ -230,11 +229,8 @@ def _append(now: _Situation, request: SchemaRequest, reading: Reading) -> Append
             raise OperationNotPermitted(
                 f"Version {version} of subject {str(now.subject)!r} holds another schema; versions are immutable"
             )
-    elif version != now.history.next_version:
-        raise InvalidSchema(
-            f"Version {version} is not the next one of subject {str(now.subject)!r}; "
-            f"expected {now.history.next_version}"
-        )
+    else:
+        check_next_version(now.subject, now.history, version)
     return Append(
         now.subject,
         content,
@@ -252,8 +248,16 @@ def _number(now: _Situation, request: SchemaRequest) -> int:
     return request.version
 
 
-def _answers(entry: VersionEntry, request: SchemaRequest) -> bool:
-    """Whether an entry that holds the content is what the request's id and version ask for."""
+def _wanted(history: History, request: SchemaRequest) -> list[VersionEntry]:
+    """The active versions with the id and number that the request names, so that an import which is repeated adds none.
+
+    One content may have several ids in a subject. A request for the next version is compared with the latest alone.
+    """
+    entries = history.active[-1:] if request.version == NEXT_VERSION else history.active
+    return [entry for entry in entries if _has_numbers(entry, request)]
+
+
+def _has_numbers(entry: VersionEntry, request: SchemaRequest) -> bool:
     if request.version in {None, NEXT_VERSION}:
         return request.schema_id in {None, entry.schema_id}
     return (request.schema_id, request.version) == (entry.schema_id, entry.version)

@@ -80,7 +80,7 @@ def use_cases(
         storage=storage,
         scopes=scopes,
         registration=registration,
-        tagging=TagVersion(registration, catalog),
+        tagging=TagVersion(storage, registration=registration, catalog=catalog),
         lookup=Lookup(storage, scopes=scopes, reader=reader, matcher=matcher),
         catalog=catalog,
         deletion=Deletion(storage, scopes=scopes, guard=guard, turns=turns),
