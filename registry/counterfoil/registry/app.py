@@ -92,7 +92,13 @@ def assemble(
     """
     lifecycle, telemetry = Lifecycle(), telemetry or Telemetry()
     wrapping = wrapping or open_kms(os.environ, timeout_s=settings.kms_timeout_s)
-    cases = use_cases(storage, wrapping=wrapping, max_keys=settings.max_keys, associations=settings.associations)
+    cases = use_cases(
+        storage,
+        wrapping=wrapping,
+        max_keys=settings.max_keys,
+        associations=settings.associations,
+        kafka_cluster_id=settings.kafka_cluster_id,
+    )
     replies = Replies(storage, memory_bytes=settings.cache_bytes if settings.fast_lane else 0)
     dialects = choose_dialects(settings.compat_version, withholds_new_fields=settings.withhold_new_fields)
 

@@ -97,9 +97,11 @@ def version_document(stored: Stored, *, text: str, qualified: bool = False) -> D
     return document
 
 
-def by_id_document(found: ById, *, text: str, qualified: bool = False) -> Document:
-    """What an id stands for."""
+def by_id_document(found: ById, *, text: str, qualified: bool = False, with_id: bool = False) -> Document:
+    """What an id stands for; ``with_id`` repeats the id."""
     document: Document = {"subject": str(found.use.subject), "version": found.use.version}
+    if with_id:
+        document["id"] = found.schema_id
     content = _qualified(found.content, found.context, text) if qualified else found.content
     document.update(_content_fields(content, text=text))
     document.update(_times(found.use))
