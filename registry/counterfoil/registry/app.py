@@ -26,6 +26,7 @@ from counterfoil.registry.api.fast_lane import FastLane
 from counterfoil.registry.api.methods import Methods
 from counterfoil.registry.api.middleware import Envelope, Paths, unforeseen
 from counterfoil.registry.api.operations import Lifecycle, operation_routes
+from counterfoil.registry.api.origins import ANY_ORIGIN, OriginGuard
 from counterfoil.registry.api.packing import Packing
 from counterfoil.registry.api.replies import Replies
 from counterfoil.registry.kms.opening import open_kms
@@ -135,6 +136,8 @@ def assemble(
         )
     if settings.cors_origins:
         asgi = _open_to_pages(asgi, settings.cors_origins)
+    if ANY_ORIGIN not in settings.cors_origins:
+        asgi = OriginGuard(asgi, allowed=settings.cors_origins)
     packing = Packing(min_bytes=settings.gzip_min_bytes) if settings.gzip_min_bytes else None
     envelope = Envelope(asgi, telemetry=telemetry, log_requests=settings.log_requests, packing=packing)
     return RegistryApp(envelope, storage, lifecycle)
