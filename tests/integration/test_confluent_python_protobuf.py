@@ -6,7 +6,12 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from confluent_kafka.schema_registry import AsyncSchemaRegistryClient, Schema, SchemaRegistryClient
+from confluent_kafka.schema_registry import (
+    AsyncSchemaRegistryClient,
+    Schema,
+    SchemaRegistryClient,
+    header_schema_id_serializer,
+)
 from confluent_kafka.schema_registry._async.protobuf import AsyncProtobufDeserializer, AsyncProtobufSerializer
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
@@ -130,6 +135,19 @@ def test_one_client_serves_a_pair_that_uses_an_id_or_the_latest_version(
         assert reading(written, context) == message
         kind: Any = type(message)
         assert ProtobufDeserializer(kind, {**WRITER, "use.latest.version": True}, client)(written, context) == message
+
+
+def test_one_client_serves_a_pair_that_puts_the_guid_into_a_header(
+    live_registry: RegistryProcess, ride: Ride, context: SerializationContext
+):
+    context.headers = []
+    client = SchemaRegistryClient({"url": live_registry.url})
+    for message in ride.messages()[1:] * 2:
+        writing, reading = pair(message, client, **{"schema.id.serializer": header_schema_id_serializer})
+        written = writing(message, context)
+        assert [name for name, _ in context.headers] == ["__value_schema_id"]
+        assert reading(written, context) == message
+        context.headers.clear()
 
 
 def test_the_asynchronous_pair_shares_a_client_too(
