@@ -246,6 +246,36 @@ def test_a_bad_path_of_tags_is_refused_before_an_incompatible_schema(tell: Any) 
     tell(story)
 
 
+@pytest.mark.parametrize(
+    ("config", "fields"),
+    [
+        ({}, {}),
+        ({}, {"propagateSchemaTags": True}),
+        ({}, {"schemaTagsToAdd": tag("Ride")}),
+        ({"defaultMetadata": {"properties": {"k": "v"}}}, {}),
+        ({"overrideMetadata": {}}, {"propagateSchemaTags": True, "metadata": {}}),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_read_is_refused_before_what_the_mode_forbids(
+    tell: Any, config: dict[str, Any], fields: dict[str, Any]
+) -> None:
+    references = [{"name": "Place", "subject": "nowhere", "version": 1}]
+
+    async def story(registry: InProcessRegistry, _: Storage) -> None:
+        await registry.register("s", A)
+        await registry.put("/config/s", config)
+        for mode, numbers in [("READWRITE", {"id": 7}), ("READONLY", {}), ("IMPORT", {}), ("READONLY", {"id": 7})]:
+            await registry.put("/mode/s?force=true", {"mode": mode})
+            for text in (RIDE, '{"type": 5}'):
+                sent = await registry.register("s", text, references=references, **fields, **numbers)
+                assert sent.code == 42201, (mode, text)
+            assert (await registry.register("s", {**PLACE, "name": "Ride"}, **fields, **numbers)).code == 42205
+            assert (await registry.register("s", " ", **numbers)).code == 42205
+
+    tell(story)
+
+
 # --- deletion ---------------------------------------------------------------------------------------------------------
 
 
