@@ -138,6 +138,9 @@ def test_a_migration_that_is_run_again_adds_nothing(tell: Any, seed: int) -> Non
     tell(story)
 
 
+PLAIN = [A, B, {**A, "x": 1, "y": 2}, {**A, "y": 2, "x": 1}]
+"""The last two say the same in other texts."""
+
 PLACE = {"type": "record", "name": "Place", "fields": []}
 RIDE = {"type": "record", "name": "Ride", "fields": [{"name": "at", "type": "Place"}]}
 MESSAGE = 'syntax = "proto3";\nmessage M { int32 a = 1; }\n'
@@ -147,7 +150,7 @@ def random_import(chance: random.Random) -> tuple[str, dict[str, Any]]:
     """An import of one of a few contents under one of a few ids, with or without a number."""
     prefix = chance.choice(["", "", ":.c:"])
     kind = chance.choice(["plain", "plain", "plain", "place", "ride", "message"])
-    body: dict[str, Any] = {"schema": json.dumps(chance.choice([A, B, {**A, "doc": "", "x": 1, "aliases": ["Q"]}]))}
+    body: dict[str, Any] = {"schema": json.dumps(chance.choice(PLAIN))}
     base, subject = 1, chance.choice(["s", "t"])
     if kind == "place":
         base, subject, body = 20, "place", {"schema": json.dumps(PLACE)}

@@ -375,15 +375,47 @@ def test_pages_of_other_origins_are_refused(headers: dict[str, str], *, fast_lan
     run(story, fast_lane=fast_lane)
 
 
+LOCAL = [
+    {"Host": f"{host}:8081", "Origin": f"http://{host}:8081"}
+    for host in ("localhost", "127.0.0.1", "127.9.9.9", "[::1]", "Registry.LocalHost")
+]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        *[(headers, 200) for headers in LOCAL],
+        ({"Host": "localhost", "Origin": "http://localhost"}, 200),
+        ({"Host": "localhost:8082", "Origin": "http://localhost:8081"}, 403),
+        ({"Host": "evil.example:8081", "Origin": "http://evil.example:8081"}, 403),
+        ({"Host": "localhost.evil.example", "Origin": "http://localhost.evil.example"}, 403),
+        ({"Host": "127.0.0.1.evil.example", "Origin": "http://127.0.0.1.evil.example"}, 403),
+        ({"Host": "10.0.0.7:8081", "Origin": "http://10.0.0.7:8081"}, 403),
+        ({"Host": "proxy.example", "Origin": "https://proxy.example", "Sec-Fetch-Site": "same-origin"}, 200),
+        ({"Host": "evil.example:8081"}, 200),  # no browser writes without an origin
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1"])
+def test_a_name_that_was_made_to_point_to_this_machine_is_not_its_own(
+    headers: dict[str, str], status: int, host: str
+) -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        reply = await registry.ask("PUT", "/config", b'{"normalize": true}', headers)
+        assert reply.status == status
+
+    run(story, host=host)
+
+
 @BOTH_LANES
-@pytest.mark.parametrize("headers", OWN, ids=str)
+@pytest.mark.parametrize("headers", [*OWN, *LOCAL], ids=str)
 def test_pages_of_this_server_and_what_is_no_page_are_answered(headers: dict[str, str], *, fast_lane: bool) -> None:
     async def story(registry: InProcessRegistry) -> None:
         body = json.dumps({"schema": '"int"'}).encode()
         for method, path, sent_body in [("POST", "/subjects/s/versions", body), *writes_and_reads()]:
             assert (await registry.ask(method, path, sent_body, headers)).status != 403, (method, path)
 
-    run(story, fast_lane=fast_lane)
+    run(story, fast_lane=fast_lane, host="0.0.0.0")
 
 
 def test_a_link_from_another_page_is_followed_and_a_form_is_not() -> None:

@@ -8,6 +8,7 @@ Source: the Fetch standard (``Origin``), W3C's Fetch Metadata Request Headers, O
 
 from __future__ import annotations
 
+import ipaddress
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.api.answers import error_answer
@@ -32,12 +33,14 @@ _SHOWN_CHARACTERS: Final = 200
 class OriginGuard:
     """Hands on what comes from no page, from a page of this server, or from one of the origins ``allowed``.
 
-    OPTIONS passes: it is how a browser asks first. So does a link that is followed.
+    ``host`` is the address that the server listens on. OPTIONS passes: it is how a browser asks first. So does a link
+    that is followed.
     """
 
-    def __init__(self, app: ASGIApp, *, allowed: Collection[str]) -> None:
+    def __init__(self, app: ASGIApp, *, host: str, allowed: Collection[str]) -> None:
         self._app = app
-        self._allowed = frozenset(allowed)
+        self._allowed = frozenset(each for each in allowed if each)
+        self._is_local = _is_loopback(host)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Hand the request on, or answer 403."""
@@ -55,7 +58,7 @@ class OriginGuard:
         if (
             scope["method"] == "OPTIONS"
             or origin in self._allowed
-            or _is_own(fields, origin)
+            or self._is_own(fields, origin)
             or (is_read and _is_link(fields))
         ):
             return self._app
@@ -64,6 +67,37 @@ class OriginGuard:
             Forbidden(f"A web page {page} sent this request; --cors-origins names the origins whose pages may send any")
         )
 
+    def _is_own(self, fields: dict[bytes, bytes], origin: str) -> bool:
+        """Whether the request comes from a page of this server, or from none.
+
+        Browsers that name the origin alone are older ones, or reach the server over plain HTTP by another name than
+        ``localhost``. Where the server listens for its own machine only, such a name is not its own: somebody has it
+        point there (DNS rebinding).
+        """
+        site = fields.get(_SITE)
+        if site or not origin:
+            return not site or site in _OWN_SITES
+        scheme, _, authority = origin.lower().partition("://")
+        port = _DEFAULT_PORTS.get(scheme, "")
+        host = fields.get(b"host", b"").decode("latin-1").lower()
+        is_same = bool(authority) and authority.removesuffix(port) == host.removesuffix(port)
+        return is_same and (not self._is_local or _is_loopback(_without_port(authority)))
+
+
+def _without_port(authority: str) -> str:
+    name, colon, port = authority.rpartition(":")
+    return (name if colon and port.isdigit() else authority).strip("[]")
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether a name or address always is that of the machine itself (RFC 6761, section 6.3, for names)."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
 
 def _joined_fields(headers: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
     """The header fields by name; the values of one that came several times with commas between them."""
@@ -71,17 +105,6 @@ def _joined_fields(headers: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
     for name, value in headers:
         found[name] = found[name] + b", " + value if name in found else value
     return found
-
-
-def _is_own(fields: dict[bytes, bytes], origin: str) -> bool:
-    """Whether the request comes from a page of this server, or from none; older browsers name the origin alone."""
-    site = fields.get(_SITE)
-    if site or not origin:
-        return not site or site in _OWN_SITES
-    scheme, _, authority = origin.partition("://")
-    port = _DEFAULT_PORTS.get(scheme, "")
-    host = fields.get(b"host", b"").decode("latin-1").lower()
-    return bool(authority) and authority.lower().removesuffix(port) == host.removesuffix(port)
 
 
 def _is_link(fields: dict[bytes, bytes]) -> bool:
