@@ -346,7 +346,8 @@ class _FileCheck:
     ) -> None:
         """A record that is not read, and, where SOUND knows it, the rule behind that."""
         find = format_for(sides[0].schema_type).find_differences
-        why = next(iter(find(*sides, policy=CompatibilityPolicy.SOUND)), None)
+        found = find(*sides, policy=CompatibilityPolicy.SOUND)
+        why = next(iter(found), None)
         text = "compatible by the policy's rules, and yet a decoder does not read this record as it was written"
         if why is not None:
             said = why.sentence.render(SIDE_NAMES_BY_DIRECTION[direction], is_start=False)
@@ -358,7 +359,7 @@ class _FileCheck:
             direction=direction,
             against=(earlier.label,),
             search=partial(Proof, self._evidence(witness, earlier, direction)),
-            because=why,
+            because=next((one for one in found if self._cause(one, direction)[1]), why),  # its own before others'
         )
 
     def _evidence(self, witness: Witness, earlier: ReadSchema, direction: Direction) -> Evidence:

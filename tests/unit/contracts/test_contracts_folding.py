@@ -130,6 +130,20 @@ def test_records_of_dependants_that_are_not_read_are_part_of_the_finding():
     assert (finding.severity, broken_with(finding)) == (Severity.ERROR, PROTOBUF_DEPENDANTS)
 
 
+def test_a_record_that_is_misread_for_a_reason_of_its_own_stands_by_itself():
+    def texts(kind: str) -> Texts:
+        return {"part.avsc": record("Part", amount=kind), "whole.avsc": record("Whole", part="Part", own=kind)}
+
+    report = check(texts("string"), texts("bytes"), confirm=20)
+    assert [(finding.path, finding.rule) for finding in report.findings] == [
+        ("part.avsc", "compatible-yet-unread"),
+        ("whole.avsc", "compatible-yet-unread"),
+    ]
+    before, now = ({**texts(kind), "whole.avsc": record("Whole", part="Part")} for kind in ("bytes", "string"))
+    (finding,) = check(now, before, confirm=20).findings
+    assert (finding.path, broken_with(finding)) == ("part.avsc", ["whole.avsc"])
+
+
 def test_each_direction_has_its_dependants():
     report = check(avro("int"), avro("string"), level=CompatibilityLevel.FULL)
     assert [finding.direction for finding in report.findings] == ["BACKWARD", "FORWARD"]
