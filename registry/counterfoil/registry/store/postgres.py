@@ -16,8 +16,11 @@ from counterfoil.registry.store.committer import DEFAULT_LIMITS, GroupCommit, Wr
 from counterfoil.registry.store.known_histories import KnownHistories
 from counterfoil.registry.store.known_settings import MAX_SCOPES, KnownSettings
 from counterfoil.registry.store.postgres_connections import Connections
+from counterfoil.registry.store.postgres_errors import FunctionsGone
+from counterfoil.registry.store.postgres_functions import own_functions
 from counterfoil.registry.store.postgres_news import LEASE_S, NewsFromElsewhere, Stamps
 from counterfoil.registry.store.postgres_plans import batch_of, changes_known_ids, outcome_of
+from counterfoil.registry.store.postgres_preparing import restore_functions
 from counterfoil.registry.store.postgres_reads import PostgresReads
 from counterfoil.schema.errors import SchemaTooLarge, StoreTimeout, StoreUnavailable
 
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.versions import History
     from counterfoil.registry.service.storage import Appended, Elsewhere, Observer, Plan, ScopeSettings
     from counterfoil.registry.store.postgres_address import PostgresAddress
+    from counterfoil.registry.store.postgres_functions import Functions
+    from counterfoil.registry.store.postgres_plans import Batch
     from counterfoil.schema.contexts import QualifiedSubject
 
 _ANALYZE: Final = (
@@ -32,7 +37,7 @@ _ANALYZE: Final = (
     " counterfoil.versions, counterfoil.schema_refs, counterfoil.settings, counterfoil.changes, counterfoil.records"
 )
 _FEW_DIGITS: Final = 3
-_COMMIT: Final = "SELECT counterfoil.commit($1::jsonb, $2::uuid[], $3::bytea[])"
+_COMMIT: Final = "SELECT counterfoil.{commit}($1::jsonb, $2::uuid[], $3::bytea[])"
 
 
 class PostgresStorage(PostgresReads):
@@ -41,7 +46,12 @@ class PostgresStorage(PostgresReads):
     Nothing is connected before the first use.
     """
 
-    def __init__(self, address: PostgresAddress, *, limits: WriteLimits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self, address: PostgresAddress, *, limits: WriteLimits = DEFAULT_LIMITS, functions: Functions | None = None
+    ) -> None:
+        self._address = address
+        self._functions = functions or own_functions()
+        self._commit_call = _COMMIT.format(commit=self._functions.named("commit"))
         self._connections = Connections(address)
         super().__init__(self._connections)
         self._observers: list[Observer] = []
@@ -101,12 +111,21 @@ class PostgresStorage(PostgresReads):
 
     async def _transact_together(self, plans: list[Plan]) -> list[Appended | Exception | None]:
         batch = batch_of(plans)
-        rows = await self._connections.write(_COMMIT, batch.plans, batch.guids, batch.texts)
-        answer = json.loads(rows[0][0])
+        answer = json.loads(await self._call_commit(batch))
         self._news.note_own(begun=answer["begun"], ended=Stamps(answer["ended"], answer["settings"]))
         if len(str(answer["ended"])) > max(len(str(answer["begun"])), _FEW_DIGITS):
             self._analysis = asyncio.create_task(self._analyze())
         return [outcome_of(plan, said) for plan, said in zip(plans, answer["outcomes"], strict=True)]
+
+    async def _call_commit(self, batch: Batch) -> str:
+        """What the function in the database returns; when an upgrade has removed it, it is made again and called."""
+        arguments = (batch.plans, batch.guids, batch.texts)
+        try:
+            rows = await self._connections.write(self._commit_call, *arguments)
+        except FunctionsGone:
+            await restore_functions(self._address, self._functions)
+            rows = await self._connections.write(self._commit_call, *arguments)
+        return str(rows[0][0])
 
     async def _analyze(self) -> None:
         """Have the database look at its tables, which are ten times as long as they were.
