@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from http import HTTPStatus
@@ -28,6 +28,7 @@ from counterfoil.registry.api.middleware import Envelope, Paths, unforeseen
 from counterfoil.registry.api.operations import Lifecycle, operation_routes
 from counterfoil.registry.api.packing import Packing
 from counterfoil.registry.api.replies import Replies
+from counterfoil.registry.api.stale_reads import StaleReads
 from counterfoil.registry.kms.opening import open_kms
 from counterfoil.registry.service.feed import Feed
 from counterfoil.registry.service.use_cases import use_cases
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Storage
     from counterfoil.registry.settings import ServerSettings
 
+_CHECK_EVERY_S = 1.0
 _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT")
 
 
@@ -93,19 +95,22 @@ def assemble(
     lifecycle, telemetry = Lifecycle(), telemetry or Telemetry()
     wrapping = wrapping or open_kms(os.environ, timeout_s=settings.kms_timeout_s)
     cases = use_cases(storage, wrapping=wrapping, max_keys=settings.max_keys, associations=settings.associations)
-    replies = Replies(storage, memory_bytes=settings.cache_bytes if settings.fast_lane else 0)
+    stale = StaleReads(cases, limit_s=settings.stale_reads_s, count=telemetry.count_stale_answer)
+    replies = Replies(storage, memory_bytes=settings.cache_bytes if settings.fast_lane else 0, catch_up=stale.catch_up)
     dialects = choose_dialects(settings.compat_version, withholds_new_fields=settings.withhold_new_fields)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        watch = asyncio.create_task(_watch(storage))
         yield
+        watch.cancel()
         lifecycle.stop()
         await wrapping.close()
         await storage.close()
 
     routes = [
-        *api_routes(cases, replies, max_body_bytes=settings.max_body_bytes, dialects=dialects),
-        *operation_routes(storage, telemetry, lifecycle),
+        *api_routes(cases, replies, stale=stale, max_body_bytes=settings.max_body_bytes, dialects=dialects),
+        *operation_routes(storage, telemetry, lifecycle, stale=stale),
         Route("/openapi.json", _description),
     ]
     methods = Methods(routes)
@@ -124,6 +129,7 @@ def assemble(
         asgi = FastLane(
             asgi,
             replies=replies,
+            stale=stale,
             knows_tolerant=dialects.tolerant is not None,
             answers_whole=not settings.cors_origins,  # their headers would be missing
         )
@@ -132,6 +138,14 @@ def assemble(
     packing = Packing(min_bytes=settings.gzip_min_bytes) if settings.gzip_min_bytes else None
     envelope = Envelope(asgi, telemetry=telemetry, log_requests=settings.log_requests, packing=packing)
     return RegistryApp(envelope, storage, lifecycle)
+
+
+async def _watch(storage: Storage) -> None:
+    """Check the store again and again, so that its loss is noticed and logged without a request."""
+    while True:
+        await asyncio.sleep(_CHECK_EVERY_S)
+        with suppress(RegistryError):
+            await storage.check()
 
 
 def _open_to_pages(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:

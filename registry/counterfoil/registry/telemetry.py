@@ -60,6 +60,10 @@ class Telemetry(Collector):
         durations.counts[bisect_left(_BUCKETS_S, duration_s)] += 1
         durations.sum_s += duration_s
 
+    def count_stale_answer(self) -> None:
+        """Count one answer from memory while the store is away."""
+        self._measures.stale_answers += 1
+
     def collect(self) -> Iterator[Metric]:
         """The measures as they are now, for the library that prints them."""
         whole = self._with_others()
@@ -75,6 +79,9 @@ class Telemetry(Collector):
         for route, measured in whole.durations_by_route.items():
             durations.add_metric([route], buckets=measured.cumulated(), sum_value=measured.sum_s)
         yield durations
+        yield CounterMetricFamily(
+            "counterfoil_stale_answers", "Reads answered from memory while the store was away.", whole.stale_answers
+        )
 
     def _with_others(self) -> Measures:
         if self._board is None:
@@ -96,17 +103,18 @@ class Telemetry(Collector):
 
 
 class Measures:
-    """Counts by method, route and status; durations by route. Of one process, or of several added up."""
+    """Counts by method, route and status; durations by route; stale answers. Of one process, or of several added up."""
 
     def __init__(self) -> None:
         self.count_by_request: dict[tuple[str, str, int], int] = {}
         self.durations_by_route: dict[str, _Durations] = {}
+        self.stale_answers = 0
 
     def packed(self) -> bytes:
         """The measures as bytes, for another process to add."""
         requests = [[*key, count] for key, count in self.count_by_request.items()]
         durations = {route: [each.counts, each.sum_s] for route, each in self.durations_by_route.items()}
-        return json.dumps({"requests": requests, "durations": durations}).encode()
+        return json.dumps({"requests": requests, "durations": durations, "stale": self.stale_answers}).encode()
 
     def add(self, packed: bytes) -> None:
         """Add the measures of another process."""
@@ -114,6 +122,7 @@ class Measures:
         for method, route, status, count in given["requests"]:
             key = (method, route, status)
             self.count_by_request[key] = self.count_by_request.get(key, 0) + count
+        self.stale_answers += given["stale"]
         for route, (counts, sum_s) in given["durations"].items():
             self.durations_by_route.setdefault(route, _Durations()).add(counts, sum_s)
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.service.contact import StoreContact
     from counterfoil.registry.service.storage import Observer, Plan, Record, Storage, Use
     from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
 
@@ -58,6 +59,14 @@ class AsOf:
         self._storage = storage
         self._seq = seq
         self._holders: dict[UUID, tuple[QualifiedSubject, int]] = {}
+
+    @property
+    def contact(self) -> StoreContact:
+        """Whether the store answers."""
+        return self._storage.contact
+
+    def last_known(self) -> None:
+        """None: the past is read from the journal."""
 
     # --- versions
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.documents import Document
     from counterfoil.registry.domain.modes import Mode
     from counterfoil.registry.domain.versions import History
+    from counterfoil.registry.service.contact import StoreContact
     from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
 
 
@@ -217,6 +218,16 @@ class Storage(Protocol):
     Every read sees all writes of this server that were answered, and those of other servers that were answered before
     the last :meth:`catch_up`: to be asked for once by whoever answers a request, and before a plan is made again.
     """
+
+    @property
+    def contact(self) -> StoreContact:
+        """Whether the store answers."""
+
+    def last_known(self) -> Storage | None:
+        """What is in memory, as it was when the store was last reached; what is not raises ``StoreUnavailable``.
+
+        None where nothing is kept for that: the store's own file goes on being read.
+        """
 
     def observe(self, observer: Observer) -> None:
         """Tell ``observer`` of every write that was carried out, before its caller is answered.

@@ -36,6 +36,7 @@ class UseCases:
     """What the registry can be asked; ``associations`` is None where they are turned off."""
 
     storage: Storage
+    reader: SchemaReader
     scopes: Scopes
     registration: Registration
     tagging: TagVersion
@@ -53,12 +54,14 @@ def use_cases(
     storage: Storage,
     *,
     memory_chars: int = DEFAULT_MEMORY_CHARS,
+    reader: SchemaReader | None = None,
     wrapping: KeyWrapping | None = None,
     max_keys: int = DEFAULT_MAX_KEYS,
     associations: bool = True,
 ) -> UseCases:
     """The use cases over ``storage``; ``memory_chars`` bounds the schemas that are kept parsed.
 
+    ``reader`` is one over the same storage, in the place of a new one.
     ``wrapping`` uses the keys that are shared with the registry; without one it can use none. ``max_keys`` bounds how
     many keys are kept. Without ``associations`` there are none to be asked for, and none has a say in anything.
     """
@@ -66,7 +69,7 @@ def use_cases(
     keys = KeyRecords(storage)
     limit = KeyLimit(keys, max_keys=max_keys)
     wrapping = wrapping or KeyWrapping({})
-    reader = SchemaReader(storage, memory_chars=memory_chars)
+    reader = reader or SchemaReader(storage, memory_chars=memory_chars)
     matcher = Matcher(reader)
     check = CompatibilityCheck(reader)
     index = AssociationIndex(storage) if associations else None
@@ -78,6 +81,7 @@ def use_cases(
     catalog = Catalog(storage, reader=reader)
     return UseCases(
         storage=storage,
+        reader=reader,
         scopes=scopes,
         registration=registration,
         tagging=TagVersion(registration, catalog),

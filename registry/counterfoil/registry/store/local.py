@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from counterfoil.registry.service.contact import StoreContact
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
@@ -30,6 +32,10 @@ class LocalStorage:
     def __init__(self, reads: Reads) -> None:
         self._reads = reads
         self._observers: list[Observer] = []
+        self.contact = StoreContact()
+
+    def last_known(self) -> None:
+        """None: reads are answered by what this process has open, whatever happens beside it."""
 
     def observe(self, observer: Observer) -> None:
         """Tell ``observer`` of every write that was carried out, before its caller is answered."""

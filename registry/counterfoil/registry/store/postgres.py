@@ -12,9 +12,12 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.registry.service.contact import StoreContact
 from counterfoil.registry.store.committer import DEFAULT_LIMITS, GroupCommit, WriteLimits
 from counterfoil.registry.store.known_histories import KnownHistories
+from counterfoil.registry.store.known_ids import KnownIds
 from counterfoil.registry.store.known_settings import MAX_SCOPES, KnownSettings
+from counterfoil.registry.store.last_known import LastKnown
 from counterfoil.registry.store.postgres_connections import Connections
 from counterfoil.registry.store.postgres_errors import FunctionsGone
 from counterfoil.registry.store.postgres_functions import own_functions
@@ -25,8 +28,11 @@ from counterfoil.registry.store.postgres_reads import PostgresReads
 from counterfoil.schema.errors import SchemaTooLarge, StoreTimeout, StoreUnavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
     from counterfoil.registry.domain.versions import History
-    from counterfoil.registry.service.storage import Appended, Elsewhere, Observer, Plan, ScopeSettings
+    from counterfoil.registry.service.storage import Appended, Elsewhere, Observer, Plan, ScopeSettings, Use
     from counterfoil.registry.store.postgres_address import PostgresAddress
     from counterfoil.registry.store.postgres_functions import Functions
     from counterfoil.registry.store.postgres_plans import Batch
@@ -37,6 +43,9 @@ _ANALYZE: Final = (
     " counterfoil.versions, counterfoil.schema_refs, counterfoil.settings, counterfoil.changes, counterfoil.records"
 )
 _FEW_DIGITS: Final = 3
+_RETRY_S: Final = 0.2
+"""How long a lost database is left alone before it is tried again."""
+
 _COMMIT: Final = "SELECT counterfoil.{commit}($1::jsonb, $2::uuid[], $3::bytea[])"
 
 
@@ -45,6 +54,8 @@ class PostgresStorage(PostgresReads):
 
     Nothing is connected before the first use.
     """
+
+    _connections: Connections
 
     def __init__(
         self, address: PostgresAddress, *, limits: WriteLimits = DEFAULT_LIMITS, functions: Functions | None = None
@@ -55,11 +66,18 @@ class PostgresStorage(PostgresReads):
         self._connections = Connections(address)
         super().__init__(self._connections)
         self._observers: list[Observer] = []
-        self._news = NewsFromElsewhere(self.journal, announce=lambda news: self._announce(news, None))
+        self._recovery: asyncio.Task[None] | None = None
+        self.contact = StoreContact(self._begin_recovery)
+        self._news = NewsFromElsewhere(
+            self.journal, announce=lambda news: self._announce(news, None), contact=self.contact
+        )
         self._histories = KnownHistories(super().history)
         self.observe(self._histories)
         self._settings = KnownSettings(lambda: self.scopes(MAX_SCOPES + 1), read_one=super().settings)
         self.observe(self._settings)
+        self._ids = KnownIds()
+        self.observe(self._ids)
+        self._last_known = LastKnown(histories=self._histories, settings=self._settings, ids=self._ids)
         self._analysis: asyncio.Task[None] | None = None
         self._committer = GroupCommit(self._transact, announce=self._announce, limits=limits)
 
@@ -79,6 +97,47 @@ class PostgresStorage(PostgresReads):
     def has_current_ids(self) -> bool:
         """Whether the observers know of every answered write that changed what an id stands for, or where it is."""
         return self._news.has_lease
+
+    def last_known(self) -> LastKnown:
+        """What is in memory, as it was when the database was last reached."""
+        return self._last_known
+
+    def _begin_recovery(self) -> None:
+        self._recovery = asyncio.create_task(self._recover())
+
+    async def _recover(self) -> None:
+        """Try the database again and again until it answers."""
+        while self.contact.error is not None:
+            await asyncio.sleep(_RETRY_S)
+            with suppress(StoreUnavailable, StoreTimeout):
+                await self.catch_up()
+
+    async def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
+        """What an id stands for."""
+        found: UUID | None = await self._ids.noting(
+            ("guid", context, schema_id), super().guid_of_id(context, schema_id)
+        )
+        return found
+
+    async def id_of_guid(self, context: str, guid: UUID) -> int | None:
+        """The id of a content in a context."""
+        found: int | None = await self._ids.noting(("id", context, guid), super().id_of_guid(context, guid))
+        return found
+
+    async def ids_of_guid(self, guid: UUID) -> Sequence[tuple[str, int]]:
+        """All ids of a content."""
+        found: Sequence[tuple[str, int]] = await self._ids.noting(("ids", guid), super().ids_of_guid(guid))
+        return found
+
+    async def uses(self, context: str, schema_id: int) -> Sequence[Use]:
+        """The versions that hold an id."""
+        found: Sequence[Use] = await self._ids.noting(("uses", context, schema_id), super().uses(context, schema_id))
+        return found
+
+    async def contexts(self) -> Sequence[str]:
+        """The known contexts."""
+        found: Sequence[str] = await self._ids.noting(("contexts",), super().contexts())
+        return found
 
     async def history(self, subject: QualifiedSubject) -> History:
         """All versions of a subject; remembered until it is told that a server has written to it."""
@@ -142,6 +201,8 @@ class PostgresStorage(PostgresReads):
 
     async def close(self) -> None:
         """Finish the writes under way and let go of the connections."""
+        if self._recovery is not None:
+            self._recovery.cancel()
         await self._committer.close()
         if self._analysis is not None:
             await self._analysis

@@ -11,6 +11,7 @@ from typing import Final
 _CREATED: Final = re.compile(r"^CREATE FUNCTION (\w+)\(", re.MULTILINE)
 _DIGITS: Final = 12
 _OTHERS: Final = "pronamespace = 'counterfoil'::regnamespace AND right(proname, {length}) <> '{ending}'"
+_COUNT: Final = "SELECT count(*) FROM pg_proc WHERE {others}"
 _REMOVAL: Final = """
 DO $$
 DECLARE
@@ -59,7 +60,7 @@ class Functions:
     @property
     def count_of_others(self) -> str:
         """The query that counts the functions of all other versions."""
-        return f"SELECT count(*) FROM pg_proc WHERE {self._others}"
+        return _COUNT.format(others=self._others)
 
     @property
     def _others(self) -> str:

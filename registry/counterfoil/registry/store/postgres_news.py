@@ -7,8 +7,10 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.registry.service.contact import StoreContact
 from counterfoil.registry.service.storage import Elsewhere
 from counterfoil.registry.store.gathered_reads import GatheredReads
+from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -46,7 +48,8 @@ class NewsFromElsewhere:
     """Keeps whoever observes a storage up to date with the writes of other servers.
 
     ``read`` gives the journal after the change with a number; None stands for "from now on". ``announce`` is told what
-    is new in it, or None for anything at all, when there is too much to tell. ``clock_s`` never goes back.
+    is new in it, or None for anything at all, when there is too much to tell. ``contact`` learns whether the database
+    answers. ``clock_s`` never goes back.
     """
 
     def __init__(
@@ -54,9 +57,11 @@ class NewsFromElsewhere:
         read: Callable[[int | None], Awaitable[Journal]],
         *,
         announce: Callable[[Elsewhere | None], None],
+        contact: StoreContact | None = None,
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self._read_journal = read
+        self._contact = contact or StoreContact()
         self._announce = announce
         self._clock_s = clock_s
         self._seen: Stamps | None = None
@@ -93,14 +98,21 @@ class NewsFromElsewhere:
 
         Where others have written before, they are told once more, with those.
         """
+        self._contact.note_reached()
         if self._seen is not None and self._seen.change == begun:
             self._seen = ended
 
     async def _read(self, callers: Sequence[None]) -> Sequence[None]:
         begun_s = self._clock_s()
         seen = self._seen
-        self._take(await self._read_journal(None if seen is None else seen.change))
+        try:
+            journal = await self._read_journal(None if seen is None else seen.change)
+        except (StoreUnavailable, StoreTimeout) as error:
+            self._contact.note_lost(error)
+            raise
+        self._take(journal)
         self._leased_until_s = begun_s + LEASE_S
+        self._contact.note_reached()
         return callers
 
     def _take(self, journal: Journal) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from counterfoil.registry.domain.versions import History, VersionEntry
 from counterfoil.registry.service.storage import Record, ScopeSettings, Use, Visibility
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.domain.content import Content
-    from counterfoil.registry.store.postgres_connections import Connections
     from counterfoil.schema.contexts import SubjectPrefix
 
 _HISTORY = """
@@ -97,10 +96,17 @@ _GUID = 7
 _LAST_UNTIL = "SELECT seq FROM counterfoil.changes WHERE ts <= $1 ORDER BY ts DESC, seq DESC LIMIT 1"
 
 
+class Statements(Protocol):
+    """Whatever runs statements, as :class:`~.postgres_connections.Connections` does."""
+
+    async def rows(self, statement: str, *arguments: object) -> Sequence[Any]:
+        """The rows of a statement that only reads."""
+
+
 class PostgresReads:
     """The reads of a :class:`~counterfoil.registry.service.storage.Storage`."""
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: Statements) -> None:
         self._connections = connections
         self._history_reads = GatheredReads(self._histories_of)
         self._content_reads = GatheredReads(self._contents_of)

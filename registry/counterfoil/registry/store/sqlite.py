@@ -156,8 +156,13 @@ class SqliteStorage(LocalStorage):
 
     async def check(self) -> None:
         """Return when the file answers, and is where it was."""
-        self._place.check()
-        await super().settings_revision()
+        try:
+            self._place.check()
+            await super().settings_revision()
+        except (StoreUnavailable, StoreTimeout) as error:
+            self.contact.note_lost(error)
+            raise
+        self.contact.note_reached()
 
     async def close(self) -> None:
         """Finish the writes under way, close the file, let go of its lock."""
