@@ -30,11 +30,12 @@ from counterfoil.registry.api.packing import Packing
 from counterfoil.registry.api.replies import Replies
 from counterfoil.registry.api.stale_reads import StaleReads
 from counterfoil.registry.kms.opening import open_kms
+from counterfoil.registry.service.counting import Counting
 from counterfoil.registry.service.feed import Feed
 from counterfoil.registry.service.use_cases import use_cases
 from counterfoil.registry.store.committer import WriteLimits
 from counterfoil.registry.store.opening import open_store
-from counterfoil.registry.telemetry import Telemetry
+from counterfoil.registry.telemetry import Gauges, Telemetry
 from counterfoil.schema.errors import MethodNotAllowed, NotFound, RegistryError
 
 if TYPE_CHECKING:
@@ -97,6 +98,8 @@ def assemble(
     cases = use_cases(storage, wrapping=wrapping, max_keys=settings.max_keys, associations=settings.associations)
     stale = StaleReads(cases, limit_s=settings.stale_reads_s, count=telemetry.count_stale_answer)
     replies = Replies(storage, memory_bytes=settings.cache_bytes if settings.fast_lane else 0, catch_up=stale.catch_up)
+    counting = Counting(storage)
+    telemetry.read_gauges(partial(_gauges, storage, replies, counting))
     dialects = choose_dialects(settings.compat_version, withholds_new_fields=settings.withhold_new_fields)
 
     @asynccontextmanager
@@ -110,7 +113,7 @@ def assemble(
 
     routes = [
         *api_routes(cases, replies, stale=stale, max_body_bytes=settings.max_body_bytes, dialects=dialects),
-        *operation_routes(storage, telemetry, lifecycle, stale=stale),
+        *operation_routes(storage, telemetry, lifecycle, stale=stale, counting=counting),
         Route("/openapi.json", _description),
     ]
     methods = Methods(routes)
@@ -138,6 +141,21 @@ def assemble(
     packing = Packing(min_bytes=settings.gzip_min_bytes) if settings.gzip_min_bytes else None
     envelope = Envelope(asgi, telemetry=telemetry, log_requests=settings.log_requests, packing=packing)
     return RegistryApp(envelope, storage, lifecycle)
+
+
+def _gauges(storage: Storage, replies: Replies, counting: Counting) -> Gauges:
+    """What the application has just now."""
+    load, totals = storage.load, counting.totals
+    return Gauges(
+        store_up=storage.contact.error is None,
+        pool_in_use=load.connections_in_use,
+        pool_size=load.max_connections,
+        waiting_writes=load.waiting_writes,
+        cache_entries=replies.count,
+        cache_bytes=replies.size_bytes,
+        subjects=None if totals is None else totals.subjects,
+        versions=None if totals is None else totals.versions,
+    )
 
 
 async def _watch(storage: Storage) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from counterfoil.registry.api.stale_reads import StaleReads
+    from counterfoil.registry.service.counting import Counting
     from counterfoil.registry.service.storage import Storage
     from counterfoil.registry.telemetry import Telemetry
 
@@ -50,7 +51,9 @@ class Lifecycle:
             ending()
 
 
-def operation_routes(storage: Storage, telemetry: Telemetry, lifecycle: Lifecycle, *, stale: StaleReads) -> list[Route]:
+def operation_routes(
+    storage: Storage, telemetry: Telemetry, lifecycle: Lifecycle, *, stale: StaleReads, counting: Counting
+) -> list[Route]:
     """``/health/live``, ``/health/ready`` and ``/metrics``."""
 
     async def live(_: Request) -> Response:
@@ -65,6 +68,7 @@ def operation_routes(storage: Storage, telemetry: Telemetry, lifecycle: Lifecycl
         return Response(orjson.dumps(body), status_code=_UNAVAILABLE, headers={**_JSON, **UNAVAILABLE_HEADERS})
 
     async def metrics(_: Request) -> Response:
+        await counting.refresh()
         return Response(telemetry.exposition(), headers={"content-type": "text/plain; version=0.0.4; charset=utf-8"})
 
     return [Route("/health/live", live), Route("/health/ready", ready), Route("/metrics", metrics)]

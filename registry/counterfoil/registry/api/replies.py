@@ -80,6 +80,16 @@ class Replies:
         storage.observe(self._note)
 
     @property
+    def count(self) -> int:
+        """How many answers are kept."""
+        return len(self._kept)
+
+    @property
+    def size_bytes(self) -> int:
+        """The memory that the kept answers take."""
+        return self._kept.weight
+
+    @property
     def epoch(self) -> int:
         """A number to take a basis in: whatever is read from now on is not older."""
         return self._epoch

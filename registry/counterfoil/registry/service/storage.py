@@ -205,6 +205,23 @@ class Elsewhere:
     has_new_terms: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How busy a storage is: writes that wait or are carried out, and connections in use of those there may be."""
+
+    waiting_writes: int = 0
+    connections_in_use: int = 0
+    max_connections: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How many subjects and versions there are that are not deleted."""
+
+    subjects: int
+    versions: int
+
+
 class Observer(Protocol):
     """Whoever keeps something that writes may change."""
 
@@ -306,6 +323,13 @@ class Storage(Protocol):
 
     async def last_change(self, until_ts: int | None = None) -> int:
         """The number of the last change, or of the last one up to a time (epoch ms); 0 when there is none."""
+
+    async def totals(self) -> Totals:
+        """How much is stored: counted, which takes as long as there are many subjects."""
+
+    @property
+    def load(self) -> Load:
+        """How busy the storage is just now."""
 
     async def check(self) -> None:
         """Return when the storage answers; else ``StoreUnavailable``."""

@@ -110,6 +110,11 @@ class GroupCommit:
             self._alarm = loop.call_at(waiting.deadline, self._dismiss, loop)
         return await waiting.future
 
+    @property
+    def waiting(self) -> int:
+        """How many plans wait, or are carried out."""
+        return len(self._waiting) + len(self._underway)
+
     async def close(self) -> None:
         """Finish what waits."""
         if self._task is not None:
@@ -169,6 +174,11 @@ class Committer:
     async def commit(self, plan: Plan) -> Appended | None:
         """The outcome of ``plan``, when it is durable."""
         return await self._group.commit(plan)
+
+    @property
+    def waiting(self) -> int:
+        """How many plans wait, or are carried out."""
+        return self._group.waiting
 
     async def close(self) -> None:
         """Finish what waits, then end the thread."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from counterfoil.registry.service.contact import StoreContact
+from counterfoil.registry.service.storage import Load
 from counterfoil.registry.store.postgres_reads import PostgresReads
 from counterfoil.schema.errors import StoreUnavailable
 
@@ -96,6 +97,11 @@ class LastKnown(PostgresReads):
         """The contexts that were known."""
         found: Sequence[str] | None = self._ids.get(("contexts",))
         return await super().contexts() if found is None else found
+
+    @property
+    def load(self) -> Load:
+        """Nothing waits here."""
+        return Load()
 
     async def commit(self, plan: Plan) -> Appended | None:
         """Raise ``NotInMemory``."""

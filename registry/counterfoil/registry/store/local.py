@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from counterfoil.registry.service.contact import StoreContact
+from counterfoil.registry.service.storage import Load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
         Plan,
         Record,
         ScopeSettings,
+        Totals,
         Use,
         Visibility,
     )
@@ -120,6 +122,15 @@ class LocalStorage:
     async def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
         """The changes of one scope up to a number."""
         return self._reads.changes_of(subject, until)
+
+    async def totals(self) -> Totals:
+        """How much is stored."""
+        return self._reads.totals()
+
+    @property
+    def load(self) -> Load:
+        """Nothing waits here."""
+        return Load()
 
     async def last_change(self, until_ts: int | None = None) -> int:
         """The number of the last change up to a time."""

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.service.contact import StoreContact
+from counterfoil.registry.service.storage import Load
 from counterfoil.registry.store.committer import DEFAULT_LIMITS, GroupCommit, WriteLimits
 from counterfoil.registry.store.known_histories import KnownHistories
 from counterfoil.registry.store.known_ids import KnownIds
@@ -194,6 +195,11 @@ class PostgresStorage(PostgresReads):
         """
         with suppress(StoreUnavailable, StoreTimeout):
             await self._connections.write(_ANALYZE)
+
+    @property
+    def load(self) -> Load:
+        """How many writes wait, and how many connections are in use."""
+        return Load(self._committer.waiting, self._connections.in_use, self._connections.max_size)
 
     async def check(self) -> None:
         """Return when the database answers."""

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from counterfoil.registry.domain.versions import History, VersionEntry
-from counterfoil.registry.service.storage import Record, ScopeSettings, Use, Visibility
+from counterfoil.registry.service.storage import Record, ScopeSettings, Totals, Use, Visibility
 from counterfoil.registry.store.gathered_reads import GatheredReads
 from counterfoil.registry.store.name_ranges import above
 from counterfoil.registry.store.postgres_news import MAX_TOLD, Journal, Stamps
@@ -80,6 +80,8 @@ SELECT '[' || coalesce(string_agg(to_json(name)::text, ','), '') || ']' FROM (
     AND s.name >= $2 AND ($6::text IS NULL OR s.name < $6)
     AND ($3 = 'all' OR (s.active_versions > 0) = ($3 = 'active'))
   ORDER BY s.name OFFSET $4 LIMIT $5) named"""
+_TOTALS = """
+SELECT count(*), coalesce(sum(active_versions), 0)::bigint FROM counterfoil.subjects WHERE active_versions > 0"""
 _SETTINGS = """
 SELECT s.config, s.mode FROM unnest($1::text[], $2::text[]) WITH ORDINALITY w (context, name, position)
 LEFT JOIN counterfoil.settings s ON s.context = w.context AND s.name = w.name ORDER BY w.position"""
@@ -193,6 +195,11 @@ class PostgresReads:
         else:
             rows = await self._connections.rows(_NAMES_OF_CONTEXT, *wanted, above(name_of(prefix.name)))
         return str(rows[0][0])
+
+    async def totals(self) -> Totals:
+        """How much is stored."""
+        [row] = await self._connections.rows(_TOTALS)
+        return Totals(*row)
 
     async def contexts(self) -> Sequence[str]:
         """The known contexts."""
