@@ -1,10 +1,12 @@
-"""Whether the store answers: noted where it is read, logged once when it is lost and once when it is back."""
+"""Whether the store answers: noted where it is used, logged once when it is lost and once when it is back."""
 
 from __future__ import annotations
 
 import logging
 import time
 from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +32,7 @@ class StoreContact:
         self._at_loss = at_loss
         self._clock_s = clock_s
         self._lost_at_s = 0.0
+        self._are_writes_refused = False
         self.error: RegistryError | None = None
         """Why the store cannot be read; None while it can."""
 
@@ -44,7 +47,7 @@ class StoreContact:
             self.error = error
             return
         self.error, self._lost_at_s = error, self._clock_s()
-        _LOGGER.error("the store is lost", extra={"cause": str(error)})
+        _LOGGER.error("the store is lost", extra={"cause": error.message})
         self._at_loss()
 
     def note_reached(self) -> None:
@@ -53,3 +56,13 @@ class StoreContact:
         if lost_for_s is not None:
             self.error = None
             _LOGGER.info("the store is back", extra={"lost_for_s": round(lost_for_s, 3)})
+
+    def note_write(self, failure: Exception | None = None) -> None:
+        """Take note that the store has carried out a write, or has failed to because of ``failure``."""
+        if failure is None:
+            if self._are_writes_refused:
+                _LOGGER.info("the store takes writes again")
+            self._are_writes_refused = False
+        elif isinstance(failure, (StoreUnavailable, StoreTimeout)) and not self._are_writes_refused:
+            self._are_writes_refused = True
+            _LOGGER.warning("the store does not take writes", extra={"cause": failure.message})

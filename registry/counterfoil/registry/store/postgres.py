@@ -80,7 +80,7 @@ class PostgresStorage(PostgresReads):
         self.observe(self._ids)
         self._last_known = LastKnown(histories=self._histories, settings=self._settings, ids=self._ids)
         self._analysis: asyncio.Task[None] | None = None
-        self._committer = GroupCommit(self._transact, announce=self._announce, limits=limits)
+        self._committer = GroupCommit(self._transact, announce=self._announce, limits=limits, contact=self.contact)
 
     def observe(self, observer: Observer) -> None:
         """Tell ``observer`` of every write of this server, and of what others have written."""

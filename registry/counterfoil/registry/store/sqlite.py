@@ -117,7 +117,7 @@ class SqliteStorage(LocalStorage):
         self._known = KnownSubjects()
         self._settings_revision: int | None = None
         transactions = _Transactions(self._writer, self._place, self._known)
-        self._committer = Committer(transactions, announce=self._announce, limits=limits)
+        self._committer = Committer(transactions, announce=self._announce, limits=limits, contact=self.contact)
 
     async def commit(self, plan: Plan) -> Appended | None:
         """Carry out ``plan``; it is on the disk when this returns."""
