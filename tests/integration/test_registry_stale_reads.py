@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import random
 import re
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.registry.store.opening import open_store
+from counterfoil.schema.errors import StoreUnavailable
 from local_services import PostgresServer, RegistryProcess, wait_until
 from registry_driver import InProcessRegistry, Reply
 from registry_storm import is_typed_503, record
@@ -233,6 +235,76 @@ def test_a_store_that_is_slow_to_answer_is_not_waited_for(postgres_url: str, net
             assert (await registry.get("/subjects?subjectPrefix=s")).json == ["s"]
             network.latency_s = 0.0
             await until_back(registry)
+
+    asyncio.run(main())
+
+
+def random_write(chance: random.Random) -> tuple[str, str, Any]:
+    """Method, path and body of a write that may well succeed."""
+    context = chance.choice(["", ":.c:"])
+    subject = f"{context}s{chance.randrange(3)}"
+    schema = record("R", *[f"f{number}" for number in range(chance.randrange(1, 5))])
+    body: dict[str, Any] = {"schema": schema}
+    match chance.randrange(10):
+        case 0 | 1 | 2 | 3:
+            return "POST", f"/subjects/{subject}/versions", body
+        case 4:
+            fixed = {"id": chance.randrange(1, 9), "version": chance.randrange(1, 6)}
+            return "POST", f"/subjects/i{chance.randrange(2)}/versions", body | fixed
+        case 5:
+            return "DELETE", f"/subjects/{subject}/versions/{chance.choice(['latest', '1', '2'])}", None
+        case 6:
+            return "DELETE", f"/subjects/{subject}?permanent={chance.choice(['true', 'false'])}", None
+        case 7:
+            return "PUT", f"/config/{subject}", {"compatibility": chance.choice(["NONE", "FULL"])}
+        case 8:
+            return "PUT", "/config/a", {"alias": f"s{chance.randrange(3)}"}
+        case _:
+            return "DELETE", "/contexts/.c", None
+
+
+LATER = [
+    *(f"/schemas/ids/{number}" for number in range(1, 9)),
+    *(f"/schemas/ids/{number}/versions?subject=s1" for number in range(1, 9)),
+    *(f"/subjects/{subject}/versions" for subject in ("s0", "s1", "s2", "a", "i0", "i1", ":.c:s0", ":.c:s1")),
+    *(f"/subjects/{subject}/versions/latest" for subject in ("s0", "s1", "s2", "a", "i0", ":.c:s0")),
+    *("/contexts", "/config", "/config/s1?defaultToGlobal=true", "/mode/s2?defaultToGlobal=true", "/subjects"),
+]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_memory_gives_what_the_store_gives(postgres_url: str, seed: int) -> None:
+    """After any write, by this server or another one that this one heard of, what is in memory is still in force."""
+
+    async def main() -> None:
+        chance = random.Random(seed)
+        given = 0
+        other = InProcessRegistry(open_store(postgres_url))
+        registry = InProcessRegistry(open_store(postgres_url))
+        contact = registry.app.storage.contact
+        try:
+            for subject in ("i0", "i1"):
+                await registry.put(f"/mode/{subject}", {"mode": "IMPORT"})
+            for _ in range(30):
+                method, path, body = random_write(chance)
+                writer = chance.choice([registry, registry, other])
+                text = None if body is None else json.dumps(body).encode()
+                reply = await writer.ask(method, path, text, {"Content-Type": "application/json"})
+                assert reply.status < 500, reply.text
+                await registry.app.storage.catch_up()
+                for read in chance.sample(LATER, 10):
+                    contact.note_lost(StoreUnavailable("It is said to be away"))
+                    remembered = await registry.get(read)
+                    contact.note_reached()
+                    there = await registry.get(read)
+                    assert not is_stale(there)
+                    if remembered.status != 503:
+                        given += is_stale(remembered)  # what is known of an id is used for some milliseconds as it is
+                        assert (remembered.status, remembered.body) == (there.status, there.body), (read, method, path)
+        finally:
+            await registry.app.storage.close()
+            await other.app.storage.close()
+        assert given > 10
 
     asyncio.run(main())
 
