@@ -16,9 +16,10 @@ from counterfoil.registry.api.dialects import Dialects, tolerates_new_fields
 from counterfoil.registry.api.media_types import V1, check_consumed, negotiate
 from counterfoil.registry.api.middleware import ROUTE_HOLDER
 from counterfoil.registry.api.routes import AS_OF
-from counterfoil.registry.api.stale_reads import NOT_KNOWN, WARNING, StoreSlow
+from counterfoil.registry.api.stale_reads import NOT_KNOWN, WARNING
 from counterfoil.registry.api.table import TABLE
 from counterfoil.registry.service.as_of import AsOf
+from counterfoil.registry.service.contact import StoreSlow
 from counterfoil.registry.service.moments import resolve_moment
 from counterfoil.registry.service.retrying import until_current
 from counterfoil.registry.service.use_cases import use_cases

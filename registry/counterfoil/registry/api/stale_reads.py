@@ -7,9 +7,9 @@ alone: what is not there may have been written since.
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.registry.service.contact import StoreSlow
 from counterfoil.registry.service.use_cases import use_cases
 from counterfoil.schema.errors import RegistryError, StoreTimeout, StoreUnavailable
 
@@ -24,12 +24,6 @@ WARNING: Final = (b"warning", b'110 - "Response is Stale"')
 
 NOT_KNOWN: Final = object()
 """In the place of an answer that is not in memory."""
-
-_PATIENCE_S: Final = 2.0
-
-
-class StoreSlow(StoreTimeout):
-    """The store has not answered for so long that what is in memory is given; it may answer yet."""
 
 
 class StaleReads:
@@ -64,17 +58,14 @@ class StaleReads:
 
         With a store that is slow it fails soon, with ``StoreSlow``.
         """
-        reason = self.reason
-        if reason is not None:
-            raise type(reason)(reason.message)
         if self._cases is None:
             await self._storage.catch_up()
             return
-        try:
-            async with asyncio.timeout(_PATIENCE_S):
-                await self._storage.catch_up()
-        except TimeoutError:
-            raise StoreSlow(f"The store has not answered for {_PATIENCE_S:g} s; try again later") from None
+        if self._storage.contact.error is not None:
+            reason = self.reason
+            if reason is not None:
+                raise type(reason)(reason.message)
+        await self._storage.catch_up_soon()
 
     async def value(self, operation: Callable[[Call], Awaitable[Any]], call: Call, *, failure: RegistryError) -> Any:
         """What ``operation`` gives from memory, after it failed with ``failure``; :data:`NOT_KNOWN` where it cannot."""

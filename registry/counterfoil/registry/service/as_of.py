@@ -177,6 +177,9 @@ class AsOf:
     async def catch_up(self) -> None:
         """Return: nothing happens in the past."""
 
+    async def catch_up_soon(self) -> None:
+        """Return: nothing happens in the past."""
+
     @property
     def has_current_ids(self) -> bool:
         """True: nothing happens in the past."""

@@ -20,6 +20,10 @@ def _nothing() -> None:
     """Do nothing."""
 
 
+class StoreSlow(StoreTimeout):
+    """The store has not answered for so long that a reader had better use what is in memory; it may answer yet."""
+
+
 class StoreContact:
     """The state of the store, as of the last reading of it.
 

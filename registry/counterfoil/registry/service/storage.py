@@ -256,6 +256,9 @@ class Storage(Protocol):
     async def catch_up(self) -> None:
         """Return when the observers know of every write, by any server, that was answered before."""
 
+    async def catch_up_soon(self) -> None:
+        """As :meth:`catch_up`, for who can do without it: ``StoreSlow`` when it takes long."""
+
     @property
     def has_current_ids(self) -> bool:
         """Whether the observers know of every answered write, by any server, that concerns an id that was there before.

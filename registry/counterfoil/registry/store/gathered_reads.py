@@ -30,11 +30,15 @@ class GatheredReads(Generic[_K, _V]):
 
     async def read(self, key: _K) -> _V:
         """The value of one key; raises what the reading of all of them raises."""
+        return await self.request(key)
+
+    def request(self, key: _K) -> asyncio.Future[_V]:
+        """What will have the value of one key, for a caller who may do something else with it than wait."""
         future: asyncio.Future[_V] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(key, []).append(future)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
-        return await future
+        return future
 
     async def _run(self) -> None:
         while self._waiting:

@@ -50,6 +50,9 @@ class LastKnown(PostgresReads):
     async def catch_up(self) -> None:
         """Return: there is nothing newer."""
 
+    async def catch_up_soon(self) -> None:
+        """Return: there is nothing newer."""
+
     @property
     def has_current_ids(self) -> bool:
         """False: other servers may have written."""

@@ -46,6 +46,10 @@ class LocalStorage:
     async def catch_up(self) -> None:
         """Return: nobody else writes what this process has open."""
 
+    async def catch_up_soon(self) -> None:
+        """As :meth:`catch_up`."""
+        await self.catch_up()
+
     @property
     def has_current_ids(self) -> bool:
         """True: nobody else writes."""

@@ -94,6 +94,10 @@ class PostgresStorage(PostgresReads):
         """Return when the observers know of every write, on any server, that was answered before."""
         await self._news.catch_up()
 
+    async def catch_up_soon(self) -> None:
+        """As :meth:`catch_up`; ``StoreSlow`` when that takes long."""
+        await self._news.catch_up_soon()
+
     @property
     def has_current_ids(self) -> bool:
         """Whether the observers know of every answered write that changed what an id stands for, or where it is."""
