@@ -173,7 +173,7 @@ def _open_to_pages(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
         allow_origins=origins,
         allow_methods=_METHODS,
         allow_headers=["*"],
-        expose_headers=["ETag", "Retry-After", "X-Request-ID"],
+        expose_headers=["ETag", "Retry-After", "Warning", "X-Request-ID"],
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -43,6 +44,7 @@ _ANALYZE: Final = (
     "ANALYZE counterfoil.contexts, counterfoil.contents, counterfoil.schema_ids, counterfoil.subjects,"
     " counterfoil.versions, counterfoil.schema_refs, counterfoil.settings, counterfoil.changes, counterfoil.records"
 )
+_LOGGER: Final = logging.getLogger("counterfoil.registry.store")
 _FEW_DIGITS: Final = 3
 _RETRY_S: Final = 0.2
 """How long a lost database is left alone before it is tried again."""
@@ -187,6 +189,7 @@ class PostgresStorage(PostgresReads):
         try:
             rows = await self._connections.write(self._commit_call, *arguments)
         except FunctionsGone:
+            _LOGGER.warning("the functions in the database are gone, and are made again")
             await restore_functions(self._address, self._functions)
             rows = await self._connections.write(self._commit_call, *arguments)
         return str(rows[0][0])
