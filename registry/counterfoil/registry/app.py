@@ -26,6 +26,7 @@ from counterfoil.registry.api.fast_lane import FastLane
 from counterfoil.registry.api.methods import Methods
 from counterfoil.registry.api.middleware import Envelope, Paths, unforeseen
 from counterfoil.registry.api.operations import Lifecycle, operation_routes
+from counterfoil.registry.api.origins import ANY_ORIGIN, OriginGuard
 from counterfoil.registry.api.packing import Packing
 from counterfoil.registry.api.replies import Replies
 from counterfoil.registry.api.stale_reads import StaleReads
@@ -95,7 +96,13 @@ def assemble(
     """
     lifecycle, telemetry = Lifecycle(), telemetry or Telemetry()
     wrapping = wrapping or open_kms(os.environ, timeout_s=settings.kms_timeout_s)
-    cases = use_cases(storage, wrapping=wrapping, max_keys=settings.max_keys, associations=settings.associations)
+    cases = use_cases(
+        storage,
+        wrapping=wrapping,
+        max_keys=settings.max_keys,
+        associations=settings.associations,
+        kafka_cluster_id=settings.kafka_cluster_id,
+    )
     stale = StaleReads(cases, limit_s=settings.stale_reads_s, count=telemetry.count_stale_answer)
     replies = Replies(storage, memory_bytes=settings.cache_bytes if settings.fast_lane else 0, catch_up=stale.catch_up)
     counting = Counting(storage)
@@ -138,6 +145,8 @@ def assemble(
         )
     if settings.cors_origins:
         asgi = _open_to_pages(asgi, settings.cors_origins)
+    if ANY_ORIGIN not in settings.cors_origins:
+        asgi = OriginGuard(asgi, host=settings.host, allowed=settings.cors_origins)
     packing = Packing(min_bytes=settings.gzip_min_bytes) if settings.gzip_min_bytes else None
     envelope = Envelope(asgi, telemetry=telemetry, log_requests=settings.log_requests, packing=packing)
     return RegistryApp(envelope, storage, lifecycle)
