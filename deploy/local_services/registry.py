@@ -58,6 +58,11 @@ class RegistryProcess:
         """The process id of the server."""
         return self._service.pid
 
+    @property
+    def log(self) -> Path:
+        """The file with everything that the server printed."""
+        return self._log
+
     def log_tail(self) -> str:
         """The last lines that the server printed."""
         return self._service.log_tail()

@@ -84,6 +84,21 @@ def test_connections_are_dealt_out_and_measures_added_up(registry: RegistryProce
     assert all(ticks > 0 for ticks in used), used
 
 
+def test_gauges_are_those_of_all_workers(registry: RegistryProcess) -> None:
+    for number in range(5):
+        register(registry.url, f"s{number}", {"type": "fixed", "name": "F", "size": number + 1})
+
+    def gauges() -> dict[str, str]:
+        lines = get(f"{registry.url}/metrics").decode().splitlines()
+        return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+
+    for _ in range(WORKERS * 3):  # whoever answers
+        wait_until(lambda: gauges().get("counterfoil_subjects") == "5.0", what="the subjects to be counted")
+        found = gauges()
+        assert found["counterfoil_store_up"] == "1.0"
+        assert found["counterfoil_pool_connections_max"] == f"{10.0 * WORKERS}"
+
+
 def cpu_ticks(pid: int) -> int:
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return int(fields[11]) + int(fields[12])

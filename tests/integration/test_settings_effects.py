@@ -20,6 +20,7 @@ import pytest
 
 from counterfoil.registry.settings import SETTINGS
 from counterfoil.registry.store.memory import MemoryStorage
+from counterfoil.schema.errors import StoreUnavailable
 from local_services import ServiceError, free_port
 from local_services.process import Service
 from registry_driver import InProcessRegistry
@@ -311,6 +312,26 @@ def max_waiting_writes_has_an_effect(folder: Path) -> None:
 def write_timeout_s_has_an_effect(folder: Path) -> None:
     [refusal] = refusals_of_a_locked_file(folder, writes=1, write_timeout_s="0.3")
     assert "write_timeout_s" in refusal
+
+
+def stale_reads_s_has_an_effect(_: Path) -> None:
+    """What is read from memory, and when, is in ``test_registry_stale_reads.py``."""
+
+    class Lost(MemoryStorage):
+        async def catch_up(self) -> None:
+            if self.contact.error is not None:
+                raise self.contact.error
+
+        def last_known(self) -> Any:
+            return self
+
+    async def story(registry: InProcessRegistry) -> int:
+        await registry.register("s", '"int"')
+        registry.app.storage.contact.note_lost(StoreUnavailable("It is away"))
+        return (await registry.get("/subjects/s/versions/latest")).status
+
+    assert in_process(story, Lost()) == 200
+    assert in_process(story, Lost(), stale_reads_s=0) == 503
 
 
 EFFECTS = {name.removesuffix("_has_an_effect"): each for name, each in globals().items() if name.endswith("_effect")}

@@ -22,8 +22,6 @@ from counterfoil.registry.store.inspection.checking import check
 from counterfoil.registry.store.inspection.rows import open_rows
 from counterfoil.registry.store.migrations.scripts import POSTGRESQL, SQLITE, in_transaction, revisions, upgrade_script
 from counterfoil.registry.store.opening import open_store
-from counterfoil.registry.store.postgres_address import parse_address
-from counterfoil.registry.store.postgres_preparing import prepare
 from counterfoil.registry.store.sqlite_file import APPLICATION_ID
 from counterfoil.registry.store.upgrading import upgrade, upgrade_sql
 from counterfoil.schema.contexts import parse_subject
@@ -221,72 +219,6 @@ def test_a_newer_store_is_refused(tmp_path: Path, postgres: PostgresServer, post
         for use in (open_store, upgrade):
             with pytest.raises(StoreNotUsable, match=r"newer counterfoil .* upgrade counterfoil"):
                 use(url)
-
-
-def test_functions_of_another_version_are_replaced_at_start(postgres: PostgresServer, postgres_url: str) -> None:
-    database = postgres_url.rpartition("/")[2]
-    named = (
-        "SELECT proname, obj_description(oid) FROM pg_proc WHERE pronamespace = 'counterfoil'::regnamespace ORDER BY 1"
-    )
-    upgrade(postgres_url)
-    ours = postgres.run(named, database=database)
-    change = [
-        "COMMENT ON FUNCTION counterfoil.commit IS 'another version'",
-        (
-            "CREATE OR REPLACE FUNCTION counterfoil.numbers_of(plan jsonb) RETURNS bigint[]"
-            " LANGUAGE sql AS 'SELECT NULL::bigint[]'"
-        ),
-        "CREATE FUNCTION counterfoil.only_there() RETURNS int LANGUAGE sql AS 'SELECT 1'",
-    ]
-    postgres.run(";;".join([*change, named]), database=database)
-
-    async def story(storage: Storage) -> None:
-        await append(storage)
-        await delete(storage, SoftDelete, ORDERS, 1)
-        assert [entry.deleted for entry in (await storage.history(ORDERS)).entries] == [True]
-
-    told(postgres_url, story)
-    assert postgres.run(named, database=database) == ours
-
-
-def test_functions_are_replaced_under_the_writes_of_running_servers(
-    postgres: PostgresServer, postgres_url: str
-) -> None:
-    """As when servers of a new version are started one by one: no write fails."""
-    database = postgres_url.rpartition("/")[2]
-    upgrade(postgres_url)
-
-    async def story(storage: Storage) -> int:
-        written = 0
-        writes: asyncio.Queue[int] = asyncio.Queue()
-        replaced = asyncio.Event()
-
-        async def write(writer: int) -> None:
-            nonlocal written
-            number = 0
-            while not replaced.is_set():
-                number += 1
-                await append(storage, parse_subject(f"s{writer}"), f"t{writer}-{number}")
-                written += 1
-                writes.put_nowait(number)
-
-        async def replace() -> None:
-            for _ in range(5):
-                statement = "COMMENT ON FUNCTION counterfoil.commit IS 'another version';;SELECT 1"
-                await asyncio.to_thread(postgres.run, statement, database=database)
-                await prepare(parse_address(postgres_url))
-                while not writes.empty():
-                    writes.get_nowait()
-                async with asyncio.timeout(30):
-                    for _ in range(10):
-                        await writes.get()
-            replaced.set()
-
-        await asyncio.gather(replace(), *(write(writer) for writer in range(8)))
-        assert await storage.last_change() == written
-        return written
-
-    assert told(postgres_url, story) >= 50
 
 
 # --- one description of the tables ------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ class TcpProxy:
         self._loop = asyncio.new_event_loop()
         self._flows = asyncio.Event()
         self._is_deaf = False
+        self._is_gone = False
         self._connections: set[asyncio.Task[None]] = set()
         self._thread = threading.Thread(target=self._loop.run_forever)
 
@@ -61,6 +62,16 @@ class TcpProxy:
         finally:
             self._is_deaf = False
 
+    @contextmanager
+    def gone(self) -> Iterator[None]:
+        """All connections are ended, and new ones as soon as they are made."""
+        self._is_gone = True
+        self.cut()
+        try:
+            yield
+        finally:
+            self._is_gone = False
+
     def cut(self) -> None:
         """End all connections."""
         self._call(self._cut())
@@ -84,6 +95,9 @@ class TcpProxy:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._is_gone:
+            writer.close()
+            return
         task = asyncio.current_task()
         assert task is not None
         self._connections.add(task)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from http import HTTPStatus
@@ -29,12 +29,14 @@ from counterfoil.registry.api.operations import Lifecycle, operation_routes
 from counterfoil.registry.api.origins import ANY_ORIGIN, OriginGuard
 from counterfoil.registry.api.packing import Packing
 from counterfoil.registry.api.replies import Replies
+from counterfoil.registry.api.stale_reads import StaleReads
 from counterfoil.registry.kms.opening import open_kms
+from counterfoil.registry.service.counting import Counting
 from counterfoil.registry.service.feed import Feed
 from counterfoil.registry.service.use_cases import use_cases
 from counterfoil.registry.store.committer import WriteLimits
 from counterfoil.registry.store.opening import open_store
-from counterfoil.registry.telemetry import Telemetry
+from counterfoil.registry.telemetry import Gauges, Telemetry
 from counterfoil.schema.errors import MethodNotAllowed, NotFound, RegistryError
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Storage
     from counterfoil.registry.settings import ServerSettings
 
+_CHECK_EVERY_S = 1.0
 _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT")
 
 
@@ -100,19 +103,24 @@ def assemble(
         associations=settings.associations,
         kafka_cluster_id=settings.kafka_cluster_id,
     )
-    replies = Replies(storage, memory_bytes=settings.cache_bytes if settings.fast_lane else 0)
+    stale = StaleReads(cases, limit_s=settings.stale_reads_s, count=telemetry.count_stale_answer)
+    replies = Replies(storage, memory_bytes=settings.cache_bytes if settings.fast_lane else 0, catch_up=stale.catch_up)
+    counting = Counting(storage)
+    telemetry.read_gauges(partial(_gauges, storage, replies, counting))
     dialects = choose_dialects(settings.compat_version, withholds_new_fields=settings.withhold_new_fields)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        watch = asyncio.create_task(_watch(storage))
         yield
+        watch.cancel()
         lifecycle.stop()
         await wrapping.close()
         await storage.close()
 
     routes = [
-        *api_routes(cases, replies, max_body_bytes=settings.max_body_bytes, dialects=dialects),
-        *operation_routes(storage, telemetry, lifecycle),
+        *api_routes(cases, replies, stale=stale, max_body_bytes=settings.max_body_bytes, dialects=dialects),
+        *operation_routes(storage, telemetry, lifecycle, stale=stale, counting=counting),
         Route("/openapi.json", _description),
     ]
     methods = Methods(routes)
@@ -131,6 +139,7 @@ def assemble(
         asgi = FastLane(
             asgi,
             replies=replies,
+            stale=stale,
             knows_tolerant=dialects.tolerant is not None,
             answers_whole=not settings.cors_origins,  # their headers would be missing
         )
@@ -143,6 +152,29 @@ def assemble(
     return RegistryApp(envelope, storage, lifecycle)
 
 
+def _gauges(storage: Storage, replies: Replies, counting: Counting) -> Gauges:
+    """What the application has just now."""
+    load, totals = storage.load, counting.totals
+    return Gauges(
+        store_up=storage.contact.error is None,
+        pool_in_use=load.connections_in_use,
+        pool_size=load.max_connections,
+        waiting_writes=load.waiting_writes,
+        cache_entries=replies.count,
+        cache_bytes=replies.size_bytes,
+        subjects=None if totals is None else totals.subjects,
+        versions=None if totals is None else totals.versions,
+    )
+
+
+async def _watch(storage: Storage) -> None:
+    """Check the store again and again, so that its loss is noticed and logged without a request."""
+    while True:
+        await asyncio.sleep(_CHECK_EVERY_S)
+        with suppress(RegistryError):
+            await storage.check()
+
+
 def _open_to_pages(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
     """``app`` for the web pages of ``origins`` as well (Cross-Origin Resource Sharing, the Fetch standard, 3.2)."""
     return CORSMiddleware(
@@ -150,7 +182,7 @@ def _open_to_pages(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
         allow_origins=origins,
         allow_methods=_METHODS,
         allow_headers=["*"],
-        expose_headers=["ETag", "Retry-After", "X-Request-ID"],
+        expose_headers=["ETag", "Retry-After", "Warning", "X-Request-ID"],
     )
 
 

@@ -16,7 +16,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from counterfoil.registry.api.answers import error_answer
 from counterfoil.registry.api.json_body import too_large
 from counterfoil.registry.api.middleware import CONNECTION, FIXED_HEADERS, REQUEST_ID, FreshIds
-from counterfoil.registry.telemetry import LOGGER
+from counterfoil.registry.logs import LOGGER
 from counterfoil.schema.errors import BadRequest, HeadTooLarge, RegistryError, SlowRequest, TooManyConnections
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ import uvicorn
 
 from counterfoil.registry.app import create_app
 from counterfoil.registry.connections import ConnectionWatch, limited_protocol
-from counterfoil.registry.telemetry import Telemetry, configure_logging
+from counterfoil.registry.logs import configure_logging, log_start
+from counterfoil.registry.telemetry import Telemetry
 from counterfoil.schema.errors import CounterfoilError
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def run(settings: ServerSettings) -> int:
     configure_logging()
     listener = listen(settings.host, settings.port)
     try:
-        run_on(settings, Seat(listener, lambda: announce(listener), Telemetry()))
+        run_on(settings, Seat(listener, lambda: announce(listener, settings), Telemetry()))
     finally:
         listener.close()
     return 0
@@ -147,11 +148,13 @@ def _look_for_cycles_seldom() -> None:
     gc.set_threshold(*_CYCLE_THRESHOLDS)
 
 
-def announce(listener: socket.socket) -> None:
-    """Say where the server listens."""
+def announce(listener: socket.socket, settings: ServerSettings) -> None:
+    """Print where the server listens, and note it in the log."""
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    sys.stdout.write(f"counterfoil registry listening on http://{shown}:{port}\n")
+    address = f"http://{shown}:{port}"
+    log_start(settings, address)
+    sys.stdout.write(f"counterfoil registry listening on {address}\n")
     sys.stdout.flush()
 
 

@@ -21,6 +21,7 @@ DEFAULT_KMS_TIMEOUT_S: Final = 5.0
 
 _MIB: Final = 1024 * 1024
 _HOUR_S: Final = 3600.0
+_DAY_S: Final = 86_400.0
 _MAX_COUNT: Final = 2**31 - 1
 _PASSWORD_BEFORE_HOST: Final = re.compile(r"(://[^:@/?#]*):.*@")
 _PASSWORD_IN_QUERY: Final = re.compile(r"([?&](?:ssl)?password=)[^&]*", re.IGNORECASE)
@@ -159,6 +160,12 @@ class ServerSettings:
         "Seconds that a write may wait for the store and take; then it is answered with 503.",
         at_least=0.1,
         at_most=_HOUR_S,
+    )
+    stale_reads_s: float = _setting(
+        300.0,
+        "Seconds for which known ids, versions and settings are read from memory while PostgreSQL is away, marked as "
+        "stale. 0: they are not.",
+        at_most=_DAY_S,
     )
 
 

@@ -1,24 +1,25 @@
-"""What operators see: metrics in Prometheus' format, and one JSON object a log line."""
+"""What operators measure: counters, durations and gauges, in Prometheus' format."""
 
 from __future__ import annotations
 
 import json
-import logging
+import platform
 from bisect import bisect_left
+from dataclasses import asdict, dataclass
+from importlib import metadata
 from itertools import accumulate
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
-from pythonjsonlogger.json import JsonFormatter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from prometheus_client.core import Metric
 
-LOGGER = logging.getLogger("counterfoil.registry")
+    GaugeSource = Callable[[], "Gauges"]
 
 _BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
@@ -31,6 +32,39 @@ class Board(Protocol):
 
     def others(self) -> list[bytes]:
         """What the other processes show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gauges:
+    """What a process has just now. ``subjects`` and ``versions`` are those that are not deleted; None: not counted yet.
+
+    ``pool_in_use`` and ``pool_size`` are connections to the database: open and busy ones, and how many there may be.
+    """
+
+    store_up: bool
+    pool_in_use: int = 0
+    pool_size: int = 0
+    waiting_writes: int = 0
+    cache_entries: int = 0
+    cache_bytes: int = 0
+    subjects: int | None = None
+    versions: int | None = None
+
+
+_SUMS: Final = {
+    "pool_in_use": ("counterfoil_pool_connections_in_use", "Connections to the database that carry out a statement."),
+    "pool_size": ("counterfoil_pool_connections_max", "Connections to the database that there may be."),
+    "waiting_writes": ("counterfoil_waiting_writes", "Writes that wait for the store, and those that it carries out."),
+    "cache_entries": ("counterfoil_cache_entries", "Answers that are kept in memory."),
+    "cache_bytes": ("counterfoil_cache_bytes", "Memory that the kept answers take."),
+}
+"""The gauges of which all processes together have the sum: field, name, and what it says."""
+
+_TOTALS: Final = {
+    "subjects": ("counterfoil_subjects", "Subjects with a version that is not deleted."),
+    "versions": ("counterfoil_versions", "Versions that are not deleted."),
+}
+"""The gauges of the store, which any process can read for all."""
 
 
 class Telemetry(Collector):
@@ -48,7 +82,12 @@ class Telemetry(Collector):
             self._measures.add(begun_with)
         self._count_by_request = self._measures.count_by_request
         self._durations_by_route = self._measures.durations_by_route
+        self._gauges: GaugeSource | None = None
         self._registry.register(self)
+
+    def read_gauges(self, gauges: GaugeSource) -> None:
+        """Have ``gauges`` give the state of this process whenever it is shown or scraped."""
+        self._gauges = gauges
 
     def record(self, method: str, route: str, status: int, duration_s: float) -> None:
         """Count one answered request."""
@@ -60,9 +99,13 @@ class Telemetry(Collector):
         durations.counts[bisect_left(_BUCKETS_S, duration_s)] += 1
         durations.sum_s += duration_s
 
+    def count_stale_answer(self) -> None:
+        """Count one answer from memory while the store is away."""
+        self._measures.stale_answers += 1
+
     def collect(self) -> Iterator[Metric]:
         """The measures as they are now, for the library that prints them."""
-        whole = self._with_others()
+        whole, gauges = self._with_others()
         requests = CounterMetricFamily(
             "counterfoil_requests", "Requests answered, by route and status.", labels=["method", "route", "status"]
         )
@@ -75,38 +118,70 @@ class Telemetry(Collector):
         for route, measured in whole.durations_by_route.items():
             durations.add_metric([route], buckets=measured.cumulated(), sum_value=measured.sum_s)
         yield durations
+        yield CounterMetricFamily(
+            "counterfoil_stale_answers", "Reads answered from memory while the store was away.", whole.stale_answers
+        )
+        yield from _families(gauges)
+        build = GaugeMetricFamily("counterfoil_build_info", "Always 1; the version.", labels=["version", "python"])
+        build.add_metric([metadata.version("counterfoil"), platform.python_version()], 1)
+        yield build
 
-    def _with_others(self) -> Measures:
+    def _with_others(self) -> tuple[Measures, Sequence[Gauges]]:
+        """The sum of what all processes have counted, and what each of them has now, this one first."""
+        own = [self._gauges()] if self._gauges is not None else []
         if self._board is None:
-            return self._measures
+            return self._measures, own
         self.show()  # what is told now must not be missing when another process is asked next
-        whole = Measures()
-        for measures in (self._measures.packed(), *self._board.others()):
+        whole, others = Measures(), self._board.others()
+        for measures in (self._measures.packed(), *others):
             whole.add(measures)
-        return whole
+        return whole, [*own, *(gauges for measures in others if (gauges := gauges_in(measures)) is not None)]
 
     def show(self) -> None:
         """Show the other processes what this one has measured."""
         if self._board is not None:
-            self._board.show(self._measures.packed())
+            self._board.show(self._measures.packed(self._gauges() if self._gauges is not None else None))
 
     def exposition(self) -> bytes:
         """All measures as Prometheus scrapes them."""
         return generate_latest(self._registry)
 
 
+def _families(gauges: Sequence[Gauges]) -> Iterator[Metric]:
+    """The gauges of all processes; the store is up when each of them reaches it."""
+    if not gauges:
+        return
+    yield GaugeMetricFamily(
+        "counterfoil_store_up", "1 while the store answers, else 0.", int(all(each.store_up for each in gauges))
+    )
+    for field, (name, about) in _SUMS.items():
+        yield GaugeMetricFamily(name, about, sum(getattr(each, field) for each in gauges))
+    for field, (name, about) in _TOTALS.items():
+        found = next((value for each in gauges if (value := getattr(each, field)) is not None), None)
+        if found is not None:
+            yield GaugeMetricFamily(name, about, found)
+
+
+def gauges_in(packed: bytes) -> Gauges | None:
+    """What a process has, as it shows it."""
+    given = json.loads(packed)["gauges"]
+    return None if given is None else Gauges(**given)
+
+
 class Measures:
-    """Counts by method, route and status; durations by route. Of one process, or of several added up."""
+    """Counts by method, route and status; durations by route; stale answers. Of one process, or of several added up."""
 
     def __init__(self) -> None:
         self.count_by_request: dict[tuple[str, str, int], int] = {}
         self.durations_by_route: dict[str, _Durations] = {}
+        self.stale_answers = 0
 
-    def packed(self) -> bytes:
-        """The measures as bytes, for another process to add."""
+    def packed(self, gauges: Gauges | None = None) -> bytes:
+        """The measures as bytes, for another process to add, with what this process has now."""
         requests = [[*key, count] for key, count in self.count_by_request.items()]
         durations = {route: [each.counts, each.sum_s] for route, each in self.durations_by_route.items()}
-        return json.dumps({"requests": requests, "durations": durations}).encode()
+        given = {"requests": requests, "durations": durations, "stale": self.stale_answers}
+        return json.dumps({**given, "gauges": None if gauges is None else asdict(gauges)}).encode()
 
     def add(self, packed: bytes) -> None:
         """Add the measures of another process."""
@@ -114,6 +189,7 @@ class Measures:
         for method, route, status, count in given["requests"]:
             key = (method, route, status)
             self.count_by_request[key] = self.count_by_request.get(key, 0) + count
+        self.stale_answers += given["stale"]
         for route, (counts, sum_s) in given["durations"].items():
             self.durations_by_route.setdefault(route, _Durations()).add(counts, sum_s)
 
@@ -136,14 +212,3 @@ class _Durations:
         """Each bucket's upper end with how many fell into it or one before it."""
         ends = [*map(str, _BUCKETS_S), "+Inf"]
         return list(zip(ends, accumulate(map(float, self.counts)), strict=True))
-
-
-def configure_logging() -> None:
-    """Write the registry's log to stderr, one JSON object a line; warnings of the HTTP server join it."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(JsonFormatter("{asctime}{levelname}{name}{message}", style="{"))
-    for name, level in (("counterfoil.registry", logging.INFO), ("uvicorn", logging.WARNING)):
-        logger = logging.getLogger(name)
-        logger.handlers = [handler]
-        logger.setLevel(level)
-        logger.propagate = False

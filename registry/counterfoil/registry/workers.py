@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.boards import Boards, PlaceOnBoards
+from counterfoil.registry.logs import LOGGER, configure_logging
 from counterfoil.registry.server import Seat, announce, listen, run, run_on
-from counterfoil.registry.telemetry import LOGGER, Telemetry, configure_logging
+from counterfoil.registry.telemetry import Telemetry
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
 
@@ -220,7 +221,7 @@ class Workers:
                 LOGGER.info("worker serves", extra={"worker": worker.place, "pid": worker.pid})
         if not self._has_served and all(worker.is_ready for worker in self._workers):
             self._has_served = True
-            announce(self._listeners[0])
+            announce(self._listeners[0], self._settings)
 
     def _reap(self) -> None:
         for worker in self._workers:

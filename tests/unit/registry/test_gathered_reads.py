@@ -15,6 +15,7 @@ from counterfoil.registry.service.storage import Append, Appended, Elsewhere, Ha
 from counterfoil.registry.store.gathered_reads import MAX_GATHERED, GatheredReads
 from counterfoil.registry.store.known_histories import KnownHistories
 from counterfoil.schema.contexts import parse_subject
+from counterfoil.schema.errors import StoreTimeout
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
@@ -46,6 +47,33 @@ def test_who_asks_while_a_read_is_under_way_shares_the_next() -> None:
         assert batches == [[0], [*range(MAX_GATHERED)], [*range(MAX_GATHERED, 80)]]
         assert await reads.read(7) == "value 7"
         assert batches[-1] == [7]
+
+    asyncio.run(main())
+
+
+def test_who_waits_behind_a_read_that_was_not_answered_in_time_is_not_kept_waiting() -> None:
+    begun, is_over = asyncio.Event(), asyncio.Event()
+    batches: list[list[int]] = []
+
+    async def read_many(keys: Sequence[int]) -> list[int]:
+        batches.append(list(keys))
+        begun.set()
+        await is_over.wait()
+        if 0 in keys:
+            raise StoreTimeout("There was no answer in time")
+        return list(keys)
+
+    async def main() -> None:
+        reads = GatheredReads(read_many)
+        first = asyncio.create_task(reads.read(0))
+        await begun.wait()
+        others = [asyncio.create_task(reads.read(key)) for key in (1, 2, 2)]
+        await asyncio.sleep(0)
+        is_over.set()
+        outcomes = await asyncio.gather(first, *others, return_exceptions=True)
+        assert [type(outcome) for outcome in outcomes] == [StoreTimeout] * 4
+        assert await reads.read(3) == 3
+        assert batches == [[0], [3]]
 
     asyncio.run(main())
 

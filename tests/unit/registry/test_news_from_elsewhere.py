@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from counterfoil.registry.domain.changes import Change, ChangeKind
+from counterfoil.registry.service.contact import StoreContact, StoreSlow
 from counterfoil.registry.service.storage import Elsewhere
-from counterfoil.registry.store.postgres_news import LEASE_S, MAX_TOLD, Journal, NewsFromElsewhere, Stamps
+from counterfoil.registry.store.postgres_news import LEASE_S, MAX_TOLD, PATIENCE_S, Journal, NewsFromElsewhere, Stamps
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import StoreUnavailable
 
@@ -222,5 +223,59 @@ def test_a_renewal_that_fails_is_told_to_whoever_asks_next() -> None:
         assert not database.news.has_lease
         with pytest.raises(StoreUnavailable):
             await database.news.catch_up()
+
+    asyncio.run(main())
+
+
+def test_who_can_do_without_is_not_kept_waiting_by_a_slow_database() -> None:
+    """Those who wait are told while the reading goes on, those who come then are told at once, the patient wait."""
+
+    async def main() -> None:
+        database = Database()
+        begun, is_over = asyncio.Event(), asyncio.Event()
+
+        async def read(after: int | None) -> Journal:
+            del after
+            begun.set()
+            await is_over.wait()
+            return Journal(Stamps(0, 0))
+
+        news = NewsFromElsewhere(read, announce=database.told.append, clock_s=lambda: database.now_s)
+        patient = asyncio.create_task(news.catch_up())
+        waiting = [asyncio.create_task(news.catch_up_soon()) for _ in range(3)]
+        await begun.wait()
+        database.now_s += PATIENCE_S + 0.1
+        async with asyncio.timeout(30):
+            outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+        assert [type(outcome) for outcome in outcomes] == [StoreSlow] * 3
+        with pytest.raises(StoreSlow):
+            await news.catch_up_soon()
+        assert not patient.done()
+        is_over.set()
+        await patient
+        await news.catch_up_soon()
+
+    asyncio.run(main())
+
+
+def test_the_loss_of_the_database_is_noted_and_its_return() -> None:
+    async def main() -> None:
+        database, contact = Database(), StoreContact()
+        news = NewsFromElsewhere(database.read, announce=database.told.append, contact=contact)
+        await news.catch_up()
+        assert contact.error is None
+        database.is_away = True
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable):
+                await news.catch_up()
+            assert str(contact.error) == "The store is away"
+        database.is_away = False
+        await news.catch_up()
+        assert contact.error is None
+        database.is_away = True
+        with pytest.raises(StoreUnavailable):
+            await news.catch_up_soon()
+        news.note_own(begun=7, ended=Stamps(8, 0))
+        assert contact.error is None
 
     asyncio.run(main())

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope
 
     from counterfoil.registry.api.replies import Basis, Ground, Replies
+    from counterfoil.registry.api.routes import Route
     from counterfoil.registry.service.use_cases import UseCases
 
 _MAX_INT = 2**31 - 1
@@ -99,11 +100,11 @@ class Call:
         """Say that the answer rests on more than was said, so that it is not kept."""
         self._basis = None
 
-    def keep(self, answer: bytes, route: str, *, tag: bytes = b"", is_tolerant: bool = False) -> None:
+    def keep(self, answer: bytes, route: Route, *, tag: bytes = b"", is_tolerant: bool = False) -> None:
         """Keep the answer, if the operation has said what it rests on."""
         if self._basis is not None and len(self._body or b"") <= MAX_KEPT_BODY_BYTES:
             key = request_key(self._scope["raw_path"], self._body, is_tolerant=is_tolerant, is_python=self.is_python)
-            self._replies.put(key, Kept(answer, route, self._basis, tag))
+            self._replies.put(key, Kept(answer, route.path, self._basis, tag, route.may_be_stale))
 
     # --- query
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.convertors import CONVERTOR_TYPES, StringConvertor
 from starlette.routing import Route as RoutedPath
@@ -16,19 +16,24 @@ from counterfoil.registry.api.dialects import Dialects, tolerates_new_fields
 from counterfoil.registry.api.media_types import V1, check_consumed, negotiate
 from counterfoil.registry.api.middleware import ROUTE_HOLDER
 from counterfoil.registry.api.routes import AS_OF
+from counterfoil.registry.api.stale_reads import NOT_KNOWN, WARNING
 from counterfoil.registry.api.table import TABLE
 from counterfoil.registry.service.as_of import AsOf
+from counterfoil.registry.service.contact import StoreSlow
 from counterfoil.registry.service.moments import resolve_moment
 from counterfoil.registry.service.retrying import until_current
 from counterfoil.registry.service.use_cases import use_cases
-from counterfoil.schema.errors import BadRequest, RegistryError
+from counterfoil.schema.errors import BadRequest, RegistryError, StoreTimeout, StoreUnavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from starlette.responses import Response
     from starlette.types import Receive, Scope, Send
 
     from counterfoil.registry.api.replies import Replies
     from counterfoil.registry.api.routes import Route
+    from counterfoil.registry.api.stale_reads import StaleReads
     from counterfoil.registry.service.use_cases import UseCases
 
 SEGMENT: Final = "segment"
@@ -42,18 +47,23 @@ class _SegmentConvertor(StringConvertor):
 
 
 def api_routes(
-    cases: UseCases, replies: Replies, *, max_body_bytes: int, dialects: Dialects | None = None
+    cases: UseCases,
+    replies: Replies,
+    *,
+    stale: StaleReads,
+    max_body_bytes: int,
+    dialects: Dialects | None = None,
 ) -> list[RoutedPath]:
     """Every operation of the table that is turned on, to be served under its path.
 
-    Answers are in one of ``dialects``.
+    Answers are in one of ``dialects``; those of ``stale`` are given while the store is away.
     """
     CONVERTOR_TYPES[SEGMENT] = _SegmentConvertor()
     spoken = dialects or Dialects()
     return [
         RoutedPath(
             route.path.replace("}", f":{SEGMENT}}}"),
-            _Endpoint(route, cases, replies, max_body_bytes=max_body_bytes, dialects=spoken),
+            _Endpoint(route, cases, replies, stale=stale, max_body_bytes=max_body_bytes, dialects=spoken),
             methods=[route.method],
         )
         for route in TABLE
@@ -65,15 +75,23 @@ class _Endpoint:
     """One operation as an ASGI application, which hands it the request and sends what it gives."""
 
     def __init__(
-        self, route: Route, cases: UseCases, replies: Replies, *, max_body_bytes: int, dialects: Dialects
+        self,
+        route: Route,
+        cases: UseCases,
+        replies: Replies,
+        *,
+        stale: StaleReads,
+        max_body_bytes: int,
+        dialects: Dialects,
     ) -> None:
         self._route = route
         self._operation = route.operation
-        self._path = route.path
         self._status = route.status
         self._has_body = route.method in _BODY_METHODS
         self._has_tag = route.has_tag
         self._reads_store = route.reads_store
+        self._may_be_stale = route.may_be_stale
+        self._stale = stale
         self._cases = cases
         self._replies = replies
         self._max_body_bytes = max_body_bytes
@@ -82,7 +100,7 @@ class _Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        scope[ROUTE_HOLDER][0] = self._path
+        scope[ROUTE_HOLDER][0] = self._route.path
         response = await self._response(scope, receive)
         await response(scope, receive, send)
 
@@ -97,19 +115,41 @@ class _Endpoint:
             call = Call(scope, receive, cases=self._cases, replies=self._replies, max_body_bytes=self._max_body_bytes)
             if call.has_query and call.texts(AS_OF):
                 call.cases = await self._cases_as_of(call.text(AS_OF))
-            if self._reads_store:
-                await self._cases.storage.catch_up()
-            value = await until_current(partial(self._operation, call), catch_up=self._cases.storage.catch_up)
+            value, is_stale = await self._value(call)
         except RegistryError as error:
             return error_answer(dialect.translated(error), media_type)
         response = answer(shape(value) if shape is not None else value, media_type, status=self._status)
         body = bytes(response.body)
-        if not self._has_tag:
-            call.keep(body, self._path, is_tolerant=is_tolerant)
-            return response
-        tag = entity_tag(body)
-        call.keep(body, self._path, tag=tag, is_tolerant=is_tolerant)
-        return tagged(response, tag, scope["headers"])
+        tag = entity_tag(body) if self._has_tag else b""
+        if not is_stale:
+            call.keep(body, self._route, tag=tag, is_tolerant=is_tolerant)
+        if tag:
+            response = tagged(response, tag, scope["headers"])
+        if is_stale:
+            response.raw_headers.append(WARNING)
+        return response
+
+    async def _value(self, call: Call) -> tuple[Any, bool]:
+        """What the operation gives, and whether it is from memory, since the store is away."""
+        storage = self._cases.storage
+        if not self._may_be_stale or call.cases is not self._cases:
+            return await self._current(call, storage.catch_up), False
+        try:
+            return await self._current(call, self._stale.catch_up), False
+        except (StoreUnavailable, StoreTimeout) as failure:
+            value = await self._stale.value(self._operation, call, failure=failure)
+            if value is not NOT_KNOWN:
+                return value, True
+            if not isinstance(failure, StoreSlow):
+                raise
+        call.cases = self._cases
+        return await self._current(call, storage.catch_up), False
+
+    async def _current(self, call: Call, catch_up: Callable[[], Awaitable[None]]) -> Any:
+        """What the operation gives, of what is stored now."""
+        if self._reads_store:
+            await catch_up()
+        return await until_current(partial(self._operation, call), catch_up=self._cases.storage.catch_up)
 
     async def _cases_as_of(self, moment: str) -> UseCases:
         """The use cases over what was true then; ``BadRequest`` where that cannot be asked.

@@ -15,6 +15,7 @@ from counterfoil.registry.api.dialects import CLIENT_VERSION, VARY, is_python, t
 from counterfoil.registry.api.media_types import check_consumed, negotiate
 from counterfoil.registry.api.middleware import CONNECTION, ENVELOPE, FIXED_HEADERS, REQUEST_ID, ROUTE_HOLDER
 from counterfoil.registry.api.replies import MAX_KEPT_BODY_BYTES, request_key
+from counterfoil.registry.api.stale_reads import WARNING
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.api.middleware import PlainEnvelope, WholeAnswers
     from counterfoil.registry.api.replies import Kept, Replies
+    from counterfoil.registry.api.stale_reads import StaleReads
 
 _FIXED_LINES: Final = b"".join(b"%b: %b\r\n" % header for header in FIXED_HEADERS) + REQUEST_ID + b": "
 _VARY_LINE: Final = b"\r\nvary: %b\r\n" % VARY
@@ -35,10 +37,17 @@ class FastLane:
     """
 
     def __init__(
-        self, app: ASGIApp, *, replies: Replies, knows_tolerant: bool = False, answers_whole: bool = True
+        self,
+        app: ASGIApp,
+        *,
+        replies: Replies,
+        stale: StaleReads,
+        knows_tolerant: bool = False,
+        answers_whole: bool = True,
     ) -> None:
         self._app = app
         self._replies = replies
+        self._stale = stale
         self._knows_tolerant = knows_tolerant
         self._answers_whole = answers_whole
 
@@ -58,7 +67,11 @@ class FastLane:
                 kept, receive = await self._find(scope, receive, is_python=is_python(client))
                 if kept is not None:
                     scope[ROUTE_HOLDER][0] = kept.route
-                    if known or not (self._answers_whole and _is_answered_whole(kept, media_type, scope)):
+                    if (
+                        known
+                        or kept.is_stale
+                        or not (self._answers_whole and _is_answered_whole(kept, media_type, scope))
+                    ):
                         await _send_kept(kept, media_type, known, send)
                     return
         await self._app(scope, receive, send)
@@ -82,8 +95,11 @@ class FastLane:
     async def _kept(self, key: bytes) -> Kept | None:
         try:
             return await self._replies.get(key)
-        except RegistryError:  # the store does not answer: the ordinary route says so
-            return None
+        except RegistryError as error:  # what is not in memory is for the ordinary route
+            found = self._replies.last_known(key) if self._stale.applies_to(error) else None
+            if found is not None:
+                self._stale.note()
+            return found
 
 
 def _is_answered_whole(kept: Kept, media_type: bytes, scope: Scope) -> bool:
@@ -112,6 +128,8 @@ async def _send_kept(kept: Kept, media_type: bytes, known: bytes, send: Send) ->
         headers += of_tag
         if known and is_matched(tag, known):
             status, body, headers = NOT_MODIFIED, b"", of_tag
+    if kept.is_stale:
+        headers.append(WARNING)
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 

@@ -11,7 +11,7 @@ from counterfoil.registry.api.answers import error_answer
 from counterfoil.registry.api.json_body import too_large
 from counterfoil.registry.api.packing import CONTENT_ENCODING, accepts_gzip, unpacking
 from counterfoil.registry.api.paths import rewrite
-from counterfoil.registry.telemetry import LOGGER
+from counterfoil.registry.logs import LOGGER, masked_query
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
@@ -39,6 +39,9 @@ _OTHER_ROUTE: Final = "(none)"
 
 ROUTE_HOLDER: Final = "counterfoil.route"
 """Where in the scope an endpoint leaves its path for the measures: a list of one text."""
+
+PRINCIPAL: Final = "counterfoil.principal"
+"""Where in the scope the name of an authenticated caller is found, for the log; there is none yet."""
 
 ENVELOPE: Final = "counterfoil.envelope"
 """Where in the scope a :class:`PlainEnvelope` is found, for a request whose answer is sent as it is."""
@@ -197,7 +200,15 @@ def unforeseen() -> RegistryError:
 
 
 def _facts(scope: Scope) -> dict[str, str]:
-    return {"method": scope["method"], "path": scope.get("raw_path", b"").decode("latin-1")}
+    """Who sent which request, for the log."""
+    host, port = scope.get("client") or ("-", 0)
+    return {
+        "method": scope["method"],
+        "path": scope.get("raw_path", b"").decode("latin-1"),
+        "query": masked_query(scope["query_string"].decode("latin-1")),
+        "client": f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
+        "principal": scope.get(PRINCIPAL, "-"),
+    }
 
 
 def _read_headers(headers: list[tuple[bytes, bytes]]) -> tuple[bytes, bytes]:

@@ -14,6 +14,8 @@ from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.registry.service.storage import Append, Elsewhere, PutRecords
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.service.storage import Appended, Plan, Storage
     from counterfoil.schema.contexts import QualifiedSubject
@@ -46,28 +48,46 @@ class Basis(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """An answer, the route that gave it, what it rests on, and its entity tag where it has one."""
+    """An answer, the route that gave it, what it rests on, and its entity tag where it has one.
+
+    ``may_be_stale``: it is given while the store is away, too. ``is_stale``: it is given so now.
+    """
 
     body: bytes
     route: str
     basis: Basis
     tag: bytes = b""
+    may_be_stale: bool = False
+    is_stale: bool = False
 
 
 class Replies:
-    """The answers at hand, by request. ``memory_bytes`` bounds what is kept.
+    """The answers at hand, by request. ``memory_bytes`` bounds what is kept; ``catch_up`` is by default the storage's.
 
     A registration changes what rests on the name of its subject, or on its id, and so does what other servers do to a
     version. Any other write changes everything.
     """
 
-    def __init__(self, storage: Storage, *, memory_bytes: int) -> None:
+    def __init__(
+        self, storage: Storage, *, memory_bytes: int, catch_up: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
         self._storage = storage
+        self._catch_up = catch_up or storage.catch_up
         self._epoch = 0
         self._stamps: dict[Ground, int] = {}
         self._kept: RecentValues[bytes, Kept] = RecentValues(memory_bytes)
         self._memory_bytes = memory_bytes
         storage.observe(self._note)
+
+    @property
+    def count(self) -> int:
+        """How many answers are kept."""
+        return len(self._kept)
+
+    @property
+    def size_bytes(self) -> int:
+        """The memory that the kept answers take."""
+        return self._kept.weight
 
     @property
     def epoch(self) -> int:
@@ -84,12 +104,19 @@ class Replies:
         if kept is None:
             return None
         if not (isinstance(kept.basis.ground, OfId) and self._storage.has_current_ids):
-            await self._storage.catch_up()
+            await self._catch_up()
             kept = self._kept.get(key)
         if kept is None or self._stands(kept.basis):
             return kept
         self._kept.drop(key)
         return None
+
+    def last_known(self, key: bytes) -> Kept | None:
+        """The answer as it was when the store was last reached; None where it is not known, or may not be stale."""
+        kept = self._kept.get(key)
+        if kept is None or not kept.may_be_stale or not self._stands(kept.basis):
+            return None
+        return kept._replace(is_stale=True)
 
     def put(self, key: bytes, kept: Kept) -> None:
         """Keep an answer, if what it rests on has not changed while it was made."""

@@ -68,6 +68,7 @@ class Route:
     ``status`` is that of a success with a result.
     ``has_tag``: the answer hardly ever changes, so that it carries an entity tag, and is not sent again to who has it.
     ``reads_store``: whoever answers has to know first what other servers have written.
+    ``looks_up``: it is a POST, and asks for something that is stored, as every GET does.
     """
 
     method: str
@@ -80,6 +81,15 @@ class Route:
     status: int = 200
     has_tag: bool = False
     reads_store: bool = True
+    looks_up: bool = False
+
+    @property
+    def may_be_stale(self) -> bool:
+        """Whether it is answered from memory while the store is away.
+
+        Tests of compatibility are not: somebody acts on the verdict.
+        """
+        return self.reads_store and (self.method == "GET" or self.looks_up)
 
     def openapi(self) -> dict[str, Any]:
         """What the description says of the parameters and the body."""
@@ -149,6 +159,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         ("normalize", "format", "deleted"),
         _SCHEMA,
         models.VersionBody,
+        looks_up=True,
     ),
     Route(
         "GET",

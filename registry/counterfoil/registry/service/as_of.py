@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.domain.content import Content
-    from counterfoil.registry.service.storage import Observer, Plan, Record, Storage, Use
+    from counterfoil.registry.service.contact import StoreContact
+    from counterfoil.registry.service.storage import Load, Observer, Plan, Record, Storage, Use
     from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
 
 EVER: Final = 2**63 - 1
@@ -58,6 +59,23 @@ class AsOf:
         self._storage = storage
         self._seq = seq
         self._holders: dict[UUID, tuple[QualifiedSubject, int]] = {}
+
+    @property
+    def contact(self) -> StoreContact:
+        """Whether the store answers."""
+        return self._storage.contact
+
+    async def totals(self) -> NoReturn:
+        """Raise: the past is not counted."""
+        raise BadRequest("What was stored then is not counted")
+
+    @property
+    def load(self) -> Load:
+        """How busy the storage is just now."""
+        return self._storage.load
+
+    def last_known(self) -> None:
+        """None: the past is read from the journal."""
 
     # --- versions
 
@@ -157,6 +175,9 @@ class AsOf:
         """Nothing happens in the past."""
 
     async def catch_up(self) -> None:
+        """Return: nothing happens in the past."""
+
+    async def catch_up_soon(self) -> None:
         """Return: nothing happens in the past."""
 
     @property

@@ -68,6 +68,12 @@ class SchemaReader:
         self._contents: RecentValues[UUID, Content] = RecentValues(memory_chars)
         self._parsed: RecentValues[tuple[object, ...], ParsedSchema] = RecentValues(memory_chars)
 
+    def over(self, storage: Storage) -> SchemaReader:
+        """A reader of another storage of the same contents, which shares what this one remembers."""
+        other = SchemaReader(storage, memory_chars=0)
+        other._contents, other._parsed = self._contents, self._parsed
+        return other
+
     async def content(self, guid: UUID) -> Content:
         """The content that a stored version holds; ``StaleWrite`` when it holds it no longer."""
         found = self._contents.get(guid)

@@ -20,6 +20,14 @@ class RecentValues(Generic[_K, _V]):
     def __contains__(self, key: _K) -> bool:
         return key in self._entries
 
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def weight(self) -> int:
+        """The total weight of what is remembered."""
+        return self._weight
+
     def get(self, key: _K) -> _V | None:
         """The value of ``key``, which is then the last used; None when it is not remembered."""
         found = self._entries.get(key)

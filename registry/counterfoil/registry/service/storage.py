@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.documents import Document
     from counterfoil.registry.domain.modes import Mode
     from counterfoil.registry.domain.versions import History
+    from counterfoil.registry.service.contact import StoreContact
     from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
 
 
@@ -204,6 +205,23 @@ class Elsewhere:
     has_new_terms: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How busy a storage is: writes that wait or are carried out, and connections in use of those there may be."""
+
+    waiting_writes: int = 0
+    connections_in_use: int = 0
+    max_connections: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How many subjects and versions there are that are not deleted."""
+
+    subjects: int
+    versions: int
+
+
 class Observer(Protocol):
     """Whoever keeps something that writes may change."""
 
@@ -218,6 +236,16 @@ class Storage(Protocol):
     the last :meth:`catch_up`: to be asked for once by whoever answers a request, and before a plan is made again.
     """
 
+    @property
+    def contact(self) -> StoreContact:
+        """Whether the store answers."""
+
+    def last_known(self) -> Storage | None:
+        """What is in memory, as it was when the store was last reached; what is not raises ``StoreUnavailable``.
+
+        None where nothing is kept for that: the store's own file goes on being read.
+        """
+
     def observe(self, observer: Observer) -> None:
         """Tell ``observer`` of every write that was carried out, before its caller is answered.
 
@@ -227,6 +255,9 @@ class Storage(Protocol):
 
     async def catch_up(self) -> None:
         """Return when the observers know of every write, by any server, that was answered before."""
+
+    async def catch_up_soon(self) -> None:
+        """As :meth:`catch_up`, for who can do without it: ``StoreSlow`` when it takes long."""
 
     @property
     def has_current_ids(self) -> bool:
@@ -295,6 +326,13 @@ class Storage(Protocol):
 
     async def last_change(self, until_ts: int | None = None) -> int:
         """The number of the last change, or of the last one up to a time (epoch ms); 0 when there is none."""
+
+    async def totals(self) -> Totals:
+        """How much is stored: counted, which takes as long as there are many subjects."""
+
+    @property
+    def load(self) -> Load:
+        """How busy the storage is just now."""
 
     async def check(self) -> None:
         """Return when the storage answers; else ``StoreUnavailable``."""

@@ -39,6 +39,7 @@ class UseCases:
     """
 
     storage: Storage
+    reader: SchemaReader
     scopes: Scopes
     registration: Registration
     tagging: TagVersion
@@ -57,6 +58,7 @@ def use_cases(
     storage: Storage,
     *,
     memory_chars: int = DEFAULT_MEMORY_CHARS,
+    reader: SchemaReader | None = None,
     wrapping: KeyWrapping | None = None,
     max_keys: int = DEFAULT_MAX_KEYS,
     associations: bool = True,
@@ -64,6 +66,7 @@ def use_cases(
 ) -> UseCases:
     """The use cases over ``storage``; ``memory_chars`` bounds the schemas that are kept parsed.
 
+    ``reader`` is one over the same storage, in the place of a new one.
     ``wrapping`` uses the keys that are shared with the registry; without one it can use none. ``max_keys`` bounds how
     many keys are kept. Without ``associations`` there are none to be asked for, and none has a say in anything.
     """
@@ -71,7 +74,7 @@ def use_cases(
     keys = KeyRecords(storage)
     limit = KeyLimit(keys, max_keys=max_keys)
     wrapping = wrapping or KeyWrapping({})
-    reader = SchemaReader(storage, memory_chars=memory_chars)
+    reader = reader or SchemaReader(storage, memory_chars=memory_chars)
     matcher = Matcher(reader)
     check = CompatibilityCheck(reader)
     index = AssociationIndex(storage) if associations else None
@@ -83,6 +86,7 @@ def use_cases(
     catalog = Catalog(storage, reader=reader)
     return UseCases(
         storage=storage,
+        reader=reader,
         scopes=scopes,
         registration=registration,
         tagging=TagVersion(storage, registration=registration, catalog=catalog),

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
+from counterfoil.registry.service.contact import StoreContact
 from counterfoil.registry.store.refusals import queue_full, waited_too_long
 from counterfoil.schema.errors import RegistryError
 
@@ -80,6 +81,7 @@ class GroupCommit:
     ``transact`` carries out a batch and gives an outcome for each plan, durably; what it raises, all of its callers
     get. ``announce`` is told of every plan that was carried out, before its caller is. A plan beyond ``limits`` is
     refused with ``StoreUnavailable`` when too many wait, and with ``StoreTimeout`` when it has taken too long.
+    ``contact`` learns whether the store takes writes.
     """
 
     def __init__(
@@ -88,9 +90,11 @@ class GroupCommit:
         *,
         announce: Callable[[Plan, Appended | None], None],
         limits: WriteLimits = DEFAULT_LIMITS,
+        contact: StoreContact | None = None,
     ) -> None:
         self._transact = transact
         self._announce = announce
+        self._contact = contact or StoreContact()
         self._limits = limits
         self._waiting: list[_Waiting] = []
         self._underway: list[_Waiting] = []
@@ -109,6 +113,11 @@ class GroupCommit:
         if self._alarm is None:
             self._alarm = loop.call_at(waiting.deadline, self._dismiss, loop)
         return await waiting.future
+
+    @property
+    def waiting(self) -> int:
+        """How many plans wait, or are carried out."""
+        return len(self._waiting) + len(self._underway)
 
     async def close(self) -> None:
         """Finish what waits."""
@@ -136,7 +145,10 @@ class GroupCommit:
             self._underway, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
             outcomes = await self._outcomes([waiting.plan for waiting in self._underway])
             for waiting, outcome in zip(self._underway, outcomes, strict=True):
-                if not isinstance(outcome, Exception):
+                if isinstance(outcome, Exception):
+                    self._contact.note_write(outcome)
+                else:
+                    self._contact.note_write()
                     self._announce(waiting.plan, outcome)
                 waiting.settle(outcome)
             self._underway = []
@@ -161,14 +173,20 @@ class Committer:
         *,
         announce: Callable[[Plan, Appended | None], None],
         limits: WriteLimits = DEFAULT_LIMITS,
+        contact: StoreContact | None = None,
     ) -> None:
         self._transactions = transactions
-        self._group = GroupCommit(self._transact, announce=announce, limits=limits)
+        self._group = GroupCommit(self._transact, announce=announce, limits=limits, contact=contact)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="counterfoil-commit")
 
     async def commit(self, plan: Plan) -> Appended | None:
         """The outcome of ``plan``, when it is durable."""
         return await self._group.commit(plan)
+
+    @property
+    def waiting(self) -> int:
+        """How many plans wait, or are carried out."""
+        return self._group.waiting
 
     async def close(self) -> None:
         """Finish what waits, then end the thread."""

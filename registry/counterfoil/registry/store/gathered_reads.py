@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from counterfoil.schema.errors import StoreTimeout
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
@@ -17,7 +19,8 @@ MAX_GATHERED: Final = 64
 class GatheredReads(Generic[_K, _V]):
     """What ``read_many`` gives for keys, one value for each in their order, for callers who ask for one each.
 
-    What a caller gets was read after it asked. Alone it waits for nobody.
+    What a caller gets was read after it asked. Alone it waits for nobody. When the store does not answer in time, all
+    who wait by then get its ``StoreTimeout``: to try for them one after another would take as long again each time.
     """
 
     def __init__(self, read_many: Callable[[Sequence[_K]], Awaitable[Sequence[_V]]]) -> None:
@@ -27,11 +30,15 @@ class GatheredReads(Generic[_K, _V]):
 
     async def read(self, key: _K) -> _V:
         """The value of one key; raises what the reading of all of them raises."""
+        return await self.request(key)
+
+    def request(self, key: _K) -> asyncio.Future[_V]:
+        """What will have the value of one key, for a caller who may do something else with it than wait."""
         future: asyncio.Future[_V] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(key, []).append(future)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
-        return await future
+        return future
 
     async def _run(self) -> None:
         while self._waiting:
@@ -40,6 +47,9 @@ class GatheredReads(Generic[_K, _V]):
             try:
                 values = await self._read_many(keys)
             except Exception as error:  # noqa: BLE001 - whatever it is, the callers get it, and the next are tried
+                if isinstance(error, StoreTimeout):
+                    callers += self._waiting.values()
+                    self._waiting = {}
                 for future in _still_there(callers):
                     future.set_exception(error)
             else:

@@ -43,6 +43,10 @@ class KnownHistories:
                 del self._being_read[subject]
         return found
 
+    def known(self, subject: QualifiedSubject) -> History | None:
+        """All versions of a subject, without a reading; None when they are not remembered."""
+        return self._known.get(subject)
+
     def _put(self, subject: QualifiedSubject, history: History) -> None:
         self._known.put(subject, history, weight=1 + len(history.entries))
 

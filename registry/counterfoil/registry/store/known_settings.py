@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.registry.service.storage import (
     Append,
     DropContext,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 MAX_SCOPES: Final = 1000
 """With more scopes than that, each is read when it is asked for: there may be one for each of very many subjects."""
 
+_MAX_ONES: Final = 10_000
 _NOTHING: Final = ScopeSettings()
 
 
@@ -43,17 +45,31 @@ class KnownSettings:
         self._read_one = read_one
         self._readings: GatheredReads[None, dict[QualifiedSubject, ScopeSettings]] = GatheredReads(self._read)
         self._known: dict[QualifiedSubject, ScopeSettings] | None = None
-        self._changes = 0
+        self._ones: RecentValues[QualifiedSubject, ScopeSettings] = RecentValues(_MAX_ONES)
+        self.changes = 0
+        """How many writes may have changed what is known."""
 
     async def of(self, scope: QualifiedSubject) -> ScopeSettings:
         """What is stored for a scope."""
         known = self._known
         if known is None:
-            changes = self._changes
+            changes = self.changes
             known = await self._readings.read(None)
-            if changes == self._changes:
+            if changes == self.changes:
                 self._known = known
-        return await self._read_one(scope) if len(known) > MAX_SCOPES else known.get(scope, _NOTHING)
+        return await self._one(scope) if len(known) > MAX_SCOPES else known.get(scope, _NOTHING)
+
+    async def _one(self, scope: QualifiedSubject) -> ScopeSettings:
+        changes = self.changes
+        found = await self._read_one(scope)
+        if changes == self.changes:
+            self._ones.put(scope, found, weight=1)
+        return found
+
+    def known(self, scope: QualifiedSubject) -> ScopeSettings | None:
+        """What was last read for a scope, without a reading; None when that is not remembered."""
+        known = self._known
+        return self._ones.get(scope) if known is None or len(known) > MAX_SCOPES else known.get(scope, _NOTHING)
 
     async def _read(self, callers: Sequence[None]) -> Sequence[dict[QualifiedSubject, ScopeSettings]]:
         known = dict(await self._read_all())
@@ -67,4 +83,5 @@ class KnownSettings:
             case Elsewhere() if not written.has_new_terms:
                 return
         self._known = None
-        self._changes += 1
+        self._ones = RecentValues(_MAX_ONES)
+        self.changes += 1

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from counterfoil.registry.service.contact import StoreContact
+from counterfoil.registry.service.storage import Load
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
         Plan,
         Record,
         ScopeSettings,
+        Totals,
         Use,
         Visibility,
     )
@@ -30,6 +34,10 @@ class LocalStorage:
     def __init__(self, reads: Reads) -> None:
         self._reads = reads
         self._observers: list[Observer] = []
+        self.contact = StoreContact()
+
+    def last_known(self) -> None:
+        """None: reads are answered by what this process has open, whatever happens beside it."""
 
     def observe(self, observer: Observer) -> None:
         """Tell ``observer`` of every write that was carried out, before its caller is answered."""
@@ -37,6 +45,10 @@ class LocalStorage:
 
     async def catch_up(self) -> None:
         """Return: nobody else writes what this process has open."""
+
+    async def catch_up_soon(self) -> None:
+        """As :meth:`catch_up`."""
+        await self.catch_up()
 
     @property
     def has_current_ids(self) -> bool:
@@ -114,6 +126,15 @@ class LocalStorage:
     async def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
         """The changes of one scope up to a number."""
         return self._reads.changes_of(subject, until)
+
+    async def totals(self) -> Totals:
+        """How much is stored."""
+        return self._reads.totals()
+
+    @property
+    def load(self) -> Load:
+        """Nothing waits here."""
+        return Load()
 
     async def last_change(self, until_ts: int | None = None) -> int:
         """The number of the last change up to a time."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from counterfoil.registry.domain.changes import Change
 from counterfoil.registry.domain.versions import History
-from counterfoil.registry.service.storage import Record, ScopeSettings, Use, Visibility
+from counterfoil.registry.service.storage import Record, ScopeSettings, Totals, Use, Visibility
 from counterfoil.registry.store.local import LocalStorage
 from counterfoil.registry.store.tables import apply, now_ms
 from counterfoil.registry.store.terms import KINDS
@@ -110,6 +110,11 @@ class MemoryTables:
     def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, first: int, last: int) -> str:
         """The names of those subjects, as the text of a JSON array."""
         return json.dumps(sorted(map(str, self.subjects(prefix, visibility)))[first:last])
+
+    def totals(self) -> Totals:
+        """How much is stored."""
+        counts = [len(history.active) for history in self._histories.values() if history.active]
+        return Totals(len(counts), sum(counts))
 
     def contexts(self) -> Sequence[str]:
         """The known contexts."""

@@ -1,6 +1,9 @@
 -- How plans are carried out, in one call for many of them. What the functions decide is what store/tables.py
 -- decides for the other stores; one behaviour suite runs over both. All checks of a plan come before its first write,
 -- and a plan that is refused writes nothing.
+--
+-- In the database each name has the digest of this text at its end, wherever it is created and called
+-- (postgres_functions.py), so that servers of several versions work side by side.
 
 -- The caller of commit() holds the row in `stamps`, so that of all nodes one writes at a time, and every statement sees
 -- what the writer before it has committed.
@@ -19,7 +22,7 @@ BEGIN
   END IF;
   SELECT change INTO STRICT begun FROM stamps FOR UPDATE;
   FOR plan IN SELECT value FROM jsonb_array_elements(plans) LOOP
-    -- (The first condition reads a table, so that the rest is planned anew if functions were replaced meanwhile.)
+    -- (The first condition reads a table, so that the rest is planned anew if functions were removed meanwhile.)
     outcome := CASE
       WHEN (plan ->> 'settings_revision')::bigint <> (SELECT settings FROM stamps) AND have_terms_changed(plan)
         THEN '{"refused": "settings"}'::jsonb

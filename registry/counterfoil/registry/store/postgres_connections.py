@@ -105,6 +105,17 @@ class Connections:
                 )
             return self._pool
 
+    @property
+    def in_use(self) -> int:
+        """How many connections carry out a statement."""
+        pool = self._pool
+        return 0 if pool is None else pool.get_size() - pool.get_idle_size()
+
+    @property
+    def max_size(self) -> int:
+        """How many connections there may be."""
+        return self._address.pool_size
+
     async def close(self) -> None:
         """Let go of all connections, of those that are busy after a while too."""
         pool, self._pool = self._pool, None

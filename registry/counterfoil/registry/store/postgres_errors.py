@@ -23,6 +23,10 @@ class NotConnected(Exception):
         self.reason = reason
 
 
+class FunctionsGone(StoreUnavailable):
+    """A function of the registry is not in the database; what was to be done was not done."""
+
+
 FOREIGN: Final = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
@@ -101,7 +105,9 @@ def _of_connecting(reason: BaseException) -> CounterfoilError:
 
 def _told(error: BaseException, sentence: str) -> CounterfoilError:
     is_late = isinstance(error, (TimeoutError, asyncpg.QueryCanceledError, asyncpg.LockNotAvailableError))
-    return StoreTimeout(sentence) if is_late else StoreUnavailable(sentence)
+    if is_late:
+        return StoreTimeout(sentence)
+    return FunctionsGone(sentence) if isinstance(error, asyncpg.UndefinedFunctionError) else StoreUnavailable(sentence)
 
 
 def _sentence_of(error: BaseException) -> str:

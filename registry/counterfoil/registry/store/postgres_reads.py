@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from counterfoil.registry.domain.versions import History, VersionEntry
-from counterfoil.registry.service.storage import Record, ScopeSettings, Use, Visibility
+from counterfoil.registry.service.storage import Record, ScopeSettings, Totals, Use, Visibility
 from counterfoil.registry.store.gathered_reads import GatheredReads
 from counterfoil.registry.store.name_ranges import above
 from counterfoil.registry.store.postgres_news import MAX_TOLD, Journal, Stamps
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.domain.content import Content
-    from counterfoil.registry.store.postgres_connections import Connections
     from counterfoil.schema.contexts import SubjectPrefix
 
 _HISTORY = """
@@ -81,6 +80,8 @@ SELECT '[' || coalesce(string_agg(to_json(name)::text, ','), '') || ']' FROM (
     AND s.name >= $2 AND ($6::text IS NULL OR s.name < $6)
     AND ($3 = 'all' OR (s.active_versions > 0) = ($3 = 'active'))
   ORDER BY s.name OFFSET $4 LIMIT $5) named"""
+_TOTALS = """
+SELECT count(*), coalesce(sum(active_versions), 0)::bigint FROM counterfoil.subjects WHERE active_versions > 0"""
 _SETTINGS = """
 SELECT s.config, s.mode FROM unnest($1::text[], $2::text[]) WITH ORDINALITY w (context, name, position)
 LEFT JOIN counterfoil.settings s ON s.context = w.context AND s.name = w.name ORDER BY w.position"""
@@ -97,10 +98,17 @@ _GUID = 7
 _LAST_UNTIL = "SELECT seq FROM counterfoil.changes WHERE ts <= $1 ORDER BY ts DESC, seq DESC LIMIT 1"
 
 
+class Statements(Protocol):
+    """Whatever runs statements, as :class:`~.postgres_connections.Connections` does."""
+
+    async def rows(self, statement: str, *arguments: object) -> Sequence[Any]:
+        """The rows of a statement that only reads."""
+
+
 class PostgresReads:
     """The reads of a :class:`~counterfoil.registry.service.storage.Storage`."""
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: Statements) -> None:
         self._connections = connections
         self._history_reads = GatheredReads(self._histories_of)
         self._content_reads = GatheredReads(self._contents_of)
@@ -187,6 +195,11 @@ class PostgresReads:
         else:
             rows = await self._connections.rows(_NAMES_OF_CONTEXT, *wanted, above(name_of(prefix.name)))
         return str(rows[0][0])
+
+    async def totals(self) -> Totals:
+        """How much is stored."""
+        [row] = await self._connections.rows(_TOTALS)
+        return Totals(*row)
 
     async def contexts(self) -> Sequence[str]:
         """The known contexts."""

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.service.storage import Append, SoftDelete
+from counterfoil.registry.service.storage import Append, Load, SoftDelete
 from counterfoil.registry.store.committer import DEFAULT_LIMITS, Committer, WriteLimits
 from counterfoil.registry.store.local import LocalStorage
 from counterfoil.registry.store.sqlite_errors import at_run_time, is_busy
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from counterfoil.registry.domain.versions import History
-    from counterfoil.registry.service.storage import Appended, Plan, ScopeSettings, Visibility
+    from counterfoil.registry.service.storage import Appended, Plan, ScopeSettings, Totals, Visibility
     from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
 
 
@@ -117,7 +117,7 @@ class SqliteStorage(LocalStorage):
         self._known = KnownSubjects()
         self._settings_revision: int | None = None
         transactions = _Transactions(self._writer, self._place, self._known)
-        self._committer = Committer(transactions, announce=self._announce, limits=limits)
+        self._committer = Committer(transactions, announce=self._announce, limits=limits, contact=self.contact)
 
     async def commit(self, plan: Plan) -> Appended | None:
         """Carry out ``plan``; it is on the disk when this returns."""
@@ -143,6 +143,15 @@ class SqliteStorage(LocalStorage):
         """All scopes with settings; read beside the event loop."""
         return await asyncio.get_running_loop().run_in_executor(self._scan_thread, self._scans.scopes)
 
+    async def totals(self) -> Totals:
+        """How much is stored; counted beside the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._scan_thread, self._scans.totals)
+
+    @property
+    def load(self) -> Load:
+        """How many writes wait."""
+        return Load(self._committer.waiting)
+
     async def settings_revision(self) -> int:
         """The stamp of the last change of settings: remembered, since nobody else may write the file."""
         if self._settings_revision is None:
@@ -156,8 +165,13 @@ class SqliteStorage(LocalStorage):
 
     async def check(self) -> None:
         """Return when the file answers, and is where it was."""
-        self._place.check()
-        await super().settings_revision()
+        try:
+            self._place.check()
+            await super().settings_revision()
+        except (StoreUnavailable, StoreTimeout) as error:
+            self.contact.note_lost(error)
+            raise
+        self.contact.note_reached()
 
     async def close(self) -> None:
         """Finish the writes under way, close the file, let go of its lock."""

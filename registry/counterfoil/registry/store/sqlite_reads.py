@@ -10,7 +10,7 @@ from uuid import UUID
 
 from counterfoil.registry.domain.changes import Change, ChangeKind
 from counterfoil.registry.domain.versions import History, VersionEntry
-from counterfoil.registry.service.storage import Record, ScopeSettings, Use, Visibility
+from counterfoil.registry.service.storage import Record, ScopeSettings, Totals, Use, Visibility
 from counterfoil.registry.store.name_ranges import above
 from counterfoil.registry.store.record_keys import key_of, key_range
 from counterfoil.registry.store.sqlite_errors import at_run_time, intact
@@ -41,6 +41,7 @@ FROM (SELECT DISTINCT context_id, schema_id FROM schema_refs
 JOIN versions v ON v.context_id = r.context_id AND v.schema_id = r.schema_id
 JOIN subjects s ON s.id = v.subject_id JOIN contexts c ON c.id = s.context_id
 ORDER BY c.name, s.name, v.version"""
+_TOTALS = "SELECT count(*), coalesce(sum(active_versions), 0) FROM subjects WHERE active_versions > 0"
 _SUBJECTS = """
 SELECT c.name, s.name FROM subjects s JOIN contexts c ON c.id = s.context_id
 WHERE (:context IS NULL OR c.name = :context) AND s.name >= :low AND s.name < :high
@@ -168,6 +169,10 @@ class SqliteReads:
         wanted = {**_wanted(prefix, visibility), "limit": max(last - first, 0), "offset": first}
         statement = _SUBJECT_NAMES if prefix.context is None else _NAMES_OF_CONTEXT
         return str(self._all(statement, wanted)[0][0])
+
+    def totals(self) -> Totals:
+        """How much is stored."""
+        return Totals(*self._all(_TOTALS)[0])
 
     def contexts(self) -> Sequence[str]:
         """The known contexts."""

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.domain.documents import Document
     from counterfoil.registry.domain.versions import History
-    from counterfoil.registry.service.storage import Plan, Record, RecordWrite, ScopeSettings, Target, Use
+    from counterfoil.registry.service.storage import Plan, Record, RecordWrite, ScopeSettings, Target, Totals, Use
 
 
 class Reads(Protocol):
@@ -78,6 +78,9 @@ class Reads(Protocol):
 
     def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, first: int, last: int) -> str:
         """The names of those subjects, as the text of a JSON array."""
+
+    def totals(self) -> Totals:
+        """How much is stored."""
 
     def contexts(self) -> Sequence[str]:
         """The known contexts."""

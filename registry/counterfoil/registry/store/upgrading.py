@@ -27,19 +27,27 @@ _LONG_S: Final = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """The format that a store had, 0 where it was new; it has ``FORMAT`` now."""
+    """The format that a store had, 0 where it was new; it has ``FORMAT`` now.
+
+    ``removed_functions`` counts those of other versions, which are gone from the database.
+    """
 
     shown: str
     found: int
+    removed_functions: int = 0
 
     @property
     def sentence(self) -> str:
         """What was done, for people."""
         if self.found == 0:
             return f"{self.shown}: new, made in format {FORMAT}"
+        removed = ""
+        if self.removed_functions:
+            noun = "function" if self.removed_functions == 1 else "functions"
+            removed = f"; removed {self.removed_functions} database {noun} of other versions"
         if self.found == FORMAT:
-            return f"{self.shown}: has format {FORMAT} already"
-        return f"{self.shown}: upgraded from format {self.found} to {FORMAT}"
+            return f"{self.shown}: has format {FORMAT} already{removed}"
+        return f"{self.shown}: upgraded from format {self.found} to {FORMAT}{removed}"
 
 
 def upgrade(url: str) -> Upgrade:
@@ -107,16 +115,18 @@ def _run_script(connection: sqlite3.Connection, path: Path, found: int) -> None:
 
 async def _upgrade_database(url: str) -> Upgrade:
     from counterfoil.registry.store.postgres_address import parse_address
+    from counterfoil.registry.store.postgres_functions import own_functions
     from counterfoil.registry.store.postgres_preparing import lock_and_find_format
     from counterfoil.registry.store.postgres_preparing import prepare as prepare_database
 
     address = parse_address(url)
     async with _transaction(address) as connection:
-        found = await lock_and_find_format(connection, address)
-        if found is not None and found < FORMAT:
+        found, removed = await lock_and_find_format(connection, address), 0
+        if found is not None and found <= FORMAT:
+            removed = await connection.fetchval(own_functions().count_of_others)
             await connection.execute(upgrade_script(POSTGRESQL, found))
     await prepare_database(address)
-    return Upgrade(address.shown, found or 0)
+    return Upgrade(address.shown, found or 0, removed)
 
 
 async def _format_of_database(url: str) -> int:

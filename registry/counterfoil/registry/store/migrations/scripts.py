@@ -11,7 +11,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from counterfoil.registry.store.formats import FORMAT
-from counterfoil.registry.store.postgres_functions import functions_script
+from counterfoil.registry.store.postgres_functions import own_functions
 
 SQLITE: Final = "sqlite"
 POSTGRESQL: Final = "postgresql"
@@ -31,7 +31,8 @@ def revisions() -> list[int]:
 def upgrade_script(dialect: str, found: int, *, until: int = FORMAT) -> str:
     """The statements that make a store of the format ``until`` out of one of the format ``found``, 0 being none.
 
-    They are meant for one transaction, which is the caller's. In PostgreSQL the functions are among them.
+    They are meant for one transaction, which is the caller's. In PostgreSQL they also make this version's functions
+    where they are not there, and remove those of all others.
     """
     output = StringIO()
     if dialect == POSTGRESQL:
@@ -45,7 +46,8 @@ def upgrade_script(dialect: str, found: int, *, until: int = FORMAT) -> str:
                 script.module.upgrade()
             output.write(_MARK[dialect].format(number=number) + "\n")
     if dialect == POSTGRESQL and until == FORMAT:
-        output.write(functions_script())
+        output.write(f"-- the functions of this version, and no others\n{own_functions().removal_of_others}\n")
+        output.write(own_functions().creation)
     return output.getvalue()
 
 

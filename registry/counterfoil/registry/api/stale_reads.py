@@ -1,0 +1,96 @@
+"""Reads while the store is away: what is in memory is given, and says that it may be stale.
+
+The promise that a read sees what any server has written holds while the store answers. When it does not, known ids and
+versions are given as they were when it was last read, for a limited time. Nothing is refused on the ground of memory
+alone: what is not there may have been written since.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.registry.service.contact import StoreSlow
+from counterfoil.registry.service.use_cases import use_cases
+from counterfoil.schema.errors import RegistryError, StoreTimeout, StoreUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from counterfoil.registry.api.call import Call
+    from counterfoil.registry.service.use_cases import UseCases
+
+WARNING: Final = (b"warning", b'110 - "Response is Stale"')
+"""What an answer from memory carries: the header of RFC 7234, section 5.5.1, which clients and proxies know."""
+
+NOT_KNOWN: Final = object()
+"""In the place of an answer that is not in memory."""
+
+
+class StaleReads:
+    """Whether reads are answered from memory, and the answers.
+
+    ``limit_s`` is how long they are, counted from when the store was found lost; with 0 they never are. ``count`` is
+    called for every one.
+    """
+
+    def __init__(self, cases: UseCases, *, limit_s: float, count: Callable[[], None]) -> None:
+        self._storage = cases.storage
+        self._limit_s = limit_s
+        self._count = count
+        known = cases.storage.last_known() if limit_s else None
+        self._cases = None if known is None else use_cases(known, reader=cases.reader.over(known), associations=False)
+
+    @property
+    def reason(self) -> RegistryError | None:
+        """Why reads are answered from memory; None while they are not."""
+        contact = self._storage.contact
+        if self._cases is None or (contact.lost_for_s or 0.0) >= self._limit_s:
+            return None
+        return contact.error
+
+    @property
+    def left_s(self) -> float:
+        """The seconds that reads go on being answered from memory."""
+        return self._limit_s - (self._storage.contact.lost_for_s or 0.0)
+
+    async def catch_up(self) -> None:
+        """As the storage's, for reads: it fails at once while they are answered from memory.
+
+        With a store that is slow it fails soon, with ``StoreSlow``.
+        """
+        if self._cases is None:
+            await self._storage.catch_up()
+            return
+        if self._storage.contact.error is not None:
+            reason = self.reason
+            if reason is not None:
+                raise type(reason)(reason.message)
+        await self._storage.catch_up_soon()
+
+    async def value(self, operation: Callable[[Call], Awaitable[Any]], call: Call, *, failure: RegistryError) -> Any:
+        """What ``operation`` gives from memory, after it failed with ``failure``; :data:`NOT_KNOWN` where it cannot."""
+        if self._cases is None or not (self.applies_to(failure) or await self._is_away()):
+            return NOT_KNOWN
+        call.cases = self._cases
+        try:
+            value = await operation(call)
+        except RegistryError:
+            return NOT_KNOWN
+        self._count()
+        return value
+
+    def applies_to(self, failure: RegistryError) -> bool:
+        """Whether what is in memory is given after ``failure``: the store is away, or slow."""
+        return isinstance(failure, StoreSlow) or self.reason is not None
+
+    async def _is_away(self) -> bool:
+        """Whether the store does not answer, rather than one statement having failed."""
+        try:
+            await self.catch_up()
+        except (StoreUnavailable, StoreTimeout) as error:
+            return self.applies_to(error)
+        return False
+
+    def note(self) -> None:
+        """Take note of an answer that was given from memory elsewhere."""
+        self._count()

@@ -1,0 +1,64 @@
+"""The registry's log: one JSON object a line on stderr, times in UTC, and no secrets."""
+
+from __future__ import annotations
+
+import logging
+import re
+from datetime import UTC, datetime
+from importlib import metadata
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote_plus
+
+from pythonjsonlogger.json import JsonFormatter
+
+from counterfoil.registry.settings import masked
+
+if TYPE_CHECKING:
+    from counterfoil.registry.settings import ServerSettings
+
+LOGGER: Final = logging.getLogger("counterfoil.registry")
+
+_SECRET_NAME: Final = re.compile(
+    r"passw|secret|token|credential|authorization|signature|api[-_.]?key|access[-_.]?key|^auth$", re.IGNORECASE
+)
+
+
+class _JsonLines(JsonFormatter):
+    """Lines whose time is in UTC, in the form of RFC 3339: ``2026-11-22T12:50:32.123Z``."""
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802 - logging's name
+        """When the record was made."""
+        del datefmt
+        made = datetime.fromtimestamp(record.created, UTC)
+        return made.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def configure_logging() -> None:
+    """Write the registry's log to stderr, one JSON object a line; warnings of the HTTP server join it."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_JsonLines("{asctime}{levelname}{name}{message}", style="{"))
+    for name, level in (("counterfoil.registry", logging.INFO), ("uvicorn", logging.WARNING)):
+        logger = logging.getLogger(name)
+        logger.handlers = [handler]
+        logger.setLevel(level)
+        logger.propagate = False
+
+
+def log_start(settings: ServerSettings, address: str) -> None:
+    """Note which version serves what, and where."""
+    facts = {"version": metadata.version("counterfoil"), "store": masked(settings.store), "address": address}
+    LOGGER.info("the registry serves", extra={**facts, "workers": settings.workers})
+
+
+def masked_query(query: str) -> str:
+    """A query as it was sent, without the values of parameters whose names are those of secrets, and without passwords.
+
+    >>> masked_query("permanent=true&access_token=abc")
+    'permanent=true&access_token=***'
+    """
+    return masked("&".join(map(_masked_parameter, query.split("&")))) if query else query
+
+
+def _masked_parameter(parameter: str) -> str:
+    name, equals, _ = parameter.partition("=")
+    return f"{name}=***" if equals and _SECRET_NAME.search(unquote_plus(name)) else parameter

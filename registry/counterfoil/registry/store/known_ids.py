@@ -1,0 +1,75 @@
+"""What was last read about schema ids, kept for while the database cannot be reached."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from counterfoil.registry.service.recent_values import RecentValues
+from counterfoil.registry.service.storage import Append, Elsewhere, PutRecords, PutSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+    from uuid import UUID
+
+    from counterfoil.registry.service.storage import Appended, Plan
+
+Key = (
+    tuple[Literal["guid", "uses"], str, int]
+    | tuple[Literal["ids"], "UUID"]
+    | tuple[Literal["id"], str, "UUID"]
+    | tuple[Literal["contexts"]]
+)
+"""What was read: the fingerprint or the uses of an id, the ids or the id of a fingerprint, the known contexts."""
+
+_MAX_READ: Final = 40_000
+
+
+class KnownIds:
+    """The values read last; an observer of the storage, which drops what a write may have changed.
+
+    While the database answers, nothing is taken from here.
+    """
+
+    def __init__(self) -> None:
+        self._known: RecentValues[Key, Any] = RecentValues(_MAX_READ)
+        self._changes = 0
+
+    async def noting(self, key: Key, reading: Awaitable[Any]) -> Any:
+        """The value that ``reading`` gives, kept unless something was written meanwhile."""
+        changes = self._changes
+        value = await reading
+        if value is not None and changes == self._changes:
+            self._known.put(key, value, weight=1)
+        return value
+
+    def get(self, key: Key) -> Any:
+        """The value that was read last; None when it is not known any more."""
+        return self._known.get(key)
+
+    def __call__(self, written: Plan | Elsewhere | None, outcome: Appended | None, /) -> None:
+        """Take note of a write."""
+        match written:
+            case PutRecords():
+                return
+            case PutSettings() if written.purge is None:
+                return
+            case Append() if outcome is not None and written.version is None:
+                self._drop(written.subject.context, outcome.schema_id, written.content.guid)
+            case Elsewhere():
+                for change in written.changes:
+                    if change.schema_id is not None:
+                        self._drop(change.subject.context, change.schema_id, change.guid)
+                    elif change.subject.is_context:
+                        self._known.drop(("contexts",))
+            case _:
+                self._known = RecentValues(_MAX_READ)
+        self._changes += 1
+
+    def _drop(self, context: str, schema_id: int, guid: UUID | None) -> None:
+        self._known.drop(("guid", context, schema_id))
+        self._known.drop(("uses", context, schema_id))
+        if guid is not None:
+            self._known.drop(("ids", guid))
+            self._known.drop(("id", context, guid))
+        if context not in (self._known.get(("contexts",)) or ()):
+            self._known.drop(("contexts",))
