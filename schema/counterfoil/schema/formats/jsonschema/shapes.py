@@ -220,5 +220,5 @@ def _are_strings(value: Any) -> bool:
 
 
 def _is_schema(value: Any, draft: Draft) -> bool:
-    """Whether it is a schema where draft-04 has no booleans: in ``items`` and ``dependencies``; elsewhere it has them."""
+    """Whether it is a schema in ``items`` or ``dependencies``, where a boolean is none in draft-04."""
     return isinstance(value, dict if draft is Draft.DRAFT_4 else dict | bool)
