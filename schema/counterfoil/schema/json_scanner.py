@@ -1,8 +1,8 @@
 """A JSON reader that knows where everything stands and says what is wrong in one place.
 
-It reads what Avro's own parser reads with Jackson: comments, ``/* */`` and ``//``, before the value and between its tokens,
-but nothing except blanks behind it; the last of two equal keys wins. It is slower than the standard library and keeps
-its own stack, so no depth of nesting can exhaust Python's.
+It reads what Avro's own parser reads with Jackson: comments, ``/* */`` and ``//``, before the value and between its
+tokens, but nothing except blanks behind it; the last of two equal keys wins. It is slower than the standard library and
+keeps its own stack, so no depth of nesting can exhaust Python's.
 
 Source: RFC 8259; the limits are explained at their names.
 """
