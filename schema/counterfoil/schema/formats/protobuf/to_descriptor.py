@@ -6,6 +6,7 @@ Source: ``google/protobuf/descriptor.proto``; the descriptors that ``protoc`` wr
 from __future__ import annotations
 
 import struct
+from math import copysign
 from typing import TYPE_CHECKING, Final
 
 from google.protobuf.descriptor_pb2 import (
@@ -299,7 +300,7 @@ def _as_utf8(text: str) -> str:
 def _float_text(text: str, *, is_double: bool) -> str:
     whole = parse_int(text)
     try:
-        value = float(text if whole is None else whole)
+        value = float(text) if whole is None else copysign(whole, -1 if text.startswith("-") else 1)
         if is_double:
             short, long = f"{value:.15g}", f"{value:.17g}"
             return short if float(short) == value else long
