@@ -52,6 +52,8 @@ def compile_decoder(
         return value
 
     def rest(data: bytes, offset: int) -> NoReturn:
+        if offset > len(data):
+            raise IndexError
         DecodeWalk(data, offset).fail(f"{_count(len(data) - offset)} left behind the value")
 
     source = decoder_source(plan, whole=whole, max_empty_items=max_empty_items)

@@ -67,7 +67,7 @@ _LIBRARY: Final[dict[str, object]] = {
 def decoder_source(plan: Step, *, whole: bool, max_empty_items: int = MAX_EMPTY_ITEMS) -> Source:
     """The source of ``decode(b, p)`` for a plan.
 
-    It calls ``again(b, start)``, and with ``whole`` ``rest(b, offset)`` for data that goes on behind the value; the
+    It calls ``again(b, start)``, and with ``whole`` ``rest(b, offset)`` for data that does not end with the value; the
     caller must bind both.
     """
     return _DecoderWriter(plan, max_empty_items).write(whole=whole)
@@ -100,9 +100,7 @@ class _DecoderWriter:
             items = self._max_empty_items
             out.line(f"left = [{items}, {items * WEIGHT_OF_ITEM} + len(b)]")
         self._inline(self._plan, "v")
-        out.line("if p > len(b): raise IndexError")
-        if whole:
-            out.line("if p < len(b): rest(b, p)")
+        out.line("if p != len(b): rest(b, p)" if whole else "if p > len(b): raise IndexError")
         out.line("return v")
         out.level = 0
         out.line(" except DecodeError: raise")
