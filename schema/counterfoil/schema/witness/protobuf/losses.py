@@ -119,7 +119,7 @@ class _Pair:
         if _is_message(self.field):
             return isinstance(got, bytes) and type(wrote).FromString(got) == wrote
         if self.other.type == FieldDescriptor.TYPE_STRING and isinstance(got, bytes):
-            return self.field.type == FieldDescriptor.TYPE_STRING and wrote == got  # bytes where a string is no UTF-8
+            return bool(self.field.type == FieldDescriptor.TYPE_STRING and wrote == got)  # a string that is no UTF-8
         if isinstance(wrote, str | bytes) or isinstance(got, str | bytes):
             return isinstance(got, str | bytes) and not isinstance(wrote, int | float) and _raw(wrote) == _raw(got)
         return not _is_message(self.other) and (wrote == got or (_is_nan(wrote) and _is_nan(got)))
