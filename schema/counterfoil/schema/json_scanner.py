@@ -1,7 +1,8 @@
 """A JSON reader that knows where everything stands and says what is wrong in one place.
 
-It reads what Jackson reads with comments allowed: ``/* */`` and ``//`` anywhere between tokens, the last of two equal
-keys wins. It is slower than the standard library and keeps its own stack, so no depth of nesting can exhaust Python's.
+It reads what Avro's own parser reads with Jackson: comments, ``/* */`` and ``//``, before the value and between its
+tokens, but nothing except blanks behind it; the last of two equal keys wins. It is slower than the standard library and
+keeps its own stack, so no depth of nesting can exhaust Python's.
 
 Source: RFC 8259; the limits are explained at their names.
 """
@@ -24,6 +25,8 @@ MAX_NUMBER_LENGTH = 1000
 """Characters of one number: reading longer ones takes quadratic time."""
 
 _BLANK = re.compile(r"(?:[ \t\n\r]+|/\*[\s\S]*?\*/|//[^\n\r]*)*")
+_TRIMMED = "".join(map(chr, range(ord(" ") + 1)))
+"""What may stand behind the value: the characters that Java's ``trim`` takes away."""
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _PLAIN_CHARACTERS = re.compile(r'[^"\\\x00-\x1f]*')
 _HEX4 = re.compile(r"[0-9a-fA-F]{4}")
@@ -46,8 +49,9 @@ class JsonScanner:
         if not self._text.strip():
             raise self._fault("the text is empty", expected="a schema")
         value = self._read_value()
-        self._skip_blank()
-        if self._at < len(self._text):
+        rest = self._text[self._at :]
+        if rest.strip(_TRIMMED):
+            self._at += len(rest) - len(rest.lstrip(_TRIMMED))
             raise self._fault(f"text after the end of the schema: {self._shown()}", expected="the end of the text")
         return value
 

@@ -253,7 +253,23 @@ def test_the_last_of_two_equal_keys_wins() -> None:
 
 
 def test_comments_are_skipped() -> None:
-    assert parse_avro('/* a */ { // b\n "type": /* c */ "int" } // d').root.kind is Kind.INT
+    assert parse_avro('/* a */ // b\n { // c\n "type": /* d */ "int" } \r\n\t').root.kind is Kind.INT
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"string" // c',
+        '"string" /* c */',
+        '{"type": "string"}\n// c',
+        '["string"] /* c */ // d\n',
+        '"string" "string"',
+        '"string" # c',
+    ],
+)
+def test_nothing_but_blanks_stands_behind_the_schema(text: str) -> None:
+    with pytest.raises(SchemaParseError, match="text after the end of the schema"):
+        parse_avro(text)
 
 
 def test_references_supply_types_that_stay_names() -> None:

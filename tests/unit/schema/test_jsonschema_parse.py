@@ -110,7 +110,7 @@ def test_what_is_no_json_is_refused_with_its_place(text: str, line: int, column:
 @pytest.mark.parametrize(
     ("text", "is_valid"),
     [
-        (_of(DRAFT_4, properties={"a": True}), False),
+        (_of(DRAFT_4, properties={"a": True}), True),
         (_of(DRAFT_6, properties={"a": True}), True),
         (_of(DRAFT_4, exclusiveMinimum=True, minimum=1), True),
         (_of(DRAFT_7, exclusiveMinimum=True, minimum=1), False),
@@ -191,3 +191,56 @@ def test_what_is_accepted_against_the_specification_is_told(text: str, rule: str
 def test_an_ordinary_schema_has_no_warnings():
     text = _of(DRAFT_7, type="object", properties={"a": {"type": ["string", "null"], "minLength": 0}}, required=["a"])
     assert parse_json_schema(text).warnings() == []
+
+
+@pytest.mark.parametrize("value", [1, 1.5, True, [], {}])
+@pytest.mark.parametrize("keywords", [{}, {"type": "string"}])
+def test_the_schema_keyword_of_a_document_is_a_string(value: Any, keywords: dict[str, Any]):
+    text = json.dumps({"$schema": value, **keywords})
+    with pytest.raises(SchemaParseError, match=r"\$schema is .* expected a string: the URI of a draft") as caught:
+        parse_json_schema(text)
+    assert caught.value.path == "/$schema"
+    assert parse_json_schema(text, validation=Validation.LENIENT).draft is Draft.DRAFT_7
+    assert parse_json_schema('{"properties": {"a": {"$schema": 1}}}').draft is Draft.DRAFT_7
+
+
+@pytest.mark.parametrize("draft", [DRAFT_4, DRAFT_6, DRAFT_7, DRAFT_2019, DRAFT_2020])
+@pytest.mark.parametrize("held", [[], [1], "a", 1, True, None])
+def test_definitions_that_are_no_object_define_nothing(draft: str, held: Any):
+    assert parse_json_schema(_of(draft, definitions=held)).draft.value == draft.rstrip("#")
+
+
+@pytest.mark.parametrize("draft", [DRAFT_2019, DRAFT_2020])
+@pytest.mark.parametrize("keywords", [{"definitions": {"a": 1}}, {"$defs": []}, {"definitions": {"a": {"type": "x"}}}])
+def test_definitions_of_the_newer_drafts_are_schemas(draft: str, keywords: dict[str, Any]):
+    with pytest.raises(SchemaParseError):
+        parse_json_schema(_of(draft, **keywords))
+
+
+@pytest.mark.parametrize(
+    ("keywords", "pointer"),
+    [
+        ({"properties": {"b": False}}, "/properties/b"),
+        ({"patternProperties": {"^b/": True}}, "/patternProperties/^b~1"),
+        ({"allOf": [{}, True]}, "/allOf/1"),
+        ({"anyOf": [False]}, "/anyOf/0"),
+        ({"oneOf": [False]}, "/oneOf/0"),
+        ({"not": True}, "/not"),
+        ({"definitions": {"d": True}, "properties": {"a": {"$ref": "#/definitions/d"}}}, "/definitions/d"),
+    ],
+)
+def test_a_boolean_schema_in_draft_4_is_accepted_with_a_warning(keywords: dict[str, Any], pointer: str):
+    warnings = parse_json_schema(_of(DRAFT_4, **keywords)).warnings()
+    assert [(warning.rule, warning.pointer) for warning in warnings] == [("boolean-schema", pointer)]
+    assert parse_json_schema(_of(DRAFT_6, **keywords)).warnings() == []
+
+
+@pytest.mark.parametrize("keywords", [{"items": True}, {"items": [True]}, {"dependencies": {"a": True}}])
+def test_a_boolean_is_no_schema_in_items_and_dependencies_of_draft_4(keywords: dict[str, Any]):
+    with pytest.raises(SchemaParseError):
+        parse_json_schema(_of(DRAFT_4, **keywords))
+
+
+@pytest.mark.parametrize("keywords", [{"additionalProperties": False}, {"additionalItems": True}])
+def test_draft_4_has_two_keywords_that_may_be_true_or_false(keywords: dict[str, Any]):
+    assert parse_json_schema(_of(DRAFT_4, **keywords)).warnings() == []

@@ -136,6 +136,7 @@ FILES = {
           int32 r = 3 [features.field_presence = LEGACY_REQUIRED];
           repeated int32 p = 4 [features.repeated_field_encoding = PACKED];
           A sub = 5 [features.message_encoding = DELIMITED]; map<string, A> m = 6; oneof o { int32 q = 7; }
+          map<string, string> raw = 8 [features.utf8_validation = NONE, deprecated = true];
           reserved foo, bar; extensions 100 to 110;
         }
         enum E { option features.enum_type = CLOSED; X = 1; reserved Y; }

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from textwrap import dedent
+from typing import Any
 
 import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message_factory import GetMessageClass
 from hypothesis import HealthCheck, given, settings
 
+from counterfoil.schema.formats.protobuf.descriptors import descriptor_set
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
 from counterfoil.schema.model import Reference, ResolvedReference
 from protobuf_schemas import protobuf_schemas
@@ -97,10 +102,134 @@ def test_everything_without_meaning_is_put_in_order() -> None:
     [
         *(("0x1F", "31"), ("010", "8"), ("1.0", "1"), ("1e3", "1000"), ("-7", "-7"), ("inf", "inf"), ("-inf", "-inf")),
         *(("1e-7", "1e-7"), ("0.0000001", "1e-7"), ("1.50", "1.5"), ("1e300", "1e300"), ("-0.5", "-0.5")),
+        *(
+            ("0.0", "0"),
+            ("-0.0", "-0"),
+            ("-0", "-0"),
+            ("-0e5", "-0"),
+            ("nan", "nan"),
+            ("-nan", "-nan"),
+            ("-0x1F", "-31"),
+        ),
     ],
 )
 def test_a_number_has_one_spelling_and_keeps_its_value(written: str, normalized: str) -> None:
     assert f"[default = {normalized}]" in _normalized(f"message A {{ optional double a = 1 [default = {written}]; }}")
+
+
+@pytest.mark.parametrize("kind", ["int32", "uint64", "sint32", "sfixed64"])
+def test_a_whole_number_has_no_negative_zero(kind: str) -> None:
+    assert "[default = 0]" in _normalized(f"message A {{ optional {kind} a = 1 [default = -0]; }}")
+
+
+def test_the_options_of_extension_ranges_are_put_in_order() -> None:
+    declared = 'declaration = { type: "int32", number: 0x0A, full_name: ".b" }'
+    text = f"message A {{ extensions 20 to 30, 10 [verification = DECLARATION, {declared}]; }}"
+    assert _normalized(text) == dedent(
+        """
+        message A {
+          extensions 10 [
+            declaration = {
+              full_name: ".b",
+              number: 10,
+              type: "int32"
+            },
+            verification = DECLARATION
+          ];
+          extensions 20 to 30 [
+            declaration = {
+              full_name: ".b",
+              number: 10,
+              type: "int32"
+            },
+            verification = DECLARATION
+          ];
+        }
+        """
+    )
+
+
+OPTIONS = """
+    import "google/protobuf/descriptor.proto";
+    message O {
+      optional string s = 1; optional int32 n = 2; optional O o = 3; repeated int32 r = 4; optional double d = 5;
+      repeated O many = 6; extensions 100 to 200;
+    }
+    extend O { optional O e = 100; }
+    extend google.protobuf.FieldOptions {
+      optional O f = 50000; repeated O fs = 50001; repeated string t = 50002; optional double z = 50003;
+    }
+"""
+MERGED = {
+    "two fields": ('(f).s = "x", (f).n = 1', '(f) = { n: 1, s: "x" }'),
+    "fields inside fields": ('(f).o.s = "x", (f).n = 1, (f).o.o.n = 2', '(f) = { n: 1, o: { o { n: 2 } s: "x" } }'),
+    "a whole and a field of it": ('(f) = { s: "x" o { n: 1 } }, (f).o.d = -1.0', '(f) = { o { d: -1 n: 1 } s: "x" }'),
+    "a field that is a list": ('(f).r = 1, (f).r = 2, (f).s = "x"', '(f) = { r: [1, 2] s: "x" }'),
+    "an extension inside": ("(f).(e).n = 1, (f).(e).o.n = 2", "(f) = { [e] { n: 1 o { n: 2 } } }"),
+    "full names": ('(.f).s = "x", (f).n = 1', '(f) = { n: 1, s: "x" }'),
+    "others between them": (
+        '(f).s = "x", deprecated = true, (f).n = 1, (t) = "a", (t) = "b"',
+        '(f) = { n: 1, s: "x" }, (t) = "a", (t) = "b", deprecated = true',
+    ),
+}
+
+
+def _with_options(options: str) -> str:
+    return f"{OPTIONS} message A {{ optional int32 a = 1 [{options}]; }}"
+
+
+@pytest.mark.parametrize("case", MERGED)
+def test_options_that_set_fields_of_one_extension_are_one(case: str) -> None:
+    written, merged = map(_with_options, MERGED[case])
+    assert _normalized(written) == _normalized(merged)
+    assert parse_protobuf(written).warnings() == parse_protobuf(merged).warnings() == []
+    assert _options_of(_normalized(written)) == _options_of(written)
+
+
+def _options_of(text: str) -> Any:
+    """The options of the field A.a, as a runtime has them that knows the file's extensions."""
+    files = FileDescriptorSet.FromString(descriptor_set(parse_protobuf(text))).file
+    pool = DescriptorPool()
+    for file in files:
+        pool.AddSerializedFile(file.SerializeToString())
+    options = next(message for message in files[-1].message_type if message.name == "A").field[0].options
+    known = GetMessageClass(pool.FindMessageTypeByName("google.protobuf.FieldOptions"))
+    return known.FromString(options.SerializeToString()).SerializeToString(deterministic=True)
+
+
+@pytest.mark.parametrize(
+    ("written", "normalized"),
+    [
+        ("(z) = -0.0", "(z) = -0.0"),
+        ("(z) = -0", "(z) = 0"),
+        ("(z) = -nan", "(z) = -nan"),
+        ("(f).d = -0e1", "(f).d = -0.0"),
+        ("(f) = { d: -0 }", "d: -0\n"),
+        ("(f) = { d: -0.0 }", "d: -0.0\n"),
+        ("(f) = { d: -nan }", "d: -nan\n"),
+        ("(f).d = -0.0, (f).n = -0", "d: -0.0,\n    n: 0\n"),
+    ],
+)
+def test_negative_zeros_and_negative_nan_keep_their_sign(written: str, normalized: str) -> None:
+    text = _normalized(_with_options(written))
+    assert normalized in text
+    assert _normalized(text) == text
+    if "nan" not in written:
+        assert _options_of(text) == _options_of(_with_options(written))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        '(f).s = "x"',
+        "(f).o.n = 1",
+        '(t) = "a",\n    (t) = "b"',
+        "(fs) = {\n      n: 1\n    },\n    (fs) = {\n      n: 2\n    }",
+        "features.field_presence = EXPLICIT,\n    features.repeated_field_encoding = PACKED",
+    ],
+)
+def test_other_options_stay_as_they_are_written(options: str) -> None:
+    assert options.replace("\n  ", "\n") in _normalized(_with_options(options)).replace("\n  ", "\n")
 
 
 def test_a_list_of_one_loses_its_brackets_and_entries_are_sorted() -> None:

@@ -234,7 +234,6 @@ def test_pointers_have_places() -> None:
         ("message A { int32 foo_bar = 1; int32 fooBar = 2; }", "json-name-conflict"),
         ("message A { oneof o { map<string, int32> m = 1; } }", "map-in-oneof"),
         ("message A { map<string, map<string, int32>> m = 1; }", "nested-map"),
-        ("message A { map<double, int32> m = 1; }", "map-key-type"),
         ("message A { oneof o {} }", "empty-oneof"),
         ("message A { optional group G = 1 { int32 x = 1; } }", "proto3-group"),
         ("message A { optional int32 a = 1 [default = 3]; }", "proto3-default"),
@@ -242,6 +241,14 @@ def test_pointers_have_places() -> None:
         ("message A { extensions 100 to 200; } extend A { int32 x = 100; }", "proto3-extension"),
         ("message A { extensions 100 to 200; } extend A { int32 x = 50; }", "extension-number-not-declared"),
         ("message 1A {}", "invalid-name"),
+        ("message A-b {}", "invalid-name"),
+        ("message A { message b.c {} b.c d = 1; }", "invalid-name"),
+        ("message A { int32 a-b = 1; }", "invalid-name"),
+        ("message A { oneof o-p { int32 a = 1; } }", "invalid-name"),
+        ("enum E-f { A = 0; }", "invalid-name"),
+        ("enum E { A-b = 0; }", "invalid-name"),
+        ("message A {} service S-t { rpc R (A) returns (A); }", "invalid-name"),
+        ("message A {} service S { rpc R-s (A) returns (A); }", "invalid-name"),
         ("message A { option map_entry = true; string key = 1; string value = 2; }", "explicit-map-entry"),
         ("enum E {}", "empty-enum"),
         ("enum E { A = 0; A = 1; }", "duplicate-constant-name"),
@@ -261,6 +268,41 @@ def test_what_the_language_forbids_is_accepted_with_a_warning(text: str, rule: s
     warnings = parse_protobuf(PROTO3 + text).warnings()
     assert rule in [warning.rule for warning in warnings]
     assert all(warning.text and warning.text[0].isupper() for warning in warnings)
+
+
+@pytest.mark.parametrize("name", ["A-b", "A.b", "-A", "1-A"])
+def test_a_message_of_such_a_name_is_referred_to_by_it(name: str) -> None:
+    text = f"{PROTO3}message {name} {{ {name} a = 1; map<string, {name}> b = 2; }}"
+    schema = parse_protobuf(text)
+    assert schema.name == name
+    assert parse_protobuf(schema.canonical()).canonical() == schema.canonical()
+    assert parse_protobuf(schema.normalized()).file.messages[0].name == name
+
+
+@pytest.mark.parametrize("text", ["message A$ {}", "message A+b {}", "message Ä {}", "message A { int32 1a = 1; }"])
+def test_a_name_with_any_other_character_is_refused(text: str) -> None:
+    with pytest.raises(SchemaParseError, match="unexpected"):
+        parse_protobuf(PROTO3 + text)
+
+
+@pytest.mark.parametrize("key", ["float", "double", "bytes", "E", "A", ".A", "Nope", "map<string, int32>"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "message A {{ map<{key}, int32> m = 1; }} enum E {{ X = 0; }}",
+        "message A {{ oneof o {{ map<{key}, A> m = 1; }} }} enum E {{ X = 0; }}",
+        "message A {{ map<string, map<{key}, int32>> m = 1; }} enum E {{ X = 0; }}",
+    ],
+)
+def test_a_map_has_keys_that_are_strings_booleans_or_whole_numbers(text: str, key: str) -> None:
+    with pytest.raises(SchemaParseError, match="a map with keys of type") as caught:
+        parse_protobuf(PROTO3 + text.format(key=key))
+    assert caught.value.path == "/A/m"
+
+
+def test_a_stored_map_with_other_keys_is_still_read() -> None:
+    schema = parse_protobuf(PROTO3 + "message A { map<double, int32> m = 1; }", validation=Validation.LENIENT)
+    assert "map-key-type" in [warning.rule for warning in schema.warnings()]
 
 
 @pytest.mark.parametrize(

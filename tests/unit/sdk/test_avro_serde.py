@@ -335,6 +335,42 @@ def test_a_decode_error_says_where(world):
     assert (error.topic, error.field, error.schema_id) == ("rides", "value", 1)
 
 
+@pytest.mark.parametrize("id_location", ["prefix", "header"])
+@pytest.mark.parametrize("reader", [None, record({"name": "id", "type": "long"})])
+def test_bytes_behind_the_value_are_an_error_unless_they_are_allowed(world, reader, id_location):
+    ctx = Ctx("rides", headers=[])
+    data = AvroSerializer(world.client, RIDE, id_location=id_location)({"id": 300, "fare": 1.0}, ctx)
+    deserialize = AvroDeserializer(world.client, reader=reader)
+    value = deserialize(data, ctx)
+    for behind in (b"\x00", b"more"):
+        with pytest.raises(DecodeError, match="left behind the value") as caught:
+            deserialize(data + behind, ctx)
+        assert caught.value.offset == len(data)
+        assert (caught.value.topic, caught.value.schema_id is None) == ("rides", id_location == "header")
+        with pytest.raises(DecodeError):
+            deserialize.decode(data + behind, topic="rides", headers=ctx.headers)
+        allowing = AvroDeserializer(world.client, reader=reader, allow_trailing_bytes=True)
+        assert allowing(data + behind, ctx) == value
+        assert allowing.decode(data + behind, topic="rides", headers=ctx.headers).value == value
+    if id_location == "prefix":
+        assert [type(each) for each in deserialize.many([data + b"\x00", data])] == [DecodeError, dict]
+
+
+def test_how_many_items_may_take_no_bytes_is_a_setting(world):
+    text = '{"type": "array", "items": "null"}'
+    data = AvroSerializer(world.client, text)([None] * 10_001, Ctx("rides"))
+    with pytest.raises(DecodeError, match="More than 10000 items that take no bytes"):
+        AvroDeserializer(world.client)(data, Ctx("rides"))
+    assert len(AvroDeserializer(world.client, max_empty_items=10_001)(data, Ctx("rides"))) == 10_001
+
+
+@pytest.mark.parametrize("limit", [-1, 1.5, "many", True, None])
+def test_a_number_of_items_that_is_none_is_refused_at_once(world, limit):
+    with pytest.raises(InvalidSettings, match="expected a whole number") as caught:
+        AvroDeserializer(world.client, max_empty_items=limit)
+    assert caught.value.setting == "max_empty_items"
+
+
 @pytest.mark.parametrize("data", [b"", b"\x00", b"\x00\x00\x00\x00", b"\x01" + b"\x07" * 15])
 def test_data_that_ends_in_its_frame_is_truncated(world, data):
     with pytest.raises(TruncatedFrame) as caught:

@@ -21,7 +21,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.model import Schema
 from counterfoil.sdk import AvroDeserializer, AvroSerializer
-from counterfoil.sdk.errors import EncodeError, InvalidSettings
+from counterfoil.sdk.errors import DecodeError, EncodeError, InvalidSettings
 from counterfoil.sdk.testing import InMemoryRegistry
 
 RIDE = json.dumps(
@@ -137,6 +137,16 @@ def test_headers_and_objects_move_over(client):
     assert deserialize(data, context) == 1
     prefixed = AvroSerializer.from_confluent(client, RIDE, conf={"schema.id.serializer": prefix_schema_id_serializer})
     assert deserialize(prefixed(VALUES[0], VALUE), VALUE) == 1
+
+
+def test_bytes_behind_the_value_are_ignored_as_with_them_unless_the_setting_of_java_says_otherwise(client):
+    data = AvroSerializer(client, RIDE)(VALUES[0], VALUE) + b"more"
+    assert AvroDeserializer.from_confluent(client)(data, VALUE) == VALUES[0]
+    assert AvroDeserializer.from_confluent(client, conf={"avro.fail.on.trailing.data": False})(data, VALUE) == VALUES[0]
+    with pytest.raises(DecodeError, match="4 bytes are left behind the value"):
+        AvroDeserializer.from_confluent(client, conf={"avro.fail.on.trailing.data": True})(data, VALUE)
+    with pytest.raises(DecodeError, match="4 bytes are left behind the value"):
+        AvroDeserializer(client)(data, VALUE)
 
 
 def test_a_reader_schema_moves_over(client):

@@ -451,7 +451,7 @@ def test_empty_items_are_counted_and_not_paid_for():
 def test_bytes_behind_the_value_are_ignored_unless_the_whole_is_asked_for():
     schema = schema_of("int")
     assert compile_decoder(schema)(b"\x02\x02") == 1
-    with pytest.raises(DecodeError, match="1 bytes are left behind the value"):
+    with pytest.raises(DecodeError, match="1 byte is left behind the value"):
         compile_decoder(schema, whole=True)(b"\x02\x02")
 
 

@@ -14,6 +14,7 @@ from counterfoil.schema.model import Schema
 from counterfoil.schema.wire import ID_PREFIX_BYTES, ShortFrame, WireError, read_frame
 from counterfoil.sdk.errors import (
     DecodeError,
+    InvalidSettings,
     NotFramed,
     RegistryUnavailable,
     SerdeError,
@@ -21,7 +22,7 @@ from counterfoil.sdk.errors import (
     TruncatedFrame,
     UnknownSchemaId,
 )
-from counterfoil.sdk.serde.avro_codec import compile_decoder
+from counterfoil.sdk.serde.avro_codec import MAX_EMPTY_ITEMS, compile_decoder
 from counterfoil.sdk.serde.confluent_settings import deserializer_settings
 from counterfoil.sdk.serde.headers import header_name, read_header
 from counterfoil.sdk.serde.plans import PlanTable, ReadPlan, field_of, load_avro, place, refuse_rules, topic_of
@@ -68,6 +69,10 @@ class AvroDeserializer:
     from defaults, and neither costs time per message. With ``latest`` it is the latest version of the record's
     subject, asked for again after ``latest_ttl_s``. ``from_dict(value, ctx)`` turns values into objects.
 
+    Bytes behind the value are an error, unless ``allow_trailing_bytes``. A message may have ``max_empty_items`` array
+    items that take no bytes (null, or a record of such), so that a few bytes cannot become a large value; what the
+    defaults of repeated records may weigh is limited by the message's size and by this setting.
+
     One object serves all threads. A schema is asked for once; unknown ids and damaged data are errors of the record,
     while ``RegistryUnavailable`` means that the same record may be read later.
     """
@@ -81,8 +86,15 @@ class AvroDeserializer:
         subject: SubjectStrategy | str = TOPIC,
         from_dict: Callable[[Any, Any], Any] | None = None,
         latest_ttl_s: float = 60.0,
+        allow_trailing_bytes: bool = False,
+        max_empty_items: int = MAX_EMPTY_ITEMS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        if isinstance(max_empty_items, bool) or not isinstance(max_empty_items, int) or max_empty_items < 0:
+            problem = f"max_empty_items is {max_empty_items!r}; expected a whole number, 0 or more"
+            raise InvalidSettings(problem, setting="max_empty_items")
+        self._is_whole = not allow_trailing_bytes
+        self._max_empty_items = max_empty_items
         self._registry = registry
         self._reader = Schema(reader) if isinstance(reader, str) else reader
         self._latest = latest
@@ -108,7 +120,8 @@ class AvroDeserializer:
     ) -> Self:
         """The deserializer that confluent-kafka's ``AvroDeserializer`` would be with the same ``conf``.
 
-        Raises ``InvalidSettings`` for what has no counterpart here.
+        So it ignores bytes behind the value, unless ``avro.fail.on.trailing.data`` is True, as in Java. Raises
+        ``InvalidSettings`` for what has no counterpart here.
         """
         return cls(registry, reader=schema, from_dict=from_dict, **deserializer_settings(conf or {}))
 
@@ -241,7 +254,9 @@ class AvroDeserializer:
         except SchemaParseError as error:
             raise DecodeError(f"The writer's schema cannot be read: {error}") from error
         return ReadPlan(
-            decode=compile_decoder(writer, self._reader_schema(writer, ctx)),
+            decode=compile_decoder(
+                writer, self._reader_schema(writer, ctx), whole=self._is_whole, max_empty_items=self._max_empty_items
+            ),
             offset=offset,
             schema=schema,
             record_name=writer.name,

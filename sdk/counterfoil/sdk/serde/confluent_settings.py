@@ -40,7 +40,11 @@ def deserializer_settings(conf: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of ``AvroDeserializer``. Raises ``InvalidSettings``, naming the setting."""
     rest = dict(conf)
     rest.pop("schema.id.deserializer", None)  # ours reads headers and prefixes, as all of theirs
-    settings = {"subject": _take_subject(rest), "latest": _take_bool(rest, "use.latest.version")}
+    settings = {
+        "subject": _take_subject(rest),
+        "latest": _take_bool(rest, "use.latest.version"),
+        "allow_trailing_bytes": not _take_bool(rest, "avro.fail.on.trailing.data"),
+    }
     _refuse_rest(rest)
     return settings
 

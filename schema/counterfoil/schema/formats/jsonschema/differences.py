@@ -172,22 +172,20 @@ class _Rounds:
 
     def _some_branch_reads(self, reader: Combination, writer: Node) -> list[Finding] | None:
         """What differs when one branch of the reader's is enough; None when none is."""
-        if len(reader.branches) == 1:
-            return [*self.compare(reader.branches[0], writer)]
-        for branch in reader.branches if reader.criterion is not Criterion.ALL_OF else ():
+        is_only = len(reader.branches) == 1
+        for branch in reader.branches if is_only or reader.criterion is not Criterion.ALL_OF else ():
             inner = self.compare(branch, writer)
             if self.is_compatible(inner):
-                return [*inner, at(rules.SUM_TYPE_EXTENDED, reader, writer)]
+                return [*inner] if is_only else [*inner, at(rules.SUM_TYPE_EXTENDED, reader, writer)]
         return None
 
     def _some_branch_is_read(self, reader: Node, writer: Combination) -> list[Finding] | None:
         """What differs when the reader reads one branch of those that the writer fits all; None when it reads none."""
-        if len(writer.branches) == 1:
-            return [*self.compare(reader, writer.branches[0])]
-        for branch in writer.branches if writer.criterion is Criterion.ALL_OF else ():
+        is_only = len(writer.branches) == 1
+        for branch in writer.branches if is_only or writer.criterion is Criterion.ALL_OF else ():
             inner = self.compare(reader, branch)
             if self.is_compatible(inner):
-                return [*inner, at(rules.PRODUCT_TYPE_NARROWED, reader, writer)]
+                return [*inner] if is_only else [*inner, at(rules.PRODUCT_TYPE_NARROWED, reader, writer)]
         return None
 
     def _compare_kinds(self, reader: Node, writer: Node) -> list[Finding]:

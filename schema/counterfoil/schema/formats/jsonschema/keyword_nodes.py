@@ -58,7 +58,7 @@ _MODERN: dict[type[Node], frozenset[str]] = {
     Numeric: _NUMBER,
     Object: _OBJECT | {"propertyNames", "dependentRequired", "dependentSchemas", "unevaluatedProperties"},
     Array: _ARRAY | {"prefixItems", "contains", "minContains", "maxContains", "unevaluatedItems"},
-    Condition: frozenset(),
+    Condition: frozenset({"if"}),
 }
 _GROUPS_BY_DRAFT: Final = {
     Draft.DRAFT_4: _DRAFT_4,
@@ -158,7 +158,7 @@ class SchemaKeywords:
             Object: self._object,
             Numeric: lambda: self._number(is_integer=False),
             Text: self._text,
-            Condition: lambda: Condition(pointer=self.pointer),
+            Condition: self._condition,
         }
         groups = self._group_by_kind
         return [make() for kind, make in makers.items() if kind not in taken and present & groups[kind]]
@@ -198,6 +198,10 @@ class SchemaKeywords:
         if isinstance(value, bool):
             return Rest(is_allowed=value)
         return Rest(schema=self._below(keyword)) if isinstance(value, dict) else ANYTHING
+
+    def _condition(self) -> Node:
+        said = {keyword: self._value[keyword] for keyword in ("if", "then", "else") if keyword in self._value}
+        return Condition(pointer=self.pointer, content=value_text(said))
 
     def _text(self) -> Node:
         pattern = self._value.get("pattern")

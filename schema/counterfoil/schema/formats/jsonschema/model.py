@@ -165,7 +165,12 @@ class Negation(Node):
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Condition(Node):
-    """``if``, ``then``, ``else``: told apart from other kinds, never compared."""
+    """``if``, ``then``, ``else``: told apart from other kinds, never compared.
+
+    ``content`` is a text that conditions share which say the same.
+    """
+
+    content: str = ""
 
 
 @dataclass(eq=False, slots=True, kw_only=True)

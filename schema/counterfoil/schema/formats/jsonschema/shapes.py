@@ -39,11 +39,11 @@ class Shape(Enum):
     PATTERN = "a regular expression"
     URI = "a URI reference"
     SCHEMA = "a schema (an object, true or false)"
-    OBJECT_SCHEMA = "a schema (an object)"
     FLAG_OR_SCHEMA = "true, false or a schema (an object)"
     SCHEMAS = "an array of schemas"
     SCHEMA_OR_SCHEMAS = "a schema or an array of schemas"
     SCHEMA_MAP = "an object of schemas"
+    DEFINITIONS = "an object of schemas, or anything else, which defines nothing"
     PATTERN_MAP = "an object of schemas, by regular expression"
     DEPENDENCIES = "an object of schemas and arrays of strings"
 
@@ -121,7 +121,7 @@ _MODERN: Final[Mapping[str, Shape]] = {
     "dependentRequired": Shape.NAMES_MAP,
     "dependentSchemas": Shape.SCHEMA_MAP,
     "$defs": Shape.SCHEMA_MAP,
-    "definitions": Shape.SCHEMA_MAP,
+    "definitions": Shape.DEFINITIONS,
 }
 _NOT_MODERN: Final = frozenset({"additionalItems", "dependencies"})
 _NOT_IN_DRAFT_4: Final = frozenset({"contains", "propertyNames"})
@@ -157,9 +157,7 @@ def _shapes_of_types(draft: Draft, types: str | tuple[str, ...]) -> Mapping[str,
 
 
 def _in_draft_4(keyword: str, shape: Shape) -> Shape:
-    if keyword in ("exclusiveMinimum", "exclusiveMaximum"):
-        return Shape.BOOLEAN
-    return Shape.OBJECT_SCHEMA if shape is Shape.SCHEMA else shape
+    return Shape.BOOLEAN if keyword in ("exclusiveMinimum", "exclusiveMaximum") else shape
 
 
 def has_shape(value: Any, shape: Shape, draft: Draft) -> bool:
@@ -188,16 +186,16 @@ def has_shape(value: Any, shape: Shape, draft: Draft) -> bool:
 
 def _has_schema_shape(value: Any, shape: Shape, draft: Draft) -> bool:
     match shape:
-        case Shape.OBJECT_SCHEMA:
-            return isinstance(value, dict)
         case Shape.SCHEMA | Shape.FLAG_OR_SCHEMA:
             return isinstance(value, dict | bool)
         case Shape.SCHEMAS:
-            return isinstance(value, list) and all(_is_schema(item, draft) for item in value)
+            return isinstance(value, list) and all(isinstance(item, dict | bool) for item in value)
         case Shape.SCHEMA_OR_SCHEMAS:
             return all(_is_schema(item, draft) for item in _as_list(value))
         case Shape.SCHEMA_MAP:
-            return isinstance(value, dict) and all(_is_schema(item, draft) for item in value.values())
+            return isinstance(value, dict) and all(isinstance(item, dict | bool) for item in value.values())
+        case Shape.DEFINITIONS:
+            return not isinstance(value, dict) or _has_schema_shape(value, Shape.SCHEMA_MAP, draft)
         case Shape.PATTERN_MAP:
             return _has_schema_shape(value, Shape.SCHEMA_MAP, draft) and all(
                 fault_of_pattern(name) is None for name in value
@@ -222,4 +220,5 @@ def _are_strings(value: Any) -> bool:
 
 
 def _is_schema(value: Any, draft: Draft) -> bool:
+    """Whether it is a schema in ``items`` or ``dependencies``, where a boolean is none in draft-04."""
     return isinstance(value, dict if draft is Draft.DRAFT_4 else dict | bool)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 
 _SHOWN_CHARACTERS = 60
-_SCHEMA = (Shape.SCHEMA, Shape.OBJECT_SCHEMA, Shape.FLAG_OR_SCHEMA, Shape.SCHEMA_OR_SCHEMAS)
-_MAPS = (Shape.SCHEMA_MAP, Shape.PATTERN_MAP, Shape.DEPENDENCIES)
+_SCHEMA = (Shape.SCHEMA, Shape.FLAG_OR_SCHEMA, Shape.SCHEMA_OR_SCHEMAS)
+_MAPS = (Shape.SCHEMA_MAP, Shape.DEFINITIONS, Shape.PATTERN_MAP, Shape.DEPENDENCIES)
 _LISTS = (Shape.SCHEMAS, Shape.SCHEMA_OR_SCHEMAS)
 
 
@@ -38,6 +38,7 @@ class _Check:
         self._seen: set[int] = set()
 
     def run(self) -> None:
+        self._check_draft()
         while self._waiting:
             value, base = self._waiting.pop()
             if not isinstance(value, dict):
@@ -48,6 +49,13 @@ class _Check:
                 continue
             self._seen.add(id(value))
             self._waiting.extend(reversed([*self._next_of(value, base)]))
+
+    def _check_draft(self) -> None:
+        """The document's own ``$schema``; inside it the reference registry does not look at that."""
+        document, base = self._schema.document, self._schema.base
+        named = document.get("$schema") if isinstance(document, dict) else None
+        if named is not None and not isinstance(named, str):
+            raise self._fault(base.below("$schema"), f"$schema is {_shown(named)}", "a string: the URI of a draft")
 
     def _next_of(self, value: dict[str, Any], base: Base) -> Iterator[tuple[Any, Base]]:
         """The schemas that ``value`` leads to, after a look at its own keywords."""
@@ -108,7 +116,7 @@ class _Check:
 def _children(held: Any, shape: Shape) -> Iterator[tuple[tuple[str | int, ...], Any]]:
     if shape in _LISTS and isinstance(held, list):
         yield from (((index,), item) for index, item in enumerate(held))
-    elif shape in _MAPS:
+    elif shape in _MAPS and isinstance(held, dict):
         yield from (((name,), item) for name, item in held.items() if isinstance(item, dict | bool))
     elif shape in _SCHEMA:
         yield (), held

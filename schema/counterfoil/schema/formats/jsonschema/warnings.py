@@ -15,6 +15,7 @@ from counterfoil.schema.formats.jsonschema.drafts import Draft
 from counterfoil.schema.formats.jsonschema.keywords import subschemas
 from counterfoil.schema.formats.jsonschema.patterns import compile_pattern
 from counterfoil.schema.formats.protocol import SchemaWarning
+from counterfoil.schema.json_scanner import escape_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _COUNTS: Final = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _COMBINATIONS: Final = ("allOf", "anyOf", "oneOf")
+_OBJECTS_IN_DRAFT_4: Final = frozenset({"definitions", "not", "patternProperties", "properties", *_COMBINATIONS})
+"""The keywords of draft-04 that take a schema and not, beside it, true or false."""
 
 
 def find_warnings(schema: JsonSchema) -> list[SchemaWarning]:
@@ -45,6 +48,8 @@ def find_warnings(schema: JsonSchema) -> list[SchemaWarning]:
 def _warnings(schema: dict[str, Any], draft: Draft) -> Iterator[tuple[str, str, str]]:
     yield from _limits(schema)
     yield from _lists(schema, draft)
+    if draft is Draft.DRAFT_4:
+        yield from _boolean_schemas(schema)
     pattern = schema.get("pattern")
     patterns = [("/pattern", pattern)] if isinstance(pattern, str) else []
     held = schema.get("patternProperties")
@@ -74,6 +79,14 @@ def _lists(schema: dict[str, Any], draft: Draft) -> Iterator[tuple[str, str, str
         names = [name for name in held if isinstance(name, str)] if isinstance(held, list) else []
         for name in (name for name, count in Counter(names).items() if count > 1):
             yield "repeated-name", f"{keyword} says {name!r} more than once", f"/{keyword}"
+
+
+def _boolean_schemas(schema: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """The schemas that are true or false, which came with draft-06."""
+    for steps, child in subschemas(schema):
+        if isinstance(child, bool) and steps[0] in _OBJECTS_IN_DRAFT_4:
+            at = "".join(f"/{escape_pointer(str(step))}" for step in steps)
+            yield "boolean-schema", f"{at[1:]} is {str(child).lower()}; in draft-04 a schema is an object", at
 
 
 def _missing_anchor(

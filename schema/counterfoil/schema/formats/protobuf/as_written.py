@@ -41,12 +41,12 @@ class AsWrittenBuilder(DescriptorBuilder):
             proto.ClearField("type")
             proto.type_name = _entry_name(field.name)
 
-    def _add_map_entry(self, proto: DescriptorProto, name: str, map_type: MapType, scope: str) -> None:
-        super()._add_map_entry(proto, name, map_type, scope)
-        proto.name = _entry_name(name)
-        for field in proto.field:
-            field.ClearField("label")
-            field.ClearField("json_name")
+    def _add_map_entry(self, proto: DescriptorProto, field: Field, map_type: MapType, scope: str) -> None:
+        super()._add_map_entry(proto, field, map_type, scope)
+        proto.name = _entry_name(field.name)
+        for inner in proto.field:
+            inner.ClearField("label")
+            inner.ClearField("json_name")
 
     def _set_type(self, proto: FieldDescriptorProto, name: str, scope: str) -> None:
         super()._set_type(proto, name, scope)

@@ -49,7 +49,7 @@ _CONSTANT: Final = re.compile(
     r"([A-Za-z_][A-Za-z0-9_]*+)[ \t\r\n]*+=[ \t\r\n]*+(0|[1-9][0-9]{0,8})[ \t\r\n]*+;(?![ \t]*/)"
 )
 _NUMBER_STARTS: Final = "-0123456789"
-_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
+_NAME: Final = re.compile(r"[A-Za-z0-9_.\-]+")
 _LABELS: Final = {label.value: label for label in Label}
 _VISIBILITIES: Final = frozenset(("export", "local"))
 _NUMBER: Final = "a whole number of 32 bits"
@@ -370,7 +370,10 @@ def read_range(cursor: Cursor, *, maximum: int) -> int | Range:
 
 
 def read_name(cursor: Cursor, expected: str, *, is_field: bool = False) -> str:
-    """A name without dots at the cursor; only a field's may not start with a digit, as the reference has it."""
+    """A name at the cursor, with all that the reference takes in one: dots and hyphens too, which are warned about.
+
+    Only a field's may not start with a digit.
+    """
     token = cursor.word
     if _NAME.fullmatch(token) is None or (is_field and token[0].isdigit()):
         cursor.fail_unexpected(expected)

@@ -68,6 +68,11 @@ def with_options(features: Features, options: Iterable[Option]) -> Features:
     return features
 
 
+def is_feature(option: Option) -> bool:
+    """Whether an option sets features: ``features`` as a whole or one of them."""
+    return option.name == _PREFIX or option.name.startswith(f"{_PREFIX}.")
+
+
 def _feature_values(options: Iterable[Option]) -> Iterator[tuple[str, str]]:
     for option in options:
         if option.name == _PREFIX and isinstance(option.value, Aggregate):

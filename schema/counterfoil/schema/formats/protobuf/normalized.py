@@ -8,6 +8,7 @@ Source: texts recorded from Confluent Schema Registry 8.5 with ``normalize=true`
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.formats.protobuf.ast import (
@@ -22,6 +23,7 @@ from counterfoil.schema.formats.protobuf.ast import (
     ValueKind,
 )
 from counterfoil.schema.formats.protobuf.literals import parse_int
+from counterfoil.schema.formats.protobuf.merged_options import merge_options
 from counterfoil.schema.formats.protobuf.printing import merged_entries, spelled_options
 from counterfoil.schema.formats.protobuf.symbols import SCALARS
 
@@ -42,6 +44,9 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.symbols import SymbolTable
 
 _EXACT_INTEGERS: Final = 2**63
+_DEFAULT: Final = "default"
+_FLOATS: Final = ("float", "double")
+_NEGATIVE_ZEROS: Final = ("-0", "-0.0")
 
 
 def normalize_file(file: ProtoFile, symbols: SymbolTable) -> ProtoFile:
@@ -82,7 +87,7 @@ class _Normalizer:
             extends=tuple(self._extend(each, scope) for each in message.extends),
             options=self._options(message.options, scope),
             reserved=_reserved(message.reserved),
-            extensions=_extensions(message.extensions),
+            extensions=self._extensions(message.extensions, scope),
         )
 
     def _oneof(self, oneof: OneOf, scope: str) -> OneOf:
@@ -95,7 +100,7 @@ class _Normalizer:
         if field.type in SCALARS and not field.options:
             return field
         group = None if field.group is None else self._message(field.group, f"{scope}.{field.name}".lstrip("."))
-        options = self._options(spelled_options(field), scope)
+        options = self._options(map(partial(_with_plain_default, field), spelled_options(field)), scope)
         map_type = field.map
         if map_type is None:
             return replace(field, type=self._type(field.type, scope), options=options, group=group)
@@ -115,6 +120,13 @@ class _Normalizer:
             reserved=_reserved(enum.reserved),
         )
 
+    def _extensions(self, statements: Iterable[ExtensionRange], scope: str) -> tuple[ExtensionRange, ...]:
+        """One statement per value, in the order of their starts."""
+        normalized = [replace(each, options=self._options(each.options, scope)) for each in statements]
+        values = [(value, statement) for statement in normalized for value in statement.values]
+        values.sort(key=lambda pair: _range_key(pair[0]))
+        return tuple(replace(statement, values=(value,)) for value, statement in values)
+
     def _extend(self, extend: Extend, scope: str) -> Extend:
         return replace(extend, extendee=self._type(extend.extendee, scope), fields=self._fields(extend.fields, scope))
 
@@ -131,11 +143,12 @@ class _Normalizer:
         return replace(service, rpcs=tuple(rpcs), options=self._options(service.options, scope))
 
     def _options(self, options: Iterable[Option], scope: str) -> tuple[Option, ...]:
-        normalized = (
-            Option(self._option_name(option.name, scope), _value(option.value), option.position, option.pointer)
+        plain = (
+            replace(option, name=self._option_name(option.name, scope), value=_option_value(option))
             for option in options
         )
-        return tuple(sorted(normalized, key=lambda option: option.name.lstrip("(")))
+        merged = (replace(option, value=_value(option.value)) for option in merge_options(plain))
+        return tuple(sorted(merged, key=lambda option: option.name.lstrip("(")))
 
     def _option_name(self, name: str, scope: str) -> str:
         """The option's name with the full name of its extension, without a leading dot."""
@@ -144,6 +157,12 @@ class _Normalizer:
         extension, _, rest = name[1:].partition(")")
         found = self._symbols.resolve_extension(extension, scope)
         return name if found is None else f"({found}){rest}"
+
+
+def _option_value(option: Option) -> OptionValue:
+    value = _value(option.value)
+    is_zero = isinstance(value, Scalar) and value.text == "-0" and option.name != _DEFAULT
+    return Scalar(ValueKind.NUMBER, "0") if is_zero else value
 
 
 def _value(value: OptionValue) -> OptionValue:
@@ -157,8 +176,26 @@ def _value(value: OptionValue) -> OptionValue:
     return items[0] if len(items) == 1 else ListValue(items)
 
 
+def _with_plain_default(field: Field, option: Option) -> Option:
+    """The option; of a default that is zero the one spelling that its type has."""
+    value = option.value
+    if option.name != _DEFAULT or not isinstance(value, Scalar) or _number(value.text) not in _NEGATIVE_ZEROS:
+        return option
+    return replace(option, value=Scalar(value.kind, "-0" if field.type in _FLOATS else "0"))
+
+
 def _number(text: str) -> str:
-    """One spelling of a number: decimal, without an exponent or fraction where it is whole."""
+    """One spelling of a number: decimal, without an exponent or fraction where it is whole; its sign is kept.
+
+    A negative zero keeps its fraction: as the value of an option ``-0`` is 0.
+    """
+    magnitude = _magnitude(text.removeprefix("-"))
+    if not text.startswith("-"):
+        return magnitude
+    return "-0.0" if magnitude == "0" and parse_int(text) is None else f"-{magnitude}"
+
+
+def _magnitude(text: str) -> str:
     whole = parse_int(text)
     if whole is not None:
         return str(whole)
@@ -166,7 +203,7 @@ def _number(text: str) -> str:
         value = float(text)
     except ValueError:
         return text
-    if value.is_integer() and abs(value) < _EXACT_INTEGERS:
+    if value.is_integer() and value < _EXACT_INTEGERS:
         return str(int(value))
     mantissa, mark, exponent = repr(value).partition("e")
     return f"{mantissa}e{int(exponent)}" if mark else mantissa
@@ -187,9 +224,3 @@ def _reserved_key(value: int | Range | str) -> tuple[bool, int, int, str]:
 
 def _range_key(value: int | Range) -> tuple[int, int]:
     return (value.start, value.end) if isinstance(value, Range) else (value, value)
-
-
-def _extensions(statements: Iterable[ExtensionRange]) -> tuple[ExtensionRange, ...]:
-    values = [(value, statement) for statement in statements for value in statement.values]
-    values.sort(key=lambda pair: _range_key(pair[0]))
-    return tuple(replace(statement, values=(value,)) for value, statement in values)

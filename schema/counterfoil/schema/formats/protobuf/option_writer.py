@@ -99,7 +99,9 @@ def _snippet(option: Option, resolve: Callable[[str], str | None] | None) -> str
             return ""
         parts.append(f"[{found}]")
     opening = "".join(f"{part} {{ " for part in parts[:-1])
-    return f"{opening}{parts[-1]}: {_text(option.value)}{' }' * (len(parts) - 1)}"
+    text = _text(option.value)
+    text = "0" if text == "-0" else text  # protoc has no negative zero here, and has one inside braces
+    return f"{opening}{parts[-1]}: {text}{' }' * (len(parts) - 1)}"
 
 
 def _text(value: OptionValue) -> str:
@@ -110,7 +112,9 @@ def _text(value: OptionValue) -> str:
     if value.kind is ValueKind.STRING:
         return f'"{escape_bytes(value.text)}"'
     whole = parse_int(value.text) if value.kind is ValueKind.NUMBER else None
-    return value.text if whole is None else str(whole)
+    if whole is None:
+        return value.text
+    return f"-{-whole}" if value.text.startswith("-") else str(whole)
 
 
 def escape_bytes(text: str) -> str:
@@ -146,9 +150,9 @@ def _uninterpreted(option: Option) -> UninterpretedOption:
 
 def _write_number(option: UninterpretedOption, text: str) -> None:
     whole = parse_int(text)
-    if whole is not None and 0 <= whole < _UNSIGNED:
+    if whole is not None and 0 <= whole < _UNSIGNED and not text.startswith("-"):
         option.positive_int_value = whole
-    elif whole is not None and -_UNSIGNED // 2 <= whole < 0:
+    elif whole is not None and -_UNSIGNED // 2 <= whole <= 0:
         option.negative_int_value = whole
     else:
         try:

@@ -12,6 +12,7 @@ from counterfoil.schema.formats.protobuf import rules
 from counterfoil.schema.formats.protobuf import sound_rules as sound
 from counterfoil.schema.formats.protobuf.differences import is_in_group, scalar_of
 from counterfoil.schema.formats.protobuf.type_index import ENTRY_KEY, ENTRY_VALUE
+from counterfoil.schema.formats.protobuf.utf8 import newly_checked_strings
 from counterfoil.schema.formats.protobuf.values import default_of, is_inside, read_range, written_range
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ def field_problems(reader: FieldType, writer: FieldType) -> Iterator[Problem]:
     """
     if reader.is_required and not writer.is_required:
         yield Problem(sound.FIELD_MADE_REQUIRED)
+    if what := newly_checked_strings(reader, writer):
+        yield Problem(sound.UTF8_VALIDATION_ADDED, {"what": what})
     of_types = list(_held_problems(reader.holds, writer.holds))
     yield from of_types or _encoding_problems(reader, writer)
 
@@ -111,15 +114,21 @@ def _said(value: str | float | None) -> str:
 
 
 def _is_entry_of(message: Held, map_: Held) -> bool:
-    """Whether the message has the fields of the map's entries, and neither side loses anything of the other's."""
+    """Whether the message has the fields of the map's entries, and neither side loses anything of the other's.
+
+    Either field may be a member of a oneof: an entry sets both, and only members of one oneof displace each other.
+    """
     fields = message.message.fields if message.message else {}
     if fields.keys() != {ENTRY_KEY, ENTRY_VALUE} or any(map(_is_unlike_entry, fields.values())):
         return False
-    return map_.key == fields[ENTRY_KEY].holds and _is_same_value(map_.value, fields[ENTRY_VALUE].holds)
+    key, value = fields[ENTRY_KEY], fields[ENTRY_VALUE]
+    if key.oneof is not None and key.oneof is value.oneof:
+        return False
+    return map_.key == key.holds and _is_same_value(map_.value, value.holds)
 
 
 def _is_unlike_entry(field: FieldType) -> bool:
-    return field.is_repeated or field.is_delimited or field.is_required or field.oneof is not None
+    return field.is_repeated or field.is_delimited or field.is_required
 
 
 def _is_same_value(one: Held | None, other: Held) -> bool:

@@ -51,6 +51,16 @@ BYTES_TO_STRING: Final = CompatibilityRule(
     mend="Keep the field as bytes. From string to bytes is safe.",
     breaks=SOUND_ONLY,
 )
+UTF8_VALIDATION_ADDED: Final = CompatibilityRule(
+    id="utf8-validation-added",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="The reader requires {what} of field {name} = {tag} to be UTF-8, which the writer does not check",
+    why="SOUND: strings of proto2, and those with the feature utf8_validation = NONE, may hold any bytes; where the "
+    "reader checks them, the whole message fails to parse.",
+    mend="Keep the syntax, or set the feature utf8_validation = NONE on the field of an edition.",
+    breaks=SOUND_ONLY,
+)
 INTEGER_NARROWED: Final = CompatibilityRule(
     id="integer-narrowed",
     schema_type=SchemaType.PROTOBUF,
@@ -117,6 +127,7 @@ SOUND_RULES: Final = (
     PACKED_REPEATED_TO_SINGULAR,
     REPEATED_TO_SINGULAR,
     BYTES_TO_STRING,
+    UTF8_VALIDATION_ADDED,
     INTEGER_NARROWED,
     ENUM_VALUE_RENUMBERED,
     CLOSED_ENUM_LOSES_VALUE,

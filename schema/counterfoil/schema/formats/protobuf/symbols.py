@@ -24,6 +24,9 @@ SCALARS: Final = frozenset(
 )
 """The names of the scalar types."""
 
+MAP_KEYS: Final = SCALARS - {"double", "float", "bytes"}
+"""The types that a map's keys may be of."""
+
 
 @dataclass(frozen=True, slots=True)
 class Symbol:

@@ -6,6 +6,7 @@ Source: ``google/protobuf/descriptor.proto``; the descriptors that ``protoc`` wr
 from __future__ import annotations
 
 import struct
+from math import copysign
 from typing import TYPE_CHECKING, Final
 
 from google.protobuf.descriptor_pb2 import (
@@ -16,7 +17,8 @@ from google.protobuf.descriptor_pb2 import (
     FileDescriptorProto,
 )
 
-from counterfoil.schema.formats.protobuf.ast import ImportKind, Label, MapType, Message, Range, Scalar
+from counterfoil.schema.formats.protobuf.ast import ImportKind, Label, Message, Range, Scalar
+from counterfoil.schema.formats.protobuf.features import is_feature
 from counterfoil.schema.formats.protobuf.literals import INT32_MAX, parse_int
 from counterfoil.schema.formats.protobuf.naming import json_name_of, map_entry_name, synthetic_oneof_name
 from counterfoil.schema.formats.protobuf.option_writer import OptionWriter, escape_bytes
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
         Enum,
         Extend,
         Field,
+        MapType,
         ProtoFile,
         Reserved,
         Service,
@@ -125,18 +128,21 @@ class DescriptorBuilder:
         """The nested messages in the order of the text, with those of groups and of map entries among them."""
         fields = [*message.all_fields, *_groups_of(message.extends)]
         for name, nested in _in_text_order(message.messages, fields):
-            if isinstance(nested, MapType):
-                self._add_map_entry(proto.nested_type.add(), name, nested, scope)
-            else:
+            if isinstance(nested, Message):
                 self._add_message(proto.nested_type.add(), nested, f"{scope}.{name}")
+            elif nested.map is not None:
+                self._add_map_entry(proto.nested_type.add(), nested, nested.map, scope)
 
-    def _add_map_entry(self, proto: DescriptorProto, name: str, map_type: MapType, scope: str) -> None:
-        proto.name = map_entry_name(name)
+    def _add_map_entry(self, proto: DescriptorProto, field: Field, map_type: MapType, scope: str) -> None:
+        """The message of a map's entries; features of the map hold for its keys and values."""
+        proto.name = map_entry_name(field.name)
         proto.options.map_entry = True
+        features = [option for option in field.options if is_feature(option)]
         for number, (part, type_name) in enumerate((("key", map_type.key), ("value", map_type.value)), start=1):
-            field = proto.field.add(name=part, number=number, label=FieldDescriptorProto.LABEL_OPTIONAL)
-            field.json_name = part
-            self._set_type(field, type_name, scope)
+            inner = proto.field.add(name=part, number=number, label=FieldDescriptorProto.LABEL_OPTIONAL)
+            inner.json_name = part
+            self._set_type(inner, type_name, scope)
+            self.options.write(inner, features, scope)
 
     def _add_field(
         self, proto: FieldDescriptorProto, field: Field, scope: str, *, oneof_index: int | None = None
@@ -241,13 +247,11 @@ class DescriptorBuilder:
         return name if found is None else f".{found.full_name}"
 
 
-def _in_text_order(messages: Iterable[Message], fields: Iterable[Field]) -> list[tuple[str, Message | MapType]]:
-    """The messages, and those that stand for groups and for map entries, each with the name of its declaration."""
-    found: list[tuple[Position, str, Message | MapType]] = [(each.position, each.name, each) for each in messages]
-    for field in fields:
-        body = field.group or field.map
-        if body is not None:
-            found.append((field.position, field.name, body))
+def _in_text_order(messages: Iterable[Message], fields: Iterable[Field]) -> list[tuple[str, Message | Field]]:
+    """The messages and those of groups, each with the name of its declaration, and the maps among the fields."""
+    found: list[tuple[Position, str, Message | Field]] = [(each.position, each.name, each) for each in messages]
+    declaring = (field for field in fields if field.group is not None or field.map is not None)
+    found.extend((field.position, field.name, field.group or field) for field in declaring)
     found.sort(key=lambda each: each[0])
     return [(name, node) for _, name, node in found]
 
@@ -296,7 +300,7 @@ def _as_utf8(text: str) -> str:
 def _float_text(text: str, *, is_double: bool) -> str:
     whole = parse_int(text)
     try:
-        value = float(text if whole is None else whole)
+        value = float(text) if whole is None else copysign(whole, -1 if text.startswith("-") else 1)
         if is_double:
             short, long = f"{value:.15g}", f"{value:.17g}"
             return short if float(short) == value else long

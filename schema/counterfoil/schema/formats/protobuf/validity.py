@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.formats.protobuf.ast import Label, Scalar, ValueKind
 from counterfoil.schema.formats.protobuf.resolution import missing_imports
-from counterfoil.schema.formats.protobuf.symbols import SCALARS
+from counterfoil.schema.formats.protobuf.symbols import MAP_KEYS, SCALARS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.position import Position
 
 _SHOWN: Final = 200
+_MAP: Final = "map<"
 _SPELLABLE: Final = re.compile(r"[A-Za-z0-9_.\-]+")
 
 
@@ -70,10 +71,20 @@ class _Checker:
             _check_group(field.group)
             self._check_message(field.group, f"{scope}.{field.name}".lstrip("."))
         elif field.map is not None:
-            self._check_type(field.map.key, scope, field.position, field.pointer)
-            self._check_type(field.map.value, scope, field.position, field.pointer)
+            self._check_map(field.type, field, scope)
         elif field.type not in SCALARS:
             self._check_type(field.type, scope, field.position, field.pointer)
+
+    def _check_map(self, written: str, field: Field, scope: str) -> None:
+        """The types of a map as it is written, ``map<string, A>``; its values may be maps again."""
+        key, _, value = written.removeprefix(_MAP).removesuffix(">").partition(", ")
+        if key not in MAP_KEYS:
+            problem = f"a map with keys of type {_cut(key.partition('<')[0])}"
+            _fail(problem, field, expected="keys that are strings, booleans or whole numbers")
+        if value.startswith(_MAP):
+            self._check_map(value, field, scope)
+        else:
+            self._check_type(value, scope, field.position, field.pointer)
 
     def _check_label(self, field: Field) -> None:
         if field.label is Label.REQUIRED and self._file.is_proto3:
@@ -93,7 +104,7 @@ class _Checker:
                 self._check_field(field, scope)
 
     def _check_type(self, name: str, scope: str, position: Position, pointer: str) -> None:
-        if name in SCALARS or name.startswith("map<") or self._symbols.resolve(name, scope) is not None:
+        if name in SCALARS or self._symbols.resolve(name, scope) is not None:
             return
         raise SchemaParseError(
             f"no type {_cut(name)!r} is known{_why_missing(self._file, self._imports)}",

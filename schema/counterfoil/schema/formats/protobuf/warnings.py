@@ -17,7 +17,7 @@ from counterfoil.schema.formats.protobuf.defaults import default_problem
 from counterfoil.schema.formats.protobuf.features import features_of, with_options
 from counterfoil.schema.formats.protobuf.naming import json_name_of
 from counterfoil.schema.formats.protobuf.resolution import missing_imports
-from counterfoil.schema.formats.protobuf.symbols import SCALARS
+from counterfoil.schema.formats.protobuf.symbols import MAP_KEYS
 from counterfoil.schema.formats.protocol import SchemaWarning
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RUNTIME_TAGS: Final = range(19_000, 20_000)
-_NO_KEYS: Final = frozenset(("double", "float", "bytes"))
 _OPTIONS_PREFIX: Final = "google.protobuf."
 
 
@@ -156,7 +155,7 @@ class _Finder:
             yield SchemaWarning("nested-map", f"The values of the map {field.name} are maps", field.pointer)
         else:
             yield from self._closed_enum(field.map.value, field, scope)
-        if field.map.key in _NO_KEYS or field.map.key not in SCALARS:
+        if field.map.key not in MAP_KEYS:
             text = f"The keys of the map {field.name} are of type {field.map.key}"
             yield SchemaWarning("map-key-type", text, field.pointer)
 
@@ -227,7 +226,8 @@ class _Finder:
 
 def _invalid_name(node: Named, kind: str) -> Iterator[SchemaWarning]:
     if _NAME.fullmatch(node.name) is None:
-        yield SchemaWarning("invalid-name", f"The {kind} {node.name} has a name that starts with a digit", node.pointer)
+        text = f"The {kind} {node.name} has a name that is not letters, digits and '_', or that starts with a digit"
+        yield SchemaWarning("invalid-name", text, node.pointer)
 
 
 def _number(field: Field) -> Iterator[SchemaWarning]:

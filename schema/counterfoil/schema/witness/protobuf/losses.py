@@ -98,7 +98,10 @@ class _Pair:
 
     def of_set(self) -> Iterator[Loss]:
         """What became of the values of a field."""
-        theirs = _values(self.written, self.field)
+        try:
+            theirs = _values(self.written, self.field)
+        except UnicodeDecodeError:
+            return  # the runtime shows no keys that are no UTF-8, so that nothing can be compared
         try:
             mine = _values(self.read, self.other)
         except UnicodeDecodeError as failure:
@@ -130,7 +133,7 @@ class _Pair:
         if _is_message(self.field):
             return isinstance(got, bytes) and type(wrote).FromString(got) == wrote
         if self.other.type == FieldDescriptor.TYPE_STRING and isinstance(got, bytes):
-            return False  # the runtime gives bytes where a string is none
+            return bool(self.field.type == FieldDescriptor.TYPE_STRING and wrote == got)  # a string that is no UTF-8
         if isinstance(wrote, str | bytes) or isinstance(got, str | bytes):
             return isinstance(got, str | bytes) and not isinstance(wrote, int | float) and _raw(wrote) == _raw(got)
         return not _is_message(self.other) and (wrote == got or (_is_nan(wrote) and _is_nan(got)))

@@ -10,6 +10,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.formats.protobuf.type_index import ENTRY_VALUE
+from counterfoil.schema.witness.protobuf.unchecked_text import with_unchecked_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -68,6 +69,9 @@ def probes(descriptor: AnyDescriptor, number: int, *, depth: int = 1) -> Iterato
         message = minimal(descriptor)
         fill(message, field, values)
         yield message
+    for unchecked in with_unchecked_text(descriptor, field):
+        unchecked.MergeFrom(minimal(descriptor))
+        yield unchecked
 
 
 def fill(message: AnyMessage, field: AnyField, values: Sequence[Any]) -> None:

@@ -5,6 +5,7 @@ Source of the behaviour: the Python package ``protobuf``.
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -16,6 +17,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.formats.protobuf.descriptors import descriptor_set
+from counterfoil.schema.witness.protobuf.unchecked_text import has_unchecked_text
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
@@ -86,11 +88,16 @@ def unknown_numbers(message: AnyMessage) -> set[int]:
 
 
 def plain_json(message: AnyMessage) -> str:
-    """The message in JSON, by its proto3 mapping, on one line; in text format where it has no JSON form."""
+    """The message in JSON, by its proto3 mapping, on one line.
+
+    Where it has no such form, as with text that is no UTF-8, a JSON string that holds it in text format.
+    """
     try:
-        return str(json_format.MessageToJson(message, indent=None, ensure_ascii=False))
-    except Exception:  # noqa: BLE001 - the runtime raises many kinds for values that JSON cannot hold
-        return " ".join(str(message).split())
+        if not has_unchecked_text(message):
+            return str(json_format.MessageToJson(message, indent=None, ensure_ascii=False))
+    except Exception:  # noqa: BLE001, S110 - the runtime raises many kinds for values that JSON cannot hold
+        pass
+    return json.dumps(" ".join(str(message).split()), ensure_ascii=False)
 
 
 def runtime_name() -> str:

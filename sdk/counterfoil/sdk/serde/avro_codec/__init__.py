@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from counterfoil.sdk.serde.avro_codec.decode import Decode, compile_decoder
 from counterfoil.sdk.serde.avro_codec.encode import Encode, compile_encoder
+from counterfoil.sdk.serde.avro_codec.weights import MAX_EMPTY_ITEMS
 
-__all__ = ["Decode", "Encode", "compile_decoder", "compile_encoder"]
+__all__ = ["MAX_EMPTY_ITEMS", "Decode", "Encode", "compile_decoder", "compile_encoder"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from counterfoil.sdk.errors import DecodeError
 from counterfoil.sdk.serde.avro_codec.decode_code import decoder_source
 from counterfoil.sdk.serde.avro_codec.decode_walk import DecodeWalk
 from counterfoil.sdk.serde.avro_codec.resolve import resolve
+from counterfoil.sdk.serde.avro_codec.weights import MAX_EMPTY_ITEMS
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.schema import AvroSchema
@@ -20,12 +21,19 @@ class Decode(Protocol):
         """The value that stands at ``offset`` of ``data``. Raises ``DecodeError`` with offset and path."""
 
 
-def compile_decoder(writer: AvroSchema, reader: AvroSchema | None = None, *, whole: bool = False) -> Decode:
+def compile_decoder(
+    writer: AvroSchema,
+    reader: AvroSchema | None = None,
+    *,
+    whole: bool = False,
+    max_empty_items: int = MAX_EMPTY_ITEMS,
+) -> Decode:
     """A function that reads data of ``writer`` as values of ``reader`` (of ``writer`` itself without one).
 
     Values are None, bool, int, float, str, bytes, list and dict, and for logical types Decimal, date, time, datetime
     and UUID (see :mod:`.logical`). Bytes behind the value are ignored, or with ``whole`` an error. A top-level
-    ``bytes`` is all of the data, since it stands on the wire without its length.
+    ``bytes`` is all of the data, since it stands on the wire without its length. ``max_empty_items`` is how many array
+    items that take no bytes a datum may have; defaults of repeated records are limited with it (see :mod:`.weights`).
 
     Raises ``IncompatibleReader`` when no data of the writer could be read. Compiling takes milliseconds: keep the
     function. It may be called from many threads.
@@ -37,13 +45,22 @@ def compile_decoder(writer: AvroSchema, reader: AvroSchema | None = None, *, who
     def again(data: object, start: int) -> Any:
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise DecodeError(f"The data is a {type(data).__name__}; expected bytes")
-        walk = DecodeWalk(bytes(data), start)
+        walk = DecodeWalk(bytes(data), start, max_empty_items=max_empty_items)
         value = walk.read(plan)
         if whole and walk.offset != len(data):
-            walk.fail(f"{len(data) - walk.offset} bytes are left behind the value")
+            rest(walk.data, walk.offset)
         return value
 
-    source = decoder_source(plan, whole=whole)
-    source.namespace["again"] = again
+    def rest(data: bytes, offset: int) -> NoReturn:
+        if offset > len(data):
+            raise IndexError
+        DecodeWalk(data, offset).fail(f"{_count(len(data) - offset)} left behind the value")
+
+    source = decoder_source(plan, whole=whole, max_empty_items=max_empty_items)
+    source.namespace.update(again=again, rest=rest)
     decode: Decode = source.run(f"decoder of {writer.name or writer.root.kind.value}")["decode"]
     return decode
+
+
+def _count(size: int) -> str:
+    return "1 byte is" if size == 1 else f"{size} bytes are"

@@ -12,6 +12,7 @@ import struct
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.sdk.errors import DecodeError
 from counterfoil.sdk.serde.avro_codec.inlining import Inlining
 from counterfoil.sdk.serde.avro_codec.plan import (
     ArrayStep,
@@ -28,9 +29,11 @@ from counterfoil.sdk.serde.avro_codec.plan import (
     TextStep,
     UnionStep,
     children_of,
+    steps_of,
 )
 from counterfoil.sdk.serde.avro_codec.source import MAX_LEVEL, Source
 from counterfoil.sdk.serde.avro_codec.varint import UNZIGZAG, read_count, read_int, read_long, read_size
+from counterfoil.sdk.serde.avro_codec.weights import MAX_EMPTY_ITEMS, WEIGHT_OF_ITEM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,7 +41,6 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.avro_codec.logical import Conversion
     from counterfoil.sdk.serde.avro_codec.plan import FieldStep, Step
 
-_MAX_UNCHECKED_EMPTY_ITEMS: Final = 64
 _ONE_BYTE_SYMBOLS: Final = 64
 _FORMAT: Final = {4: "f", 8: "d"}
 
@@ -51,6 +53,7 @@ def _as_bytes(data: object) -> bytes:
 
 
 _LIBRARY: Final[dict[str, object]] = {
+    "DecodeError": DecodeError,
     "as_bytes": _as_bytes,
     "unzigzag": UNZIGZAG,
     "booleans": (False, True),
@@ -61,17 +64,27 @@ _LIBRARY: Final[dict[str, object]] = {
 }
 
 
-def decoder_source(plan: Step, *, whole: bool) -> Source:
-    """The source of ``decode(b, p)`` for a plan. It calls ``again(b, start)``, which the caller must bind."""
-    return _DecoderWriter(plan).write(whole=whole)
+def decoder_source(plan: Step, *, whole: bool, max_empty_items: int = MAX_EMPTY_ITEMS) -> Source:
+    """The source of ``decode(b, p)`` for a plan.
+
+    It calls ``again(b, start)``, and with ``whole`` ``rest(b, offset)`` for data that does not end with the value; the
+    caller must bind both.
+    """
+    return _DecoderWriter(plan, max_empty_items).write(whole=whole)
 
 
 class _DecoderWriter:
-    """Writes one decoder. Throughout the code ``b`` is the data and ``p`` the place in it."""
+    """Writes one decoder. Throughout the code ``b`` is the data and ``p`` the place in it.
 
-    def __init__(self, plan: Step) -> None:
+    Where something can come without bytes, ``left`` is how many such items a message may still have, and how much else.
+    """
+
+    def __init__(self, plan: Step, max_empty_items: int) -> None:
         self._plan = plan
+        self._max_empty_items = max_empty_items
+        self._arguments = "b, p, left" if any(map(_is_counted, steps_of(plan))) else "b, p"
         self._out = Source(_LIBRARY)
+        self._containers: list[str] = []
         self._function_by_record: dict[int, str] = {}
         self._pending: list[tuple[str, Step]] = []
         self._inlining = Inlining(plan, children_of=children_of, is_record=lambda step: isinstance(step, RecordStep))
@@ -83,19 +96,24 @@ class _DecoderWriter:
         out.line(" try:")
         out.level = 2
         out.line("if b.__class__ is not bytes: b = as_bytes(b)")
+        if "left" in self._arguments:
+            items = self._max_empty_items
+            out.line(f"left = [{items}, {items * WEIGHT_OF_ITEM} + len(b)]")
         self._inline(self._plan, "v")
-        out.line(f"if p {'!=' if whole else '>'} len(b): raise IndexError")
+        out.line("if p != len(b): rest(b, p)" if whole else "if p > len(b): raise IndexError")
         out.line("return v")
         out.level = 0
-        out.line(" except Exception:")
-        out.line("  return again(b, s)")
+        out.line(" except DecodeError: raise")
+        out.line(" except Exception: pass")
+        out.line(f" {' = '.join([*self._containers, 'v'])} = None")  # what was made so far is not kept meanwhile
+        out.line(" return again(b, s)")
         while self._pending:
             self._function(*self._pending.pop())
         return out
 
     def _function(self, name: str, step: Step) -> None:
         self._out.level = 0
-        self._out.line(f"def {name}(b, p):")
+        self._out.line(f"def {name}({self._arguments}):")
         self._out.level = 1
         self._inline(step, "v")
         self._out.line("return v, p")
@@ -105,7 +123,7 @@ class _DecoderWriter:
     def _read(self, step: Step, target: str) -> None:
         """Code that puts the value at ``p`` into ``target`` and moves ``p`` behind it."""
         if self._is_called(step):
-            self._out.line(f"{target}, p = {self._name_of(step)}(b, p)")
+            self._out.line(f"{target}, p = {self._name_of(step)}({self._arguments})")
         else:
             self._inline(step, target)
 
@@ -227,10 +245,12 @@ class _DecoderWriter:
             times = f" * {smallest}" if smallest > 1 else ""
             self._out.line(f"if {count}{times} > len(b) - p: raise IndexError")
         else:
-            self._out.line(f"if {count} > {_MAX_UNCHECKED_EMPTY_ITEMS}: raise ValueError")
+            self._out.line(f"left[0] -= {count}")
+            self._out.line("if left[0] < 0: raise ValueError")
 
     def _array(self, step: ArrayStep, target: str) -> None:
         items, item = self._out.name("items"), self._out.name("v")
+        self._containers.append(items)
         self._out.line(f"{items} = []")
         self._blocks(step.smallest)
         self._read(step.items, item)
@@ -240,6 +260,7 @@ class _DecoderWriter:
 
     def _map(self, step: MapStep, target: str) -> None:
         entries, key, value = self._out.name("entries"), self._out.name("k"), self._out.name("v")
+        self._containers.append(entries)
         self._out.line(f"{entries} = {{}}")
         self._blocks(1)
         self._inline(TextStep(), key)
@@ -270,6 +291,9 @@ class _DecoderWriter:
     # --- records -------------------------------------------------------------------------------------------------
 
     def _record(self, step: RecordStep, target: str) -> None:
+        if step.unpaid:
+            self._out.line(f"left[1] -= {step.unpaid}")
+            self._out.line("if left[1] < 0: raise ValueError")
         value_by_field: dict[str, str] = {}
         for is_packed, group in groupby(step.fields, key=_is_packable):
             fields = list(group)
@@ -352,7 +376,7 @@ class _DecoderWriter:
                 self._size("n", None)
                 self._out.line("p += n")
             case _ if self._is_called(step):
-                self._out.line(f"_, p = {self._name_of(step)}(b, p)")
+                self._out.line(f"_, p = {self._name_of(step)}({self._arguments})")
             case _:
                 self._skip_container(step)
 
@@ -394,6 +418,17 @@ class _DecoderWriter:
         if self._out.size == before:
             self._out.line("pass")
         self._out.level -= 1
+
+
+def _is_counted(step: Step) -> bool:
+    """Whether the step's values, or what they hold, may come without bytes, so that they are counted."""
+    match step:
+        case ArrayStep(smallest=smallest):
+            return not smallest
+        case RecordStep(unpaid=unpaid):
+            return bool(unpaid)
+        case _:
+            return False
 
 
 def _is_packable(one: FieldStep) -> bool:

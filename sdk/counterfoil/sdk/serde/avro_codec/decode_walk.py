@@ -6,7 +6,6 @@ here. So this module decides what is an error, and what the error says.
 
 from __future__ import annotations
 
-import copy
 import struct
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
@@ -28,27 +27,30 @@ from counterfoil.sdk.serde.avro_codec.plan import (
     UnreadableStep,
 )
 from counterfoil.sdk.serde.avro_codec.varint import INT_MAX, INT_MIN, MAX_VARINT_BYTES, read_long
+from counterfoil.sdk.serde.avro_codec.weights import MAX_EMPTY_ITEMS, WEIGHT_OF_ITEM
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from counterfoil.sdk.serde.avro_codec.logical import Conversion
     from counterfoil.sdk.serde.avro_codec.plan import Step
-
-MAX_EMPTY_ITEMS: Final = 1_000_000
-"""How many array items that take no bytes one datum may have: their count is all that such a message pays for."""
 
 _REAL: Final = {4: struct.Struct("<f"), 8: struct.Struct("<d")}
 
 
 class DecodeWalk:
-    """One datum of ``data``, read step by step from ``offset``; ``path`` and ``offset`` say where the walk is."""
+    """One datum of ``data``, read step by step from ``offset``; ``path`` and ``offset`` say where the walk is.
 
-    def __init__(self, data: bytes, offset: int) -> None:
+    A part of ``path`` is the name of a field behind a dot, the index of an item, or the key of an entry in a tuple.
+    """
+
+    def __init__(self, data: bytes, offset: int, *, max_empty_items: int = MAX_EMPTY_ITEMS) -> None:
         self.data = data
         self.offset = offset
-        self.path: list[str] = []
-        self._empty_items_left = MAX_EMPTY_ITEMS
+        self.path: list[str | int | tuple[str]] = []
+        self._max_empty_items = max_empty_items
+        self._empty_items_left = max_empty_items
+        self._weight_left = max_empty_items * WEIGHT_OF_ITEM + len(data)
 
     def read(self, step: Step) -> Any:
         """The value of ``step``. Raises ``DecodeError`` with offset and path."""
@@ -60,14 +62,14 @@ class DecodeWalk:
     def fail(self, problem: str, *, offset: int | None = None) -> NoReturn:
         """Raise a ``DecodeError`` for the place where the walk is."""
         where = self.offset if offset is None else offset
-        path = "".join(self.path).removeprefix(".")
+        path = "".join(map(_written, self.path)).removeprefix(".")
         inside = f" in {path}" if path else ""
         raise DecodeError(f"{problem} (offset {where}{inside})", offset=where, path=path, data=self.data)
 
     def _read(self, step: Step) -> Any:
         return self._readers[type(step)](self, step)
 
-    def _under(self, part: str, step: Step) -> Any:
+    def _under(self, part: str | int | tuple[str], step: Step) -> Any:
         self.path.append(part)
         value = self._read(step)
         self.path.pop()
@@ -163,34 +165,43 @@ class DecodeWalk:
         return value
 
     def _union(self, step: UnionStep) -> Any:
+        return self._read(self._branch(step))
+
+    def _branch(self, step: UnionStep) -> Step:
         start = self.offset
         index = self._long()
         if not 0 <= index < len(step.branches):
             self.fail(f"Branch number {index} of a union of {len(step.branches)}", offset=start)
-        return self._read(step.branches[index])
+        return step.branches[index]
 
     def _unreadable(self, step: UnreadableStep) -> NoReturn:
         self.fail(step.problem)
 
-    def _blocks(self, smallest: int) -> Iterator[int]:
+    def _blocks(self, smallest: int, *, is_skipping: bool = False) -> Iterator[int]:
         """The number of items of each block; ``smallest`` is the size in bytes that every item has at least."""
         while count := self._long():
             if count < 0:
-                self._size()
+                size = self._size()
                 count = -count
+                if is_skipping:
+                    self._take(size)
+                    continue
             if count * smallest > self._left:
                 self.fail(f"A block of {count} items is announced and {self._left} bytes are left")
             if not smallest:
                 self._empty_items_left -= count
                 if self._empty_items_left < 0:
-                    self.fail(f"More than {MAX_EMPTY_ITEMS} items that take no bytes")
+                    self.fail(f"More than {self._max_empty_items} items that take no bytes")
             yield count
 
     def _array(self, step: ArrayStep) -> list[Any]:
         items: list[Any] = []
         for count in self._blocks(step.smallest):
+            if isinstance(step.items, NullStep):
+                items += [None] * count
+                continue
             for _ in range(count):
-                items.append(self._under(f"[{len(items)}]", step.items))
+                items.append(self._under(len(items), step.items))
         return items
 
     def _map(self, step: MapStep) -> dict[str, Any]:
@@ -198,18 +209,48 @@ class DecodeWalk:
         for count in self._blocks(1):
             for _ in range(count):
                 key = self._decoded(self._take(self._size()))
-                entries[key] = self._under(f"[{key!r}]", step.values)
+                entries[key] = self._under((key,), step.values)
         return entries
 
     def _record(self, step: RecordStep) -> dict[str, Any]:
-        read: dict[str, Any] = {}
+        self._weight_left -= step.unpaid
+        if self._weight_left < 0:
+            self.fail("Too many defaults and nulls, which take no bytes, for the size of the message")
+        value: dict[str, Any] = dict.fromkeys(step.targets)
+        value.update(step.defaults)
+        for target in step.mutable_defaults:
+            value[target] = _copied(value[target])
         for one in step.fields:
-            value = self._under(f".{one.name}", one.step)
-            if one.target is not None:
-                read[one.target] = value
-        return {
-            target: read[target] if target in read else copy.deepcopy(step.defaults[target]) for target in step.targets
-        }
+            if isinstance(one.step, NullStep):
+                continue
+            if one.target is None:
+                self.path.append(f".{one.name}")
+                self._skip(one.step)
+                self.path.pop()
+            else:
+                value[one.target] = self._under(f".{one.name}", one.step)
+        return value
+
+    def _skip(self, step: Step) -> None:
+        """Pass over a value: what it holds is read and not kept, and blocks that say their size are jumped over."""
+        match step:
+            case ArrayStep(items=items, smallest=smallest):
+                self._skip_blocks((items,), smallest)
+            case MapStep(values=values):
+                self._skip_blocks((TextStep(), values), 1)
+            case RecordStep(fields=fields):
+                for one in fields:
+                    self._skip(one.step)
+            case UnionStep():
+                self._skip(self._branch(step))
+            case _:
+                self._read(step)
+
+    def _skip_blocks(self, steps: Sequence[Step], smallest: int) -> None:
+        for count in self._blocks(smallest, is_skipping=True):
+            for _ in range(count):
+                for step in steps:
+                    self._skip(step)
 
     def _raw(self, step: RawStep) -> Any:
         start = self.offset
@@ -239,3 +280,17 @@ class DecodeWalk:
         RawStep: _raw,
         UnreadableStep: _unreadable,
     }
+
+
+def _written(part: str | int | tuple[str]) -> str:
+    """A part of a path as people read it."""
+    if isinstance(part, str):
+        return part
+    return f"[{part}]" if isinstance(part, int) else f"[{part[0]!r}]"
+
+
+def _copied(default: Any) -> Any:
+    """A default that nobody else has: whoever gets it may change it."""
+    if isinstance(default, dict):
+        return {key: _copied(value) for key, value in default.items()}
+    return [_copied(item) for item in default] if isinstance(default, list) else default

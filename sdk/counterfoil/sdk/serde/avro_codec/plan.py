@@ -115,12 +115,22 @@ class FieldStep:
 
 @dataclass(eq=False, slots=True)
 class RecordStep:
-    """The writer's fields in their order; then ``targets``, the reader's fields in theirs, some from ``defaults``."""
+    """The writer's fields in their order; then ``targets``, the reader's fields in theirs, some from ``defaults``.
+
+    ``unpaid`` is what a record weighs that no bytes stand for, where data can repeat it (:mod:`.weights`); 0 where it
+    is no more than the bytes that the record takes at least.
+    """
 
     name: str
     fields: list[FieldStep] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)
     defaults: dict[str, Any] = field(default_factory=dict)
+    unpaid: int = 0
+
+    @property
+    def mutable_defaults(self) -> Sequence[str]:
+        """The fields whose default somebody could change, so that each value needs its own."""
+        return [name for name, default in self.defaults.items() if isinstance(default, (dict, list))]
 
 
 @dataclass(eq=False, slots=True)
@@ -172,27 +182,3 @@ def steps_of(step: Step) -> list[Step]:
             found[id(one)] = one
             rest.extend(children_of(one))
     return list(found.values())
-
-
-def measure(step: Step) -> None:
-    """Set ``smallest`` in every array of a plan that is complete."""
-    known: dict[int, int] = {}
-    for one in steps_of(step):
-        if isinstance(one, ArrayStep):
-            one.smallest = _smallest(one.items, known)
-
-
-def _smallest(step: Step, known: dict[int, int]) -> int:
-    """A lower bound of the size of a value; a record that is being measured counts as nothing inside itself."""
-    match step:
-        case RealStep(size=size) | FixedStep(size=size):
-            return size
-        case NullStep() | RawStep() | UnreadableStep():
-            return NO_BYTES
-        case RecordStep(fields=fields):
-            if id(step) not in known:
-                known[id(step)] = NO_BYTES
-                known[id(step)] = sum(_smallest(one.step, known) for one in fields)
-            return known[id(step)]
-        case _:
-            return 1

@@ -28,9 +28,9 @@ from counterfoil.sdk.serde.avro_codec.plan import (
     TextStep,
     UnionStep,
     UnreadableStep,
-    measure,
 )
 from counterfoil.sdk.serde.avro_codec.values import InvalidDefault, value_of_default
+from counterfoil.sdk.serde.avro_codec.weights import measure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,0 +1,112 @@
+"""What a value costs that no bytes of a message stand for, so that a small message cannot make a large value.
+
+Two things come without bytes: items of an array whose type takes none (null, a record of such), and what a record has
+beside its data (defaults of the reader, nulls). Both are counted over a whole message. Items may be as many as the
+setting allows; the rest may weigh ``WEIGHT_OF_ITEM`` times that, and one more for each byte of the message.
+
+Only records that data can repeat are counted: those in arrays and maps, and those that contain themselves. The others
+are there once, as the reader's schema says. A record with no more such weight than bytes is not counted either.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.sdk.serde.avro_codec.plan import (
+    NO_BYTES,
+    ArrayStep,
+    FixedStep,
+    MapStep,
+    NullStep,
+    RawStep,
+    RealStep,
+    RecordStep,
+    UnreadableStep,
+    children_of,
+    steps_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from counterfoil.sdk.serde.avro_codec.plan import Step
+
+MAX_EMPTY_ITEMS: Final = 10_000
+"""How many array items that take no bytes a message may have, unless somebody says otherwise."""
+
+WEIGHT_OF_ITEM: Final = 16
+"""How much more than its items a message may have for nothing: what one of them weighs, generously."""
+
+_WEIGHT_OF_CONTAINER: Final = 6
+"""A dict or list against one entry of it: about 40 bytes each way."""
+
+
+def measure(plan: Step) -> None:
+    """Set ``smallest`` in every array and ``unpaid`` in every record of a plan that is complete."""
+    sizes: dict[int, int] = {}
+    steps = steps_of(plan)
+    for one in steps:
+        if isinstance(one, ArrayStep):
+            one.smallest = _smallest(one.items, sizes)
+    for one in _repeated(steps):
+        one.unpaid = _unpaid(one, sizes)
+
+
+def weight_of(default: Any) -> int:
+    """What a default weighs: 1 for itself, and more for a container and everything inside it."""
+    if isinstance(default, dict):
+        return _WEIGHT_OF_CONTAINER + sum(map(weight_of, default.values()))
+    if isinstance(default, list):
+        return _WEIGHT_OF_CONTAINER + sum(map(weight_of, default))
+    return 1
+
+
+def _smallest(step: Step, known: dict[int, int]) -> int:
+    """A lower bound of the size of a value; a record that is being measured counts as nothing inside itself."""
+    match step:
+        case RealStep(size=size) | FixedStep(size=size):
+            return size
+        case NullStep() | RawStep() | UnreadableStep():
+            return NO_BYTES
+        case RecordStep(fields=fields):
+            if id(step) not in known:
+                known[id(step)] = NO_BYTES
+                known[id(step)] = sum(_smallest(one.step, known) for one in fields)
+            return known[id(step)]
+        case _:
+            return 1
+
+
+def _unpaid(step: RecordStep, sizes: dict[int, int]) -> int:
+    """What a record weighs beside its data; 0 where its own bytes are as many. Records inside it count themselves."""
+    own = [one for one in step.fields if not isinstance(one.step, RecordStep)]
+    weight = sum(map(weight_of, step.defaults.values()))
+    weight += sum(1 for one in own if one.target is not None and _smallest(one.step, sizes) == NO_BYTES)
+    if _smallest(step, sizes) == NO_BYTES:
+        weight += _WEIGHT_OF_CONTAINER
+    return 0 if weight <= sum(_smallest(one.step, sizes) for one in own) else weight
+
+
+def _repeated(steps: Iterable[Step]) -> list[RecordStep]:
+    """The records that data can repeat: those that an array, a map or a record that contains itself leads to."""
+    found: dict[int, Step] = {}
+    rest = [one for one in steps if isinstance(one, (ArrayStep, MapStep)) or _contains_itself(one)]
+    while rest:
+        for child in children_of(rest.pop()):
+            if id(child) not in found:
+                found[id(child)] = child
+                rest.append(child)
+    return [one for one in found.values() if isinstance(one, RecordStep)]
+
+
+def _contains_itself(step: Step) -> bool:
+    seen: set[int] = set()
+    rest = [*children_of(step)] if isinstance(step, RecordStep) else []
+    while rest:
+        one = rest.pop()
+        if one is step:
+            return True
+        if id(one) not in seen:
+            seen.add(id(one))
+            rest.extend(children_of(one))
+    return False
