@@ -1,4 +1,7 @@
-"""Proof of "compatible" for Avro: values written by fastavro under the writer's schema and read under the reader's."""
+"""Proof of "compatible" for Avro: values written by fastavro under the writer's schema and read under the reader's.
+
+What was read must mean what was written.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from counterfoil.schema.formats.avro.schema import AvroSchema
 from counterfoil.schema.witness.avro import decoder
 from counterfoil.schema.witness.avro.data import NoDatum, plain_json
+from counterfoil.schema.witness.avro.meanings import Comparison
 from counterfoil.schema.witness.avro.samples import Samples
 from counterfoil.schema.witness.avro.spelling import spell_reader, spell_writer
 from counterfoil.schema.witness.model import Confirmation, Witness
@@ -25,10 +29,14 @@ def confirm_compatible(reader: ParsedSchema, writer: ParsedSchema, count: int) -
     try:
         writer_spelt = decoder.prepared(_without_defaults(spell_writer(writer.root)))
         reader_spelt = decoder.prepared(spell_reader(reader.root, writer.named.values()))
+        comparison = Comparison()
         for datum, body in written(writer, count):
-            failure = _failure_to_read(body, writer_spelt, reader_spelt)
+            got, failure = _read(body, writer_spelt, reader_spelt)
             if failure is not None:
-                return Confirmation(done, _counter_witness(datum, body, failure))
+                return Confirmation(done, _counter_witness(datum, body, f"the decoder stops: {failure}", failure))
+            misread = next(comparison.misreadings(reader.root, writer.root, datum, got), None)
+            if misread is not None:
+                return Confirmation(done, _counter_witness(datum, body, str(misread), misread.text))
             done += 1
     except (decoder.DecoderRefuses, NoDatum) as stopped:
         return Confirmation(done, reason=str(stopped))
@@ -46,13 +54,13 @@ def written(writer: AvroSchema, count: int) -> Iterator[tuple[Any, bytes]]:
         yield datum, decoder.write(datum, spelt)
 
 
-def _failure_to_read(body: bytes, writer: Any, reader: Any) -> str | None:
+def _read(body: bytes, writer: Any, reader: Any) -> tuple[Any, str | None]:
     """The same as the decoder's, bytes that are no text counted as a failure."""
     try:
-        return decoder.failure_to_read(body, writer, reader)
+        return decoder.resolve(body, writer, reader)
     except decoder.DecoderRefuses as refused:
         if isinstance(refused.__cause__, UnicodeDecodeError):
-            return decoder.quote(refused.__cause__)
+            return None, decoder.quote(refused.__cause__)
         raise
 
 
@@ -69,10 +77,5 @@ def _without_defaults(spelt: Any) -> Any:
     return spelt
 
 
-def _counter_witness(datum: Any, body: bytes, failure: str) -> Witness:
-    return Witness(
-        datum_json=plain_json(datum),
-        body=body,
-        step="the reader stops although the schemas were judged compatible",
-        confirmed_by=f"{decoder.decoder_name()}: {failure}",
-    )
+def _counter_witness(datum: Any, body: bytes, step: str, said: str) -> Witness:
+    return Witness(datum_json=plain_json(datum), body=body, step=step, confirmed_by=f"{decoder.decoder_name()}: {said}")

@@ -1,7 +1,7 @@
 """Witnesses for what is read without complaint, and wrongly: the findings that only the policy SOUND has.
 
-Decoders differ in whose logical type they go by. What is shown is what two readers make of the same bytes, one that
-goes by the writer's schema and one that goes by the reader's, both of them fastavro.
+fastavro writes a value and reads it by the reader's schema; what the two sides' logical types make of it is compared by
+:mod:`~counterfoil.schema.witness.avro.meanings`.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.avro import rules
-from counterfoil.schema.formats.avro.types import Fixed, Kind
+from counterfoil.schema.formats.avro.types import Fixed
 from counterfoil.schema.witness.avro import decoder
 from counterfoil.schema.witness.avro.data import DataBuilder, NoDatum, plain_json, step_in_words
+from counterfoil.schema.witness.avro.meanings import Comparison
+from counterfoil.schema.witness.avro.samples import Samples
 from counterfoil.schema.witness.avro.spelling import spell_writer
 from counterfoil.schema.witness.model import NoWitness, Witness
 
@@ -28,12 +30,13 @@ MISREADINGS: Final = frozenset(
         rules.BYTES_AS_STRING,
         rules.LOGICAL_TYPE_CHANGED,
         rules.DECIMAL_CHANGED,
+        rules.INTEGER_AS_FLOAT,
         rules.UNUSABLE_DEFAULT,
     )
 )
 
 _NO_UTF8: Final = b"\xff"
-_CHARACTERS: Final = "00000000-0000-0000-0000-000000000001"
+_MOST_TRIED: Final = 12
 
 
 def search_for_misreading(writer: AvroSchema, found: Found) -> Witness | NoWitness:
@@ -58,40 +61,26 @@ def search_for_misreading(writer: AvroSchema, found: Found) -> Witness | NoWitne
 
 
 def _values(found: Found) -> Iterator[Any]:
-    """Values at the place of the finding that show it, the simplest first."""
-    writer = found.place.writer
+    """Values at the place of the finding that may show it, the telling ones first."""
     if found.rule is rules.BYTES_AS_STRING:
         yield _NO_UTF8
-    elif found.rule is rules.DECIMAL_CHANGED:
-        precision = (writer.logical_type.precision if writer.logical_type else None) or 1
-        for number in (1, 10**precision - 1):
-            size = writer.size if isinstance(writer, Fixed) else number.bit_length() // 8 + 1
-            yield number.to_bytes(size, "big", signed=True)
-    elif found.rule is rules.LOGICAL_TYPE_CHANGED:
-        if isinstance(writer, Fixed):
-            yield (1).to_bytes(writer.size, "big")
-        else:
-            yield {Kind.STRING: _CHARACTERS, Kind.BYTES: b"\x01"}.get(writer.kind, 1)
+    elif found.rule is not rules.UNUSABLE_DEFAULT:
+        samples = Samples()
+        yield from (samples.next_of(found.place.writer) for _ in range(_MOST_TRIED))
 
 
 def _misread(found: Found, value: Any) -> str | None:
     """What the reader makes of ``value``, in words; None where that is the same."""
     reader, writer = found.place.reader, found.place.writer
+    body = decoder.write(value, _bare(writer))
     if found.rule is rules.BYTES_AS_STRING:
-        return decoder.failure_to_decode(decoder.write(value, "bytes"), "string")
-    theirs = decoder.read(decoder.write(value, _bare(writer)), _annotated(writer))
-    ours = decoder.read(decoder.write(value, _bare(reader)), _annotated(reader))
-    return None if theirs == ours and type(theirs) is type(ours) else f"{theirs} is read as {ours}"
+        return decoder.failure_to_decode(body, "string")
+    got, failure = decoder.resolve(body, _bare(writer), _bare(reader))
+    if failure is not None:
+        return failure
+    return next((one.text for one in Comparison().misreadings(reader, writer, value, got)), None)
 
 
 def _bare(node: AvroType) -> dict[str, Any]:
     named = {"name": "_.value", "size": node.size} if isinstance(node, Fixed) else {}
     return {"type": node.kind.value, **named}
-
-
-def _annotated(node: AvroType) -> dict[str, Any]:
-    logical = node.logical_type
-    if logical is None:
-        return _bare(node)
-    digits = {} if logical.precision is None else {"precision": logical.precision, "scale": logical.scale}
-    return {**_bare(node), "logicalType": logical.name, **digits}
