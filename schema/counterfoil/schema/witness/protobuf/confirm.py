@@ -72,6 +72,6 @@ def _counter_witness(record: AnyMessage, message: MessageType, failure: str) -> 
     return Witness(
         datum_json=runtime.plain_json(record),
         body=runtime.write(record),
-        step=f"message {message.local_name}: something is lost although the schemas were judged compatible",
+        step=f"message {message.local_name}: {failure}",
         confirmed_by=f"{runtime.runtime_name()}: {failure}",
     )
