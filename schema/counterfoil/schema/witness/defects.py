@@ -33,7 +33,7 @@ def guarded(
     """
     try:
         return work()
-    except Exception as defect:  # noqa: BLE001 - whatever goes wrong must not end the answer; it is logged
+    except Exception as defect:  # whatever goes wrong must not end the answer
         defect.add_note(f"The reader's schema ({reader.schema_type}):\n{_cut(reader.text)}")
         defect.add_note(f"The writer's schema ({writer.schema_type}):\n{_cut(writer.text)}")
         name = type(defect).__name__

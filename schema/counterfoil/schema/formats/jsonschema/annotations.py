@@ -44,6 +44,12 @@ def has_annotations(schema: JsonSchema) -> bool:
     return any(keyword in text for text in texts for keyword in KEYWORDS)
 
 
+def word_of(site: Site, keyword: str) -> str:
+    """What one of ``KEYWORDS`` says in a schema, in lower case; empty where it is not there."""
+    word = site.keywords.get(keyword)
+    return word.lower() if isinstance(word, str) else ""
+
+
 def annotations(value: Any, root: Site, sieve: Sieve) -> dict[Path, list[Annotation]]:
     """What is said about ``value``, which fits ``root``, and about what is inside it, by path.
 
@@ -80,22 +86,18 @@ class _Walk:
         if depth > MAX_DEPTH or not isinstance(site.value, dict):
             return
         for keyword in KEYWORDS:
-            word = site.keywords.get(keyword)
-            if isinstance(word, str) and type_of(value) in ("string", "number"):
+            word = word_of(site, keyword)
+            if word and type_of(value) in ("string", "number"):
                 pointer = "" if site.base.document else site.base.pointer
-                yield at.path, Annotation(keyword, word.lower(), at.steps, pointer)
+                yield at.path, Annotation(keyword, word, at.steps, pointer)
         for other in site.referred():
             yield from self.annotations(value, at._replace(site=other), depth + 1)
         for other in self._beside(value, site, depth):
             yield from self.annotations(value, at.enter(other), depth + 1)
-        if isinstance(value, dict):
-            for name, item in value.items():
-                for one in site.properties(name):
-                    yield from self.annotations(item, at.enter(one, name), depth + 1)
-        elif isinstance(value, list):
-            for index, item in enumerate(value):
-                for one in site.items(index):
-                    yield from self.annotations(item, at.enter(one, index), depth + 1)
+        for step, item in _parts(value):
+            inner = site.items(step) if isinstance(step, int) else site.properties(step)
+            for one in inner:
+                yield from self.annotations(item, at.enter(one, step), depth + 1)
 
     def _beside(self, value: Any, site: Site, depth: int) -> Iterator[Site]:
         """The other schemas inside this one that hold for the same value."""
@@ -111,3 +113,10 @@ class _Walk:
         if isinstance(value, dict):
             keyword = "dependentSchemas" if site.base.draft.is_modern else "dependencies"
             yield from (one for name, one in site.named(keyword) if name in value)
+
+
+def _parts(value: Any) -> list[tuple[str | int, Any]]:
+    """What is inside a value, by name or index."""
+    if isinstance(value, dict):
+        return [*value.items()]
+    return [*enumerate(value)] if isinstance(value, list) else []

@@ -109,12 +109,25 @@ def misreadings(
             yield told[0][0], mine, told[0][1]
 
 
+def are_other_meanings(keyword: str, written: str, read: str) -> bool:
+    """Whether a keyword's word of the writer and of the reader may give one value two meanings."""
+    if written == read:
+        return False
+    match keyword:
+        case "contentMediaType":
+            return not _is_media_kept(written, read)
+        case "contentEncoding":
+            return {written, read} <= _DECODER_BY_ENCODING.keys()
+    is_of_texts = {written, read} <= _EXAMPLES_BY_FORMAT.keys() and (written, read) not in _WIDENED
+    return is_of_texts or {written, read} <= _EXAMPLES_BY_NUMBER_FORMAT.keys()
+
+
 def _misread(value: Any, written: Annotation, read: Annotation) -> str:
     """What is wrong, in words; empty where the value means the same, or where it cannot be told."""
-    if written.word == read.word:
+    if not are_other_meanings(written.keyword, written.word, read.word):
         return ""
     if written.keyword == "contentMediaType":
-        return _media_misread(value, written.word, read.word)
+        return f"{_shown(value)}, of media type {written.word}, is read as {read.word}"
     if not isinstance(value, str):
         return _number_misread(value, written.word, read.word) if written.keyword == "format" else ""
     if written.keyword == "contentEncoding":
@@ -123,16 +136,14 @@ def _misread(value: Any, written: Annotation, read: Annotation) -> str:
 
 
 def _text_misread(value: str, written: str, read: str) -> str:
-    if {written, read} - _EXAMPLES_BY_FORMAT.keys() or (written, read) in _WIDENED:
-        return ""
-    if re.fullmatch(_EXAMPLES_BY_FORMAT[written][0], value) is None:
+    known = _EXAMPLES_BY_FORMAT.get(written)
+    if known is None or re.fullmatch(known[0], value) is None:
         return ""  # not what the writer's schema says that it is
     return f"the {written} {_shown(value)} is read as a {read}"
 
 
 def _number_misread(value: Any, written: str, read: str) -> str:
-    formats = _EXAMPLES_BY_NUMBER_FORMAT.keys()
-    if written not in formats or read not in formats:
+    if written not in _EXAMPLES_BY_NUMBER_FORMAT:
         return ""
     theirs, mine = _as_number(value, written), _as_number(value, read)
     if theirs is None or theirs == mine:
@@ -152,7 +163,7 @@ def _as_number(value: Any, word: str) -> Any:
 
 def _bytes_misread(value: str, written: str, read: str) -> str:
     theirs = _decoded(value, written)
-    if theirs is None or read not in _DECODER_BY_ENCODING:
+    if theirs is None:
         return ""
     mine = _decoded(value, read)
     if theirs == mine:
@@ -163,19 +174,17 @@ def _bytes_misread(value: str, written: str, read: str) -> str:
 
 def _decoded(value: str, encoding: str) -> bytes | None:
     """The bytes of an encoded string; None where it is none of that encoding."""
-    decode = _DECODER_BY_ENCODING.get(encoding)
     try:
-        return None if decode is None else decode(value.encode())
+        return _DECODER_BY_ENCODING[encoding](value.encode())
     except (binascii.Error, ValueError):
         return None
 
 
-def _media_misread(value: Any, written: str, read: str) -> str:
-    theirs, mine = (_essence(word) for word in (written, read))
-    is_kept = theirs == mine or theirs.endswith("+" + mine.rpartition("/")[2]) or mine == "application/octet-stream"
-    if is_kept or (mine == "text/plain" and theirs.startswith("text/")):
-        return ""
-    return f"{_shown(value)}, of media type {theirs}, is read as {mine}"
+def _is_media_kept(written: str, read: str) -> bool:
+    """Whether a document of the one media type is one of the other as well."""
+    theirs, mine = _essence(written), _essence(read)
+    is_wider = mine == "application/octet-stream" or (mine == "text/plain" and theirs.startswith("text/"))
+    return is_wider or theirs == mine or theirs.endswith("+" + mine.rpartition("/")[2])
 
 
 def _essence(media_type: str) -> str:

@@ -187,7 +187,9 @@ class _Walk:
             facts = {"enum": reader.local_name, "number": number, "reader": new, "writer": old}
             pointers = self._symbol_pointers((reader, new), (writer, old), place)
             detail = f"{old}: {number} is {new}"
-            yield found_at(base.at(str(number)), sound.ENUM_VALUE_RENAMED, detail=detail, facts=facts, pointers=pointers)
+            yield found_at(
+                base.at(str(number)), sound.ENUM_VALUE_RENAMED, detail=detail, facts=facts, pointers=pointers
+            )
 
     def _symbol_pointers(
         self, reader: tuple[EnumType, str], writer: tuple[EnumType, str], place: Place

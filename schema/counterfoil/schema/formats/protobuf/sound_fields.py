@@ -111,7 +111,12 @@ def _encoding_problems(reader: FieldType, writer: FieldType) -> Iterator[Problem
 
 def _have_other_defaults(reader: FieldType, writer: FieldType) -> bool:
     """Whether a field that the writer leaves out means another value to the reader."""
-    if reader.is_repeated or writer.is_repeated or writer.is_required or not (scalar_of(reader.holds) and scalar_of(writer.holds)):
+    if (
+        reader.is_repeated
+        or writer.is_repeated
+        or writer.is_required
+        or not (scalar_of(reader.holds) and scalar_of(writer.holds))
+    ):
         return False
     mine, theirs = default_of(reader), default_of(writer)
     return mine is not None and theirs is not None and mine != theirs

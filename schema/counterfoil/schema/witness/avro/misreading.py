@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.schema.formats.avro import rules
 from counterfoil.schema.formats.avro.types import Fixed
 from counterfoil.schema.witness.avro import decoder
-from counterfoil.schema.witness.avro.data import DataBuilder, NoDatum, plain_json, step_in_words
+from counterfoil.schema.witness.avro.data import DataBuilder, NoDatum, plain_json, step_in_words, words_to
 from counterfoil.schema.witness.avro.meanings import Comparison
 from counterfoil.schema.witness.avro.samples import Samples
 from counterfoil.schema.witness.avro.spelling import spell_writer
@@ -54,10 +54,15 @@ def search_for_misreading(writer: AvroSchema, found: Found) -> Witness | NoWitne
             return Witness(
                 datum_json=plain_json(datum),
                 body=body,
-                step=step_in_words(found),
+                step=step_in_words(found) if found.rule is rules.BYTES_AS_STRING else _step(found, said),
                 confirmed_by=f"{decoder.decoder_name()}: {said}",
             )
     return NoWitness(tried, "decoders fill in whatever a default holds" if not tried else "both read them alike")
+
+
+def _step(found: Found, said: str) -> str:
+    way = words_to(found.place.from_root())
+    return f"{way}: {said}" if way else said
 
 
 def _values(found: Found) -> Iterator[Any]:

@@ -118,7 +118,7 @@ class Search:
         return NoWitness(self._tried, "no value that both schemas accept shows it")
 
     def for_confirmation(self, count: int) -> Confirmation:
-        """How many of ``count`` values are accepted by the reader and mean the same to it, up to the first that is not."""
+        """How many of ``count`` values are accepted by the reader and mean the same to it, up to the first."""
         accepted = 0
         meanings = Meanings(*self._schemas)
         try:

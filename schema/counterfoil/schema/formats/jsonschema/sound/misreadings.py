@@ -7,19 +7,21 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import reduce
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.compatibility.report import Difference
 from counterfoil.schema.formats.jsonschema import sound_rules as rules
-from counterfoil.schema.formats.jsonschema.annotations import annotations, has_annotations
+from counterfoil.schema.formats.jsonschema.annotations import annotations
 from counterfoil.schema.formats.jsonschema.meaning import examples_of, misreadings
 from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sieve
 from counterfoil.schema.formats.jsonschema.samples.values import ValueSource
 from counterfoil.schema.formats.jsonschema.sites import root_of
+from counterfoil.schema.formats.jsonschema.sound.annotated_places import may_misread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from counterfoil.schema.formats.jsonschema.annotations import Annotation, Path
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
@@ -65,7 +67,7 @@ class Meanings:
         self._reader = root_of(reader)
         self._writer = root_of(writer)
         self._shown: Counter[Annotation] = Counter()
-        self._is_certain = not (has_annotations(reader) and has_annotations(writer))
+        self._is_certain = not may_misread(reader, writer)
 
     def telling(self, value: Any) -> Any:
         """``value`` with the next example of each format in place of what has it, where that fits the writer too."""
@@ -73,15 +75,24 @@ class Meanings:
             return value
         sieve = Sieve(_MAX_LOOKS_A_VALUE)
         try:
-            for path, notes in annotations(value, self._writer, sieve).items():
-                examples = next(filter(None, map(examples_of, notes)), ())
-                first = self._shown[notes[0]]
-                self._shown[notes[0]] += 1
-                turns = (_with(value, path, examples[(first + turn) % len(examples)]) for turn in range(len(examples)))
-                value = next((changed for changed in turns if sieve.fits(changed, self._writer)), value)
+            examples = [(path, self._example(notes)) for path, notes in annotations(value, self._writer, sieve).items()]
+            known = [(path, example) for path, example in examples if example is not None]
+            changed = reduce(lambda whole, one: _with(whole, *one), known, value)
+            if sieve.fits(changed, self._writer):
+                return changed
+            for one in known:
+                changed = _with(value, *one)
+                value = changed if sieve.fits(changed, self._writer) else value
         except OutOfBudget:
             pass
         return value
+
+    def _example(self, notes: Sequence[Annotation]) -> Any:
+        """The next example of what ``notes`` say about a value; None where they name nothing known."""
+        examples = next(filter(None, map(examples_of, notes)), ())
+        number = self._shown[notes[0]]
+        self._shown[notes[0]] += 1
+        return examples[number % len(examples)] if examples else None
 
     def misreadings(self, value: Any) -> Iterator[Misreading]:
         """Each part of ``value``, which both schemas accept, that means something else to the reader."""
@@ -100,7 +111,7 @@ class Meanings:
 
 def find_misreadings(reader: JsonSchema, writer: JsonSchema) -> list[Misreading]:
     """Values of ``writer`` that ``reader`` accepts and misreads, one for each place and keyword."""
-    if not (has_annotations(reader) and has_annotations(writer)):
+    if not may_misread(reader, writer):
         return []
     meanings = Meanings(reader, writer)
     sieve = Sieve(MAX_LOOKS)
