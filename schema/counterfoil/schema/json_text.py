@@ -12,9 +12,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.json_scanner import MAX_DEPTH, JsonScanner, position_at
+from counterfoil.schema.json_scanner import MAX_DEPTH, JsonScanner, escape_pointer, position_at
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import NoReturn
 
     from counterfoil.schema.position import Position
@@ -50,6 +51,16 @@ def locate(text: str, pointer: str) -> Position | None:
     while pointer and pointer not in offsets:
         pointer = pointer.rpartition("/")[0]
     return position_at(text, offsets[pointer])
+
+
+def pointer_steps(pointer: str) -> tuple[str, ...]:
+    """The steps of a JSON pointer (RFC 6901), unescaped."""
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
+
+
+def spell_pointer(steps: Iterable[str]) -> str:
+    """The JSON pointer of ``steps``, escaped."""
+    return "".join(f"/{escape_pointer(step)}" for step in steps)
 
 
 def _needs_scanner(text: str) -> bool:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from counterfoil.schema.compatibility.report import Origin
+from counterfoil.schema.formats.avro.types import Enum, Fixed, Record
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -61,11 +64,41 @@ class Place:
             return onto
         return replace(self, parent=self.parent.below(onto))
 
+    def reader_origin(self, *more: str) -> Origin:
+        """The named type of the reader that holds its node, and the steps from there, fields by their names."""
+        return _origin([(place.reader, place.reader_step) for place in self._upwards()], more)
+
+    def writer_origin(self, *more: str) -> Origin:
+        """The same for the writer's node."""
+        return _origin([(place.writer, place.writer_step) for place in self._upwards()], more)
+
+    @property
+    def reader_step(self) -> str:
+        """The step into this place on the reader's side, fields by their names."""
+        return self.reader_field.name if self.reader_field is not None else self.token or ""
+
+    @property
+    def writer_step(self) -> str:
+        """The step into this place on the writer's side."""
+        return "" if self.via is None else str(self.via)
+
     def _upwards(self) -> Iterator[Place]:
         place: Place | None = self
         while place is not None:
             yield place
             place = place.parent
+
+
+def _origin(steps: list[tuple[AvroType, str]], more: tuple[str, ...]) -> Origin:
+    """What holds the innermost node; ``steps`` are the nodes from there to the root, each with the step into it."""
+    inside: list[str] = []
+    root = steps[-1][0]
+    for node, step in steps:
+        if isinstance(node, Record | Enum | Fixed):
+            return Origin(node.full_name, (*reversed(inside), *more), is_own=bool(node.pointer) or node is root)
+        if step:
+            inside.append(step)
+    return Origin("", (*reversed(inside), *more), is_own=True)
 
 
 def _nearest(nodes: list[AvroType], attribute: str) -> str:
@@ -76,12 +109,8 @@ def _nearest(nodes: list[AvroType], attribute: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A difference, the rule behind it, and the place where it was first met.
-
-    ``because`` says, for a missing union branch, what stands in the way of the branch that is most alike.
-    """
+    """A difference, the rule behind it, and the place where it was first met."""
 
     rule: CompatibilityRule
     difference: Difference
     place: Place
-    because: str = ""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from counterfoil.schema.formats.jsonschema.samples.holds import MAX_DEPTH, OutOfBudget
 from counterfoil.schema.formats.jsonschema.values import type_of
+from counterfoil.schema.json_text import pointer_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +35,7 @@ class Annotation(NamedTuple):
 
     keyword: str
     word: str
-    steps: str
+    steps: tuple[str, ...]
     pointer: str
 
 
@@ -50,7 +51,7 @@ def word_of(site: Site, keyword: str) -> str:
     return word.lower() if isinstance(word, str) else ""
 
 
-def annotations(value: Any, root: Site, sieve: Sieve) -> dict[Path, list[Annotation]]:
+def annotations_of(value: Any, root: Site, sieve: Sieve) -> dict[Path, list[Annotation]]:
     """What is said about ``value``, which fits ``root``, and about what is inside it, by path.
 
     Raises ``OutOfBudget``.
@@ -65,12 +66,13 @@ class _At(NamedTuple):
     """A schema, the steps that lead to it, and the path of the value that it speaks about."""
 
     site: Site
-    steps: str = ""
+    steps: tuple[str, ...] = ()
     path: Path = ()
 
     def enter(self, site: Site, *path: str | int) -> _At:
         """A schema that stands inside this one, for the same value or a part of it."""
-        return _At(site, self.steps + site.base.pointer[len(self.site.base.pointer) :], (*self.path, *path))
+        added = pointer_steps(site.base.pointer[len(self.site.base.pointer) :])
+        return _At(site, (*self.steps, *added), (*self.path, *path))
 
 
 class _Walk:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.avro.schema import AvroSchema
 from counterfoil.schema.witness.avro import decoder
 from counterfoil.schema.witness.avro.data import NoDatum, plain_json
@@ -33,10 +34,10 @@ def confirm_compatible(reader: ParsedSchema, writer: ParsedSchema, count: int) -
         for datum, body in written(writer, count):
             got, failure = _read(body, writer_spelt, reader_spelt)
             if failure is not None:
-                return Confirmation(done, _counter_witness(datum, body, f"the decoder stops: {failure}", failure))
+                return Confirmation(done, _counter_witness(datum, body, _stopped(failure), failure))
             misread = next(comparison.misreadings(reader.root, writer.root, datum, got), None)
             if misread is not None:
-                return Confirmation(done, _counter_witness(datum, body, str(misread), misread.text))
+                return Confirmation(done, _counter_witness(datum, body, misread.sentence, misread.text))
             done += 1
     except (decoder.DecoderRefuses, NoDatum) as stopped:
         return Confirmation(done, reason=str(stopped))
@@ -77,5 +78,9 @@ def _without_defaults(spelt: Any) -> Any:
     return spelt
 
 
-def _counter_witness(datum: Any, body: bytes, step: str, said: str) -> Witness:
-    return Witness(datum_json=plain_json(datum), body=body, step=step, confirmed_by=f"{decoder.decoder_name()}: {said}")
+def _stopped(failure: str) -> Sentence:
+    return Sentence.of("the decoder stops: {failure}", {"failure": failure})
+
+
+def _counter_witness(datum: Any, body: bytes, stop: Sentence, said: str) -> Witness:
+    return Witness(datum_json=plain_json(datum), body=body, stop=stop, confirmed_by=f"{decoder.decoder_name()}: {said}")

@@ -13,6 +13,7 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.avro.differences import describe, match_field
 from counterfoil.schema.formats.avro.meaning import logical_type_of, meaning_of
 from counterfoil.schema.formats.avro.sound import branch_that_reads
@@ -31,14 +32,16 @@ _SHOWN: Final = 60
 class Misreading:
     """A value that is read as another: the ``way`` to it, in words, and ``text``, such as ``12.34 is read as 0.1234``.
 
-    Printed it is both: ``field fare: 12.34 is read as 0.1234``.
+    ``sentence`` is both: ``field fare: 12.34 is read as 0.1234``.
     """
 
     way: tuple[str, ...]
     text: str
 
-    def __str__(self) -> str:
-        return f"{', '.join(self.way)}: {self.text}" if self.way else self.text
+    @property
+    def sentence(self) -> Sentence:
+        """Way and text together."""
+        return Sentence.of("{way}: {text}" if self.way else "{text}", {"way": self.way, "text": self.text})
 
 
 class Comparison:

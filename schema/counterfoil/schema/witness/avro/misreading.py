@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.avro import rules
 from counterfoil.schema.formats.avro.types import Fixed
 from counterfoil.schema.witness.avro import decoder
@@ -54,15 +55,15 @@ def search_for_misreading(writer: AvroSchema, found: Found) -> Witness | NoWitne
             return Witness(
                 datum_json=plain_json(datum),
                 body=body,
-                step=step_in_words(found) if found.rule is rules.BYTES_AS_STRING else _step(found, said),
+                stop=step_in_words(found) if found.rule is rules.BYTES_AS_STRING else _stop(found, said),
                 confirmed_by=f"{decoder.decoder_name()}: {said}",
             )
     return NoWitness(tried, "decoders fill in whatever a default holds" if not tried else "both read them alike")
 
 
-def _step(found: Found, said: str) -> str:
+def _stop(found: Found, said: str) -> Sentence:
     way = words_to(found.place.from_root())
-    return f"{way}: {said}" if way else said
+    return Sentence.of("{way}: {said}" if way else "{said}", {"way": way, "said": said})
 
 
 def _values(found: Found) -> Iterator[Any]:

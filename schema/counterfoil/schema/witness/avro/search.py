@@ -114,7 +114,7 @@ class _Search:
         return Witness(
             datum_json=plain_json(datum),
             body=body,
-            step=step_in_words(self._found),
+            stop=step_in_words(self._found),
             confirmed_by=f"{decoder.decoder_name()}: {failure}",
         )
 

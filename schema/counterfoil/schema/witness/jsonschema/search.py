@@ -10,6 +10,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sieve
 from counterfoil.schema.formats.jsonschema.samples.values import MAX_BUILT, MAX_VARIATIONS, ValueSource
@@ -194,7 +195,7 @@ class Search:
         return Witness(
             datum_json=text,
             body=text.encode(),
-            step=step_in_words(failure),
+            stop=step_in_words(failure),
             confirmed_by=f"{validator_name()}: {failure.message}",
         )
 
@@ -205,7 +206,7 @@ def _misread_witness(misread: Misreading) -> Witness:
     return Witness(
         datum_json=text,
         body=text.encode(),
-        step=f"{way}: {misread.text}" if way else misread.text,
+        stop=Sentence.of("{way}: {text}" if way else "{text}", {"way": way, "text": misread.text}),
         confirmed_by=f"{validator_name()}: accepted by both schemas; {misread.text}",
     )
 

@@ -15,6 +15,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
+from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.protobuf.meaning import mean_different_things
 from counterfoil.schema.witness.protobuf.runtime import plain_json, unknown_numbers
 
@@ -40,14 +41,19 @@ _SHOWN: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One value that the reader does not have as it was written; ``numbers`` lead to it, and ``text`` tells.
+    """One value that the reader does not have as it was written; ``numbers`` lead to it, and ``sentence`` says it.
 
     ``is_missing`` says that values are gone, and not that one was read as another.
     """
 
     numbers: tuple[int, ...]
-    text: str
+    sentence: Sentence
     is_missing: bool = False
+
+    @property
+    def text(self) -> str:
+        """The sentence with the two sides called "the reader" and "the writer"."""
+        return self.sentence.render(is_start=False)
 
 
 def losses(written: AnyMessage, read: AnyMessage, above: tuple[int, ...] = ()) -> Iterator[Loss]:
@@ -63,7 +69,8 @@ def losses(written: AnyMessage, read: AnyMessage, above: tuple[int, ...] = ()) -
         elif other is not None:
             yield from _Pair(written, field, read, other, at).of_set()
         elif _is_choice_lost(field, read):
-            yield Loss(at, f"field {field.number} is unknown to the reader, which sees nothing chosen in its oneof")
+            template = "field {number} is unknown to the reader, which sees nothing chosen in its oneof"
+            yield Loss(at, Sentence.of(template, {"number": field.number}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +87,9 @@ class _Pair:
         """What a field that was not written is read as, where that is another default."""
         theirs, mine = (getattr(self.written, self.field.name), getattr(self.read, self.other.name))
         if not self._is_same(theirs, mine):
-            said = f"{_shown(theirs, self.field)} for the writer, {_shown(mine, self.other)} for the reader"
-            yield Loss(self.at, f"field {self.field.number} is not set: {said}")
+            template = "field {number} is not set: {theirs} for the writer, {mine} for the reader"
+            facts = {"theirs": _shown(theirs, self.field), "mine": _shown(mine, self.other)}
+            yield Loss(self.at, Sentence.of(template, {"number": self.field.number, **facts}))
 
     def of_set(self) -> Iterator[Loss]:
         """What became of the values of a field."""
@@ -143,7 +151,8 @@ class _Pair:
     def _loss(self, text: str, *, is_missing: bool = False) -> Loss:
         wrote, read = _written_as(self.field), _written_as(self.other)
         how = f"written and read as {wrote}" if wrote == read else f"written as {wrote}, read as {read}"
-        return Loss(self.at, f"field {self.field.number} {how}: {text}", is_missing=is_missing)
+        facts = {"number": self.field.number, "how": how, "what": text}
+        return Loss(self.at, Sentence.of("field {number} {how}: {what}", facts), is_missing=is_missing)
 
 
 def _values(message: AnyMessage, field: AnyField) -> list[Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.compatibility.report import Difference
 from counterfoil.schema.formats.jsonschema import sound_rules as rules
-from counterfoil.schema.formats.jsonschema.annotations import annotations
+from counterfoil.schema.formats.jsonschema.annotations import annotations_of
 from counterfoil.schema.formats.jsonschema.meaning import examples_of, misreadings
 from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sieve
 from counterfoil.schema.formats.jsonschema.samples.values import ValueSource
@@ -49,14 +49,17 @@ class Misreading:
         """The finding of SOUND."""
         keyword = self.read.keyword
         rule = rules.FORMAT_MISREAD if keyword == "format" else rules.CONTENT_MISREAD
+        steps = (*self.read.steps, keyword)
+        facts = {"keyword": keyword, "reader": self.read.word, "writer": self.written.word}
         return Difference(
             rule=rule.id,
             error_type=rule.error_type,
-            path=f"#{self.read.steps}/{keyword}",
+            path=f"#/{'/'.join(steps)}",
             detail=f"{self.written.word} as {self.read.word}",
-            text=rule.sentence.format(keyword=keyword, reader=self.read.word, writer=self.written.word),
+            sentence=rule.about(facts),
             reader_pointer=f"{self.read.pointer}/{keyword}",
             writer_pointer=f"{self.written.pointer}/{keyword}",
+            steps=steps,
         )
 
 
@@ -75,7 +78,9 @@ class Meanings:
             return value
         sieve = Sieve(_MAX_LOOKS_A_VALUE)
         try:
-            examples = [(path, self._example(notes)) for path, notes in annotations(value, self._writer, sieve).items()]
+            examples = [
+                (path, self._example(notes)) for path, notes in annotations_of(value, self._writer, sieve).items()
+            ]
             known = [(path, example) for path, example in examples if example is not None]
             changed = reduce(lambda whole, one: _with(whole, *one), known, value)
             if sieve.fits(changed, self._writer):
@@ -100,7 +105,7 @@ class Meanings:
             return
         sieve = Sieve(_MAX_LOOKS_A_VALUE)
         try:
-            written, read = (annotations(value, root, sieve) for root in (self._writer, self._reader))
+            written, read = (annotations_of(value, root, sieve) for root in (self._writer, self._reader))
         except OutOfBudget:
             return
         for path, notes in read.items():
