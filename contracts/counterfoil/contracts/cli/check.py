@@ -140,18 +140,20 @@ def check(  # noqa: PLR0917 (click passes options by name)
 def _judge(request: Request, level: str | None, policy: str | None, confirm: int) -> tuple[Comparison, CheckReport]:
     from counterfoil.contracts.baselines.choose import open_comparison
     from counterfoil.contracts.check import check_files
+    from counterfoil.contracts.cli.defects import defects_on_stderr
     from counterfoil.schema.compatibility.levels import parse_level
     from counterfoil.schema.compatibility.policies import parse_policy
 
     comparison = open_comparison(request)
-    report = check_files(
-        comparison.head,
-        comparison.selected,
-        baseline=comparison.baseline,
-        level=parse_level(level) if level else None,
-        policy=parse_policy(policy) if policy else None,
-        confirm=confirm,
-    )
+    with defects_on_stderr():
+        report = check_files(
+            comparison.head,
+            comparison.selected,
+            baseline=comparison.baseline,
+            level=parse_level(level) if level else None,
+            policy=parse_policy(policy) if policy else None,
+            confirm=confirm,
+        )
     return comparison, report
 
 
