@@ -75,7 +75,7 @@ _POLICIES = ("STRICT", "LENIENT", "LOGICAL", "SOUND", "WIRE", "WIRE_JSON")
     default=_CONFIRMED,
     show_default=True,
     type=click.IntRange(0, 10_000),
-    help="Generated records to write and read where the verdict is compatible; 0 for none.",
+    help="Generated records to write, read and compare where the verdict is compatible; 0 for none.",
 )
 @click.option("--allow-empty", is_flag=True, help="Exit 0, not 4, when there was nothing to check.")
 @click.option("--offline", is_flag=True, help="Refuse to ask a registry.")
