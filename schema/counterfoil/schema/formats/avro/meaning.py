@@ -35,6 +35,8 @@ _EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _WORD_BYTES: Final = 4
 _MAX_SCALE: Final = 10_000
 
+_ROUNDING: Final = frozenset({(Kind.INT, Kind.FLOAT), (Kind.LONG, Kind.FLOAT), (Kind.LONG, Kind.DOUBLE)})
+
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
@@ -53,6 +55,19 @@ def logical_type_of(node: AvroType) -> LogicalType | None:
     if node.logical_type is None and node.kind is Kind.BYTES and node.properties.get("logicalType") == BIG_DECIMAL.name:
         return BIG_DECIMAL
     return node.logical_type
+
+
+def is_rounded(reader: AvroType, writer: AvroType) -> bool:
+    """Whether the reader rounds the writer's integers: a float has 24 binary digits, a double 53."""
+    return (writer.kind, reader.kind) in _ROUNDING
+
+
+def have_other_logical_types(reader: AvroType, writer: AvroType) -> bool:
+    """Whether both types have a logical type, and not the same; a decimal of larger precision counts as the same."""
+    was, now = logical_type_of(writer), logical_type_of(reader)
+    if was is None or now is None:
+        return False
+    return (was.name, was.scale) != (now.name, now.scale) or (now.precision or 0) < (was.precision or 0)
 
 
 def describe_logical(logical: LogicalType) -> str:

@@ -8,23 +8,25 @@ bytes become a string by decoding UTF-8), and what fastavro makes of such record
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.avro import rules
 from counterfoil.schema.formats.avro.attributes import show
 from counterfoil.schema.formats.avro.defaults import is_usable_default
 from counterfoil.schema.formats.avro.differences import at_field, describe, found_at, match_field, walk
-from counterfoil.schema.formats.avro.meaning import describe_logical, logical_type_of
+from counterfoil.schema.formats.avro.meaning import (
+    describe_logical,
+    have_other_logical_types,
+    is_rounded,
+    logical_type_of,
+)
 from counterfoil.schema.formats.avro.places import Place
 from counterfoil.schema.formats.avro.types import Array, Kind, Map, Record, Union
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.places import Found
     from counterfoil.schema.formats.avro.types import AvroType, Field
-
-_LOSSY_PROMOTIONS: Final = frozenset({(Kind.INT, Kind.FLOAT), (Kind.LONG, Kind.FLOAT), (Kind.LONG, Kind.DOUBLE)})
-"""Pairs of writer's and reader's kind where the reader rounds: a float has 24 binary digits, a double 53."""
 
 
 def find_misreadings(reader: AvroType, writer: AvroType) -> list[Found]:
@@ -84,19 +86,16 @@ class _Misreadings:
         reader, writer = place.reader, place.writer
         if reader.kind is Kind.STRING and writer.kind is Kind.BYTES:
             self.found.append(found_at(rules.BYTES_AS_STRING, place, detail="bytes as string", facts={}))
-        if (writer.kind, reader.kind) in _LOSSY_PROMOTIONS:
-            facts: dict[str, object] = {"reader": describe(reader), "writer": describe(writer)}
+        if is_rounded(reader, writer):
+            kinds: dict[str, object] = {"reader": describe(reader), "writer": describe(writer)}
             detail = f"{writer.kind} as {reader.kind}"
-            self.found.append(found_at(rules.INTEGER_AS_FLOAT, place, detail=detail, facts=facts))
+            self.found.append(found_at(rules.INTEGER_AS_FLOAT, place, detail=detail, facts=kinds))
         was, now = logical_type_of(writer), logical_type_of(reader)
-        if was is None or now is None or walk(reader, writer):
+        if was is None or now is None or not have_other_logical_types(reader, writer) or walk(reader, writer):
             return
         facts = {"reader": describe_logical(now), "writer": describe_logical(was)}
-        detail = f"{describe_logical(was)} as {describe_logical(now)}"
-        if was.name != now.name:
-            self.found.append(found_at(rules.LOGICAL_TYPE_CHANGED, place, detail=detail, facts=facts))
-        elif was.scale != now.scale or (now.precision or 0) < (was.precision or 0):
-            self.found.append(found_at(rules.DECIMAL_CHANGED, place, detail=detail, facts=facts))
+        rule = rules.LOGICAL_TYPE_CHANGED if was.name != now.name else rules.DECIMAL_CHANGED
+        self.found.append(found_at(rule, place, detail=f"{facts['writer']} as {facts['reader']}", facts=facts))
 
 
 def branch_that_reads(reader: Union, writer: AvroType) -> AvroType | None:

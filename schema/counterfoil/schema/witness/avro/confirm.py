@@ -30,12 +30,12 @@ def confirm_compatible(reader: ParsedSchema, writer: ParsedSchema, count: int) -
     try:
         writer_spelt = decoder.prepared(_without_defaults(spell_writer(writer.root)))
         reader_spelt = decoder.prepared(spell_reader(reader.root, writer.named.values()))
-        comparison = Comparison()
+        comparison = Comparison(reader.root, writer.root)
         for datum, body in written(writer, count):
             got, failure = _read(body, writer_spelt, reader_spelt)
             if failure is not None:
                 return Confirmation(done, _counter_witness(datum, body, _stopped(failure), failure))
-            misread = next(comparison.misreadings(reader.root, writer.root, datum, got), None)
+            misread = next(comparison.misreadings(datum, got), None)
             if misread is not None:
                 return Confirmation(done, _counter_witness(datum, body, misread.sentence, misread.text))
             done += 1

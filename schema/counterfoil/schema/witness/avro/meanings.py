@@ -1,31 +1,51 @@
 """What a reader has of a record, against what was written: the first value that means something else.
 
 The record as it was written and the record as the decoder resolved it are walked together, along both schemas. What
-both schemas give a logical type is compared by what it means; everything else as it is. A value of which only one side
-says what it means is the same value. Left to the reader are fields that it does not have, the default that it gives a
-field which was not written, and the symbol that its enum gives an unknown one: these the reader asks for itself.
+both schemas give a logical type is compared by what it means, an integer that is read as a float by its value. A value
+of which only one side says what it means is the same value. Left to the reader are fields that it does not have, the
+default that it gives a field which was not written, and the symbol that its enum gives an unknown one: these the reader
+asks for itself.
 """
 
 from __future__ import annotations
 
-import json
 import struct
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.avro.differences import describe, match_field
-from counterfoil.schema.formats.avro.meaning import logical_type_of, meaning_of
+from counterfoil.schema.formats.avro.meaning import (
+    have_other_logical_types,
+    is_rounded,
+    logical_type_of,
+    meaning_of,
+)
 from counterfoil.schema.formats.avro.sound import branch_that_reads
-from counterfoil.schema.formats.avro.types import Array, Enum, Kind, Map, Record, Union
+from counterfoil.schema.formats.avro.types import Array, Kind, Map, Record, Union
 from counterfoil.schema.witness.avro.spelling import branch_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counterfoil.schema.formats.avro.types import AvroType
+    from counterfoil.schema.formats.avro.types import AvroType, Field
 
-_SHOWN: Final = 60
+_Pair: TypeAlias = "tuple[AvroType, AvroType]"
+_Key: TypeAlias = tuple[int, int]
+
+
+_WITH_PARTS: Final = (Union, Record, Array, Map)
+
+
+class _Part(NamedTuple):
+    """A pair of types, a value as it was written and as it was read, and the way to it."""
+
+    reader: AvroType
+    writer: AvroType
+    wrote: Any
+    got: Any
+    way: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,89 +65,140 @@ class Misreading:
 
 
 class Comparison:
-    """Compares records of one writer with what one reader has of them."""
+    """Compares records of one writer with what one reader has of them.
 
-    def __init__(self) -> None:
-        self._branch_by_pair: dict[tuple[int, int], AvroType | None] = {}
+    Types that both sides have alike are read alike, so that only pairs of types which lead to one that is not are
+    walked for each record.
+    """
 
-    def misreadings(
-        self, reader: AvroType, writer: AvroType, wrote: Any, got: Any, way: tuple[str, ...] = ()
-    ) -> Iterator[Misreading]:
+    def __init__(self, reader: AvroType, writer: AvroType) -> None:
+        self._root = (reader, writer)
+        self._branch_by_pair: dict[_Key, AvroType | None] = {}
+        self._telling = self._find_telling()
+
+    def misreadings(self, wrote: Any, got: Any) -> Iterator[Misreading]:
         """Each value of ``wrote``, in the form of the encoder, that ``got``, in that of the decoder, has otherwise."""
+        return self._misreadings(_Part(*self._root, wrote, got, ()))
+
+    def _misreadings(self, part: _Part) -> Iterator[Misreading]:
+        if (id(part.reader), id(part.writer)) not in self._telling:
+            return
+        if not isinstance(part.reader, _WITH_PARTS) and not isinstance(part.writer, _WITH_PARTS):
+            text = _misread(part.reader, part.writer, part.wrote, part.got)
+            if text:
+                yield Misreading(part.way, text)
+        for inner in self._parts(part):
+            yield from self._misreadings(inner)
+
+    def _parts(self, part: _Part) -> list[_Part]:
+        """What the decoder made of the parts of a value."""
+        reader, writer, wrote, got, way = part
         match reader, writer:
             case (_, Union()):
                 branch = next(each for each in writer.branches if branch_name(each) == wrote[0])
                 inner = (*way, f"branch {describe(branch)}") if len(writer.branches) > 1 else way
-                yield from self.misreadings(reader, branch, wrote[1], got, inner)
+                return [_Part(reader, branch, wrote[1], got, inner)]
             case (Union(), _):
-                chosen = self._branch(reader, writer, got)
-                if chosen is not None:
-                    yield from self.misreadings(chosen, writer, wrote, got, way)
+                return [_Part(chosen, writer, wrote, got, way) for chosen in self._read_with(reader, writer, got)]
             case (Record(), Record()):
-                yield from self._fields(reader, writer, wrote, got, way)
+                return [
+                    _Part(mine.type, theirs.type, wrote[theirs.name], got[mine.name], (*way, f"field {theirs.name}"))
+                    for mine, theirs in _fields(reader, writer)
+                ]
             case (Array(), Array()):
-                for one, other in zip(wrote, got, strict=True):
-                    yield from self.misreadings(reader.items, writer.items, one, other, (*way, "item"))
+                pairs = zip(wrote, got, strict=True)
+                return [_Part(reader.items, writer.items, *pair, (*way, "item")) for pair in pairs]
             case (Map(), Map()):
-                for key, one in wrote.items():
-                    yield from self.misreadings(reader.values, writer.values, one, got[key], (*way, "map value"))
-            case _:
-                text = _misread(reader, writer, wrote, got)
-                if text:
-                    yield Misreading(way, text)
+                pairs = ((one, got[key]) for key, one in wrote.items())
+                return [_Part(reader.values, writer.values, *pair, (*way, "map value")) for pair in pairs]
+        return []
 
-    def _fields(
-        self, reader: Record, writer: Record, wrote: Any, got: Any, way: tuple[str, ...]
-    ) -> Iterator[Misreading]:
-        writer_fields = {field.name: field for field in writer.fields}
-        pairs = [(field, match) for field in reader.fields if (match := match_field(field, writer_fields)) is not None]
-        taken = [match.name for _, match in pairs]
-        for field, match in pairs:
-            if taken.count(match.name) > 1:
-                continue  # fastavro fills one of the fields that take the same field of the writer
-            inner = (*way, f"field {match.name}")
-            yield from self.misreadings(field.type, match.type, wrote[match.name], got[field.name], inner)
+    def _read_with(self, reader: Union, writer: AvroType, got: Any) -> list[AvroType]:
+        """The branch that ``got`` was read with.
 
-    def _branch(self, reader: Union, writer: AvroType, got: Any) -> AvroType | None:
-        """The branch that the decoder read a value with: of several records the one that has the fields of ``got``."""
-        pair = (id(reader), id(writer))
-        if pair not in self._branch_by_pair:
-            self._branch_by_pair[pair] = branch_that_reads(reader, writer)
-        chosen = self._branch_by_pair[pair]
-        if isinstance(chosen, Record) and isinstance(got, dict) and not _has_fields(chosen, got):
-            return next((each for each in reader.branches if isinstance(each, Record) and _has_fields(each, got)), None)
-        return chosen
+        Of several records fastavro takes one by rules of its own, which is told by the fields that it read.
+        """
+        chosen = self._branch(reader, writer)
+        if isinstance(chosen, Record):
+            alike = [
+                each for each in (chosen, *_records(reader)) if {field.name for field in each.fields} == got.keys()
+            ]
+            return [*alike[:1]]
+        return [] if chosen is None else [chosen]
+
+    def _branch(self, reader: Union, writer: AvroType) -> AvroType | None:
+        key = (id(reader), id(writer))
+        if key not in self._branch_by_pair:
+            self._branch_by_pair[key] = branch_that_reads(reader, writer)
+        return self._branch_by_pair[key]
+
+    def _find_telling(self) -> set[_Key]:
+        """The pairs of types below which a value may be read as another."""
+        around: dict[_Key, list[_Key]] = {}
+        telling: list[_Key] = []
+        waiting = [self._root]
+        met = {_key(self._root)}
+        while waiting:
+            pair = waiting.pop()
+            if have_other_logical_types(*pair) or is_rounded(*pair):
+                telling.append(_key(pair))
+            for inner in self._inside(*pair):
+                around.setdefault(_key(inner), []).append(_key(pair))
+                if _key(inner) not in met:
+                    met.add(_key(inner))
+                    waiting.append(inner)
+        found = set(telling)
+        while telling:
+            outer = [key for key in around.get(telling.pop(), ()) if key not in found]
+            found.update(outer)
+            telling += outer
+        return found
+
+    def _inside(self, reader: AvroType, writer: AvroType) -> list[_Pair]:
+        """The pairs that a decoder may enter from a pair."""
+        match reader, writer:
+            case (_, Union()):
+                return [(reader, branch) for branch in writer.branches]
+            case (Union(), _):
+                chosen = self._branch(reader, writer)
+                branches = _records(reader) if isinstance(chosen, Record) else [chosen] if chosen is not None else []
+                return [(branch, writer) for branch in branches]
+            case (Record(), Record()):
+                return [(mine.type, theirs.type) for mine, theirs in _fields(reader, writer)]
+            case (Array(), Array()):
+                return [(reader.items, writer.items)]
+            case (Map(), Map()):
+                return [(reader.values, writer.values)]
+        return []
 
 
-def _has_fields(record: Record, got: dict[str, Any]) -> bool:
-    return {field.name for field in record.fields} == got.keys()
+def _key(pair: _Pair) -> _Key:
+    return id(pair[0]), id(pair[1])
+
+
+def _fields(reader: Record, writer: Record) -> list[tuple[Field, Field]]:
+    """The fields that are read, each with the writer's field that fills it."""
+    writer_fields = {field.name: field for field in writer.fields}
+    pairs = [(field, match) for field in reader.fields if (match := match_field(field, writer_fields)) is not None]
+    times_taken = Counter(theirs.name for _, theirs in pairs)
+    # fastavro fills one of several fields that take the same field of the writer
+    return [(mine, theirs) for mine, theirs in pairs if times_taken[theirs.name] == 1]
+
+
+def _records(union: Union) -> list[Record]:
+    return [branch for branch in union.branches if isinstance(branch, Record)]
 
 
 def _misread(reader: AvroType, writer: AvroType, wrote: Any, got: Any) -> str:
     """What is wrong between two values without parts, in words; empty where they mean the same."""
     was, now = logical_type_of(writer), logical_type_of(reader)
-    if was is not None and now is not None and was != now:
+    if was is not None and now is not None:
         theirs, mine = meaning_of(was, wrote), meaning_of(now, got)
         return "" if theirs == mine else f"{theirs.text} is read as {mine.text}"
-    if isinstance(reader, Enum) and wrote not in reader.symbols:
-        return ""  # the reader's own default stands for it
-    if isinstance(wrote, str | bytes) and isinstance(got, str | bytes):
-        is_same = _raw(wrote) == _raw(got)
-    else:
-        got = _as_single(got) if reader.kind is Kind.FLOAT else got
-        is_same = wrote == got
-    return "" if is_same else f"{_shown(wrote)} is read as {_shown(got)}"
+    read = _as_single(got) if reader.kind is Kind.FLOAT else got
+    return "" if wrote == read else f"{wrote} is read as {read}"
 
 
 def _as_single(value: float) -> float:
     """A number as a float of 32 bits holds it; fastavro keeps one that it promotes in 64."""
     return float(struct.unpack("<f", struct.pack("<f", value))[0])
-
-
-def _raw(value: str | bytes) -> bytes:
-    return value.encode() if isinstance(value, str) else value
-
-
-def _shown(value: Any) -> str:
-    text = json.dumps(value.decode("latin-1") if isinstance(value, bytes) else value, ensure_ascii=False, default=str)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -84,7 +84,7 @@ def _misread(found: Found, value: Any) -> str | None:
     got, failure = decoder.resolve(body, _bare(writer), _bare(reader))
     if failure is not None:
         return failure
-    return next((one.text for one in Comparison().misreadings(reader, writer, value, got)), None)
+    return next((one.text for one in Comparison(reader, writer).misreadings(value, got)), None)
 
 
 def _bare(node: AvroType) -> dict[str, Any]:
