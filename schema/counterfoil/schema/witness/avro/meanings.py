@@ -106,11 +106,11 @@ class Comparison:
                     for mine, theirs in _fields(reader, writer)
                 ]
             case (Array(), Array()):
-                pairs = zip(wrote, got, strict=True)
-                return [_Part(reader.items, writer.items, *pair, (*way, "item")) for pair in pairs]
+                items = zip(wrote, got, strict=True)
+                return [_Part(reader.items, writer.items, one, other, (*way, "item")) for one, other in items]
             case (Map(), Map()):
-                pairs = ((one, got[key]) for key, one in wrote.items())
-                return [_Part(reader.values, writer.values, *pair, (*way, "map value")) for pair in pairs]
+                inner = (*way, "map value")
+                return [_Part(reader.values, writer.values, one, got[key], inner) for key, one in wrote.items()]
         return []
 
     def _read_with(self, reader: Union, writer: AvroType, got: Any) -> list[AvroType]:
