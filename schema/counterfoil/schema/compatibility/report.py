@@ -16,13 +16,17 @@ class Origin:
     """The declaration that holds the place of a difference on one side, in whichever text that stands.
 
     ``holder`` names it: an Avro type, a Protobuf message or enum by its full name, a JSON document by the name of the
-    reference that supplies it (empty for the schema's own). ``steps`` lead on from there. ``is_own`` says whether the
-    schema's own text holds it, and not one that it refers to.
+    reference that supplies it (empty for the schema's own). ``steps`` lead on from there; in a JSON document they are
+    one, a JSON pointer. ``is_own`` says whether the schema's own text holds it, and not one that it refers to.
     """
 
     holder: str
     steps: tuple[str, ...]
     is_own: bool
+
+    def below(self, *steps: str) -> Origin:
+        """The place that ``steps`` lead to from this one, inside the same declaration."""
+        return Origin(self.holder, (*self.steps, *steps), self.is_own)
 
 
 @dataclass(frozen=True, slots=True)

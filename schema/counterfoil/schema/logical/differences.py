@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
@@ -39,9 +40,9 @@ def find_logical_differences(
     try:
         new = _column(candidate)
     except NotATable as fault:
-        pointers = {"reader_pointer" if candidate is reader else "writer_pointer": fault.pointer}
+        pointers = (fault.pointer, "") if candidate is reader else ("", fault.pointer)
         sentence = rules.NOT_A_TABLE.about({"reason": fault.reason})
-        return [Difference(rules.NOT_A_TABLE.id, "", "#/", fault.reason, sentence, **pointers)]
+        return [Difference(rules.NOT_A_TABLE.id, "", "#/", fault.reason, sentence, *pointers)]
     try:
         earlier = _column(writer if candidate is reader else reader)
     except NotATable:
@@ -92,16 +93,19 @@ class _Walk:
             if match is not None:
                 self.columns(column, match, inner)
             elif not column.nullable and not column.has_default:
-                self._add(rules.REQUIRED_FIELD_ADDED, inner, column, writer, {"column": _spelt(inner)})
+                absent = replace(writer, origin=theirs.origin.below(column.name))
+                self._add(rules.REQUIRED_FIELD_ADDED, inner, column, absent, {"column": _spelt(inner)})
         for column in theirs.columns:
             if column.name not in read:
                 inner = (*path, column.name)
-                self._add(rules.FIELD_DELETED, inner, reader, column, {"column": _spelt(inner)})
+                absent = replace(reader, origin=mine.origin.below(column.name))
+                self._add(rules.FIELD_DELETED, inner, absent, column, {"column": _spelt(inner)})
         now = [column.name for column in mine.columns if column.name in written]
         was = [column.name for column in theirs.columns if column.name in read]
         if now != was:
             facts = {"reader": ", ".join(now), "writer": ", ".join(was)}
-            self._add(rules.FIELD_REORDERED, path, reader, writer, facts)
+            rows = replace(reader, origin=mine.origin), replace(writer, origin=theirs.origin)
+            self._add(rules.FIELD_REORDERED, path, *rows, facts)
 
     def _add(
         self,
@@ -112,8 +116,19 @@ class _Walk:
         facts: Mapping[str, object],
     ) -> None:
         spelt = _spelt(path)
-        pointers = (reader.pointer, writer.pointer)
-        self.found.append(Difference(rule.id, rule.error_type, spelt, spelt, rule.about(facts), *pointers, steps=path))
+        difference = Difference(
+            rule=rule.id,
+            error_type=rule.error_type,
+            path=spelt,
+            detail=spelt,
+            sentence=rule.about(facts),
+            reader_pointer=reader.pointer,
+            writer_pointer=writer.pointer,
+            steps=path,
+            reader_origin=reader.origin,
+            writer_origin=writer.origin,
+        )
+        self.found.append(difference)
 
 
 def _spelt(path: tuple[str, ...]) -> str:

@@ -181,7 +181,7 @@ class _Walk:
             mine, theirs = field.type, match.type
             if _reads_plainly(mine, theirs):
                 continue  # only for speed
-            entered = Place(place, f"fields/{index}/type", mine, theirs, match.name, field)
+            entered = Place(place, f"fields/{index}/type", mine, theirs, match.name, field, match)
             found += self.compare(mine, theirs, entered)
         return tuple(found)
 
@@ -212,6 +212,8 @@ class _Walk:
     def _union_from_plain(self, reader: Union, writer: AvroType, place: Place) -> tuple[Found, ...]:
         reasons: list[Found] = []
         for branch in reader.branches:
+            if branch.kind is not writer.kind and (writer.kind, branch.kind) not in PROMOTIONS:
+                continue  # it cannot read the writer, and is no reason worth naming; only for speed
             failures = self.compare(branch, writer, Place(place, None, branch, writer))
             if not failures:
                 return ()

@@ -24,7 +24,7 @@ class Place:
     anew, as the root does, and the trial of a union's branches. ``via`` is the step on the writer's side: the name of
     a field, the index of a union's branch, ``items`` or ``values`` of a collection; None where the writer's node
     stayed the same.
-    ``reader_field`` is the field of the reader's record that was entered, if one was.
+    ``reader_field`` and ``writer_field`` are the fields of the two records that were entered, if such were.
     """
 
     parent: Place | None
@@ -33,6 +33,7 @@ class Place:
     writer: AvroType
     via: str | int | None = None
     reader_field: Field | None = None
+    writer_field: Field | None = None
 
     def path(self, *more: str) -> str:
         """The path as Confluent counts it: ``/`` for the root, ``/fields/1/type`` below."""
@@ -52,11 +53,11 @@ class Place:
 
         ``attribute``, such as ``/symbols``, is added where the node itself stands in the text.
         """
-        return _nearest([place.reader for place in self._upwards()], attribute)
+        return _nearest([(place.reader, place.reader_field) for place in self._upwards()], attribute)
 
     def writer_pointer(self, attribute: str = "") -> str:
         """The same for the writer's node in the writer's text."""
-        return _nearest([place.writer for place in self._upwards()], attribute)
+        return _nearest([(place.writer, place.writer_field) for place in self._upwards()], attribute)
 
     def below(self, onto: Place) -> Place:
         """The same place under ``onto``, which takes the place of this one's root."""
@@ -101,10 +102,20 @@ def _origin(steps: list[tuple[AvroType, str]], more: tuple[str, ...]) -> Origin:
     return Origin("", (*reversed(inside), *more), is_own=True)
 
 
-def _nearest(nodes: list[AvroType], attribute: str) -> str:
-    if nodes[0].pointer or nodes[0] is nodes[-1]:  # only the root may stand at the empty pointer
-        return nodes[0].pointer + attribute
-    return next((node.pointer for node in nodes if node.pointer), "")
+def _nearest(steps: list[tuple[AvroType, Field | None]], attribute: str) -> str:
+    """The pointer of the innermost node; ``steps`` are the nodes to the root, each with the field that led to it.
+
+    Where another text declares the node, that of the field or the node around it which leads there.
+    """
+    innermost = steps[0][0]
+    if innermost.pointer or innermost is steps[-1][0]:  # only the root may stand at the empty pointer
+        return innermost.pointer + attribute
+    for node, field in steps:
+        if node.pointer:
+            return node.pointer
+        if field is not None and field.pointer:
+            return f"{field.pointer}/type"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.compatibility.report import Difference, Origin
-from counterfoil.schema.json_text import pointer_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -99,9 +98,9 @@ def _origin(node: Node | None, pointer: str, keyword: str) -> Origin | None:
     if node is None:
         return None
     if node.declared is None:
-        return Origin("", pointer_steps(pointer), is_own=True)
+        return Origin("", (pointer,), is_own=True)
     document, place = node.declared
-    return Origin(document, (*pointer_steps(place), *filter(None, [keyword])), is_own=False)
+    return Origin(document, (f"{place}/{keyword}" if keyword else place,), is_own=False)
 
 
 def _pointer(node: Node | None, keyword: str) -> str:

@@ -7,6 +7,7 @@ accept it. What is left is made as small as it can be.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -56,6 +57,8 @@ MAX_SHRINKINGS: Final = 40
 
 MISREADINGS: Final = frozenset({FORMAT_MISREAD.id, CONTENT_MISREAD.id})
 """The rules of values that both sides accept."""
+_KEPT: Final = 16
+"""Of how many schemas the validators are kept for the search for the next difference."""
 
 
 def search_for_witness(reader: ParsedSchema, writer: ParsedSchema, difference: Difference) -> Witness | NoWitness:
@@ -71,17 +74,28 @@ def search_for_witness(reader: ParsedSchema, writer: ParsedSchema, difference: D
         return NoWitness(0, "the schemas are nested too deep" if isinstance(problem, RecursionError) else str(problem))
 
 
+class _Side:
+    """A schema with its validator; raises ``InvalidSchema`` and ``ValidatorRefuses``."""
+
+    def __init__(self, schema: JsonSchema) -> None:
+        check_validity(schema)  # what was stored long ago may say anything
+        self.validator = SchemaValidator(schema)
+        self.root = root_of(schema)
+
+
+@lru_cache(maxsize=_KEPT)
+def _side_of(schema: JsonSchema) -> _Side:
+    return _Side(schema)
+
+
 class Search:
     """One search, with a validator for each side; raises ``InvalidSchema`` and ``ValidatorRefuses``."""
 
     def __init__(self, reader: JsonSchema, writer: JsonSchema) -> None:
         self._schemas = (reader, writer)
-        for schema in self._schemas:
-            check_validity(schema)  # what was stored long ago may say anything
-        self._reader = SchemaValidator(reader)
-        self._writer = SchemaValidator(writer)
-        self._reader_root = root_of(reader)
-        self._writer_root = root_of(writer)
+        reading, writing = _side_of(reader), _side_of(writer)
+        self._reader, self._reader_root = reading.validator, reading.root
+        self._writer, self._writer_root = writing.validator, writing.root
         self._tried = 0
         self._reason = ""
         self._refusals = 0

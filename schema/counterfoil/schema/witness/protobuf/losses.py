@@ -20,7 +20,7 @@ from counterfoil.schema.formats.protobuf.meaning import mean_different_things
 from counterfoil.schema.witness.protobuf.runtime import plain_json, unknown_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from counterfoil.schema.witness.protobuf.runtime import AnyField, AnyMessage
 
@@ -56,18 +56,23 @@ class Loss:
         return self.sentence.render(is_start=False)
 
 
-def losses(written: AnyMessage, read: AnyMessage, above: tuple[int, ...] = ()) -> Iterator[Loss]:
-    """Every value of ``written`` that ``read`` does not have, in the order of the numbers."""
+def losses(
+    written: AnyMessage, read: AnyMessage, above: tuple[int, ...] = (), *, only: Sequence[Collection[int]] = ()
+) -> Iterator[Loss]:
+    """Every value of ``written`` that ``read`` does not have, in the order of the numbers.
+
+    ``only`` holds, level by level, the numbers of the fields to look at; below its last level that is all of them.
+    """
     known = read.DESCRIPTOR.fields_by_number
     set_numbers = {field.number for field, _ in written.ListFields()}
-    for field in sorted(written.DESCRIPTOR.fields, key=_number_of):
+    for field in _fields(written, only[len(above)] if len(above) < len(only) else None):
         other = known.get(field.number)
         at = (*above, field.number)
         if field.number not in set_numbers:
             if other is not None and _have_defaults(field, other):
-                yield from _Pair(written, field, read, other, at).of_unset()
+                yield from _Pair(written, field, read, other, at, only).of_unset()
         elif other is not None:
-            yield from _Pair(written, field, read, other, at).of_set()
+            yield from _Pair(written, field, read, other, at, only).of_set()
         elif _is_choice_lost(field, read):
             template = "field {number} is unknown to the reader, which sees nothing chosen in its oneof"
             yield Loss(at, Sentence.of(template, {"number": field.number}))
@@ -82,6 +87,7 @@ class _Pair:
     read: AnyMessage
     other: AnyField
     at: tuple[int, ...]
+    only: Sequence[Collection[int]]
 
     def of_unset(self) -> Iterator[Loss]:
         """What a field that was not written is read as, where that is another default."""
@@ -116,7 +122,7 @@ class _Pair:
             if mean_different_things(wrote.DESCRIPTOR.full_name, got.DESCRIPTOR.full_name):
                 yield self._loss(f"{_message_text(wrote)} is read as {_message_text(got)}")
                 return
-            yield from losses(wrote, got, self.at)
+            yield from losses(wrote, got, self.at, only=self.only)
         elif not self._is_same(wrote, got):
             where = self._whereabouts()
             became = where or f"read as {_shown(got, self.other)}"
@@ -153,6 +159,15 @@ class _Pair:
         how = f"written and read as {wrote}" if wrote == read else f"written as {wrote}, read as {read}"
         facts = {"number": self.field.number, "how": how, "what": text}
         return Loss(self.at, Sentence.of("field {number} {how}: {what}", facts), is_missing=is_missing)
+
+
+def _fields(message: AnyMessage, numbers: Collection[int] | None) -> list[AnyField]:
+    """The fields of a message that have one of ``numbers``, or all of them, in the order of the numbers."""
+    descriptor = message.DESCRIPTOR
+    if numbers is None:
+        return sorted(descriptor.fields, key=_number_of)
+    known = descriptor.fields_by_number
+    return [known[number] for number in sorted(numbers) if number in known]
 
 
 def _values(message: AnyMessage, field: AnyField) -> list[Any]:

@@ -203,9 +203,8 @@ class _Search:
             stop = self._stop("the reader requires {field}", field=missing)
             return self._witness(record, stop, f"{missing} is not set")
         above = tuple(step.number for step in self._way)
-        for loss in losses(record, read):
-            is_inside = len(loss.numbers) > len(above) and loss.numbers[: len(above)] == above
-            if is_inside and self._is_about(loss, loss.numbers[len(above)]):
+        for loss in losses(record, read, only=[*({number} for number in above), self._numbers()]):
+            if len(loss.numbers) > len(above) and self._is_about(loss, loss.numbers[len(above)]):
                 return self._witness(record, self._stop("{loss}", loss=loss.sentence), loss.text)
         return None
 
