@@ -135,7 +135,8 @@ class _Search:
         reason = "only names of records differ, and decoders that go by structure, such as Avro's for Java, read them"
         for datum in islice(_data([self._found]), 1):
             try:
-                failure = decoder.failure_to_read(decoder.write(datum, self._writer), self._writer, self._reader)
+                body = decoder.write(datum, self._pair.writer)
+                failure = decoder.failure_to_read(body, self._pair.writer, self._pair.reader)
             except decoder.DecoderRefuses:
                 continue
             return NoWitness(1, f"{reason}; {decoder.decoder_name()} refuses this one" if failure else reason)
