@@ -609,6 +609,24 @@ def test_a_schema_with_warnings_is_refused_under_sound(tell: Any) -> None:
     tell(story)
 
 
+def test_a_difference_below_a_message_that_is_lost_whole_is_answered_under_sound(tell: Any) -> None:
+    """The search for a record of the inner difference meets the loss of the message around it."""
+    writer = 'syntax = "proto3"; message B { C a = 5; } message C { int64 v = 1; }'
+    reader = (
+        'edition = "2023"; message B { D a = 5 [features.message_encoding = DELIMITED]; } message D { uint32 v = 1; }'
+    )
+
+    async def story(registry: InProcessRegistry) -> None:
+        await registry.put("/config", {"compatibilityPolicy": "SOUND"})
+        await registry.register("s", writer, schemaType="PROTOBUF")
+        body = {"schema": reader, "schemaType": "PROTOBUF"}
+        tested = await registry.post("/compatibility/subjects/s/versions?verbose=true", body)
+        assert (tested.status, tested.json["is_compatible"]) == (200, False)
+        assert any("enclosed as a group" in message for message in tested.json["messages"])
+
+    tell(story)
+
+
 def tags(path: str, *names: str) -> list[dict[str, Any]]:
     kind = "sr_field" if path.endswith(".f1") else "sr_record"
     return [{"schemaEntity": {"entityPath": path, "entityType": kind}, "tags": [*names]}]

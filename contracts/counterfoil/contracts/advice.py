@@ -58,7 +58,7 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
         FileRule(
             "compatible-yet-unread",
             "The rules of the policy call the two schemas compatible, and yet a record that one of them writes is not "
-            "read with the other as it was written.",
+            "read with the other, or is read as another value. Under SOUND this is an error.",
             "See whether such records exist. --policy SOUND refuses the change.",
         ),
         FileRule(

@@ -23,7 +23,7 @@ from counterfoil.contracts.tree import Problem
 from counterfoil.schema.compatibility.check import check_compatibility
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility.report import Earlier, Failure
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.rules import RULE_BY_ID
 from counterfoil.schema.formats.table import format_for
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.baseline import Baseline
     from counterfoil.contracts.tree import ReadSchema, SchemaTree
-    from counterfoil.schema.compatibility.report import Difference, Failure
+    from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.formats.protocol import ParsedSchema, SchemaWarning
     from counterfoil.schema.witness import NoWitness
 
@@ -48,8 +48,8 @@ _UNREAD: Final = "compatible-yet-unread"
 _MISSING_IMPORT: Final = "missing-import"
 _UNRESOLVED: Final = "unresolved-reference"
 """The only difference of a pair in which a reference leads nowhere."""
-_ABOUT_VALUES: Final = frozenset(CompatibilityPolicy) - {CompatibilityPolicy.WIRE, CompatibilityPolicy.WIRE_JSON}
-"""The policies whose verdict is about values being read; the others are about bytes that can be taken apart."""
+_ABOUT_BYTES: Final = frozenset({CompatibilityPolicy.WIRE, CompatibilityPolicy.WIRE_JSON})
+"""The policies whose verdict on Protobuf is about bytes that can be taken apart; every other is about values."""
 _SEEN_FROM_THE_ROOT: Final = "column"
 """The fact about a difference that depends on the schema in which it shows."""
 _WAS_SO: Final = " (it was so before this change)"
@@ -70,7 +70,8 @@ def check_files(
     ``level`` and ``policy`` overrule what the baseline asks; without both the level is BACKWARD and the policy STRICT.
     All files and all findings are in the report, in the order of paths and positions. Where the verdict is
     "compatible", ``confirm`` generated records are written with one schema and read with the other; one that is not
-    read is a warning, since the rules allow it and a decoder does not.
+    read, or means something else, is a warning, since the rules allow it and records are misread; under SOUND it is an
+    error.
 
     A baseline that knows files by their subjects must know each of them, unless ``allow_unmapped``: what has no subject
     there, or no versions, is then a warning, and the report's answer is that it cannot say.
@@ -329,7 +330,9 @@ class _FileCheck:
 
     def _confirm(self, candidate: ParsedSchema, earlier: ReadSchema, failed: AbstractSet[Direction]) -> None:
         """Write and read generated records in each direction in which the rules found nothing."""
-        if earlier.schema is None or self._asked.policy not in _ABOUT_VALUES:
+        if earlier.schema is None or (
+            candidate.schema_type is SchemaType.PROTOBUF and self._asked.policy in _ABOUT_BYTES
+        ):
             return
         for direction in self._asked.level.directions:
             if direction in failed:
@@ -344,21 +347,32 @@ class _FileCheck:
     def _tell_unread(
         self, sides: tuple[ParsedSchema, ParsedSchema], witness: Witness, earlier: ReadSchema, direction: Direction
     ) -> None:
-        """A record that is not read, and, where SOUND knows it, the rule behind that."""
-        find = format_for(sides[0].schema_type).find_differences
-        found = find(*sides, policy=CompatibilityPolicy.SOUND)
+        """A record that is not read as it was written, and, where SOUND knows it, the rule behind that.
+
+        SOUND promises that there is none, so that under SOUND it is an error.
+        """
+        reader, writer = sides
+        find = format_for(reader.schema_type).find_differences
+        found = find(reader, writer, policy=CompatibilityPolicy.SOUND)
         why = next(iter(found), None)
-        text = "compatible by the policy's rules, and yet a decoder does not read this record as it was written"
+        evidence = self._evidence(witness, earlier, direction)
+        text = "compatible by the policy's rules, and yet this record is not read as it was written: " + evidence.step
+        position, element = None, ""
         if why is not None:
             said = why.sentence.render(SIDE_NAMES_BY_DIRECTION[direction], is_start=False)
-            text += f": {said} ({why.rule})"
+            text += f"; {said} ({why.rule})"
+            failure = Failure(Earlier(writer), direction, reader, writer, (why,))
+            position, element = _position(failure, why), element_of(reader, why)
+        is_promised = self._asked.policy is CompatibilityPolicy.SOUND
         self._add(
             _UNREAD,
-            Severity.WARNING,
+            Severity.ERROR if is_promised else Severity.WARNING,
             text,
+            position=position,
+            element=element,
             direction=direction,
             against=(earlier.label,),
-            search=partial(Proof, self._evidence(witness, earlier, direction)),
+            search=partial(Proof, evidence),
             because=next((one for one in found if self._cause(one, direction)[1]), why),  # its own before others'
         )
 

@@ -34,10 +34,14 @@ class _JsonLines(JsonFormatter):
 
 
 def configure_logging() -> None:
-    """Write the registry's log to stderr, one JSON object a line; warnings of the HTTP server join it."""
+    """Write the registry's log to stderr, one JSON object a line.
+
+    Warnings of the HTTP server and defects of searches for witnesses join it.
+    """
     handler = logging.StreamHandler()
     handler.setFormatter(_JsonLines("{asctime}{levelname}{name}{message}", style="{"))
-    for name, level in (("counterfoil.registry", logging.INFO), ("uvicorn", logging.WARNING)):
+    levels = {"counterfoil.registry": logging.INFO, "counterfoil.schema": logging.WARNING, "uvicorn": logging.WARNING}
+    for name, level in levels.items():
         logger = logging.getLogger(name)
         logger.handlers = [handler]
         logger.setLevel(level)

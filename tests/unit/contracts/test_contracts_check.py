@@ -268,9 +268,17 @@ def test_a_base_that_refers_to_nowhere_is_no_base_and_blocks_nobody():
     assert [one.status for one in report.files] == [Status.SKIPPED]
 
 
-def test_a_rule_that_promises_no_witness_says_nothing_of_one():
+def test_a_rule_about_tables_says_nothing_of_a_witness():
+    head, base = tree(o=record(a="int")), tree("base", o=record(a="int", b="int"))
+    (finding,) = check(head, base, policy=CompatibilityPolicy.LOGICAL).findings
+    assert (finding.rule, finding.evidence, finding.no_witness) == ("logical-field-deleted", None, "")
+
+
+def test_a_renamed_record_says_that_decoders_disagree():
     (finding,) = check(tree(o=record("Purchase", a="int")), tree("base", o=record(a="int"))).findings
-    assert (finding.rule, finding.evidence, finding.no_witness) == ("name-mismatch", None, "")
+    assert (finding.rule, finding.evidence) == ("name-mismatch", None)
+    assert finding.no_witness.startswith("no witness found (1 tried): only names of records differ")
+    assert "fastavro" in finding.no_witness
 
 
 def test_what_the_candidate_lacks_is_placed_at_what_is_around_it():
@@ -309,6 +317,49 @@ def test_what_is_incompatible_is_not_confirmed():
     assert (report.files[0].confirmed, [finding.rule for finding in report.findings]) == (0, ["type-mismatch"])
 
 
-def test_policies_about_bytes_are_not_asked_about_values():
+def test_under_sound_a_record_that_is_not_read_is_an_error_whoever_finds_it():
+    head, base = (
+        json_tree(
+            label,
+            a={
+                "$schema": "https://json-schema.org/draft/2020-12/schema",
+                "if": {"required": ["a"]},
+                "else": {"properties": {"id": {"type": kind}}},
+            },
+        )
+        for label, kind in (("head", "string"), ("base", "integer"))
+    )
+    report = check(head, base, confirm=100, policy=CompatibilityPolicy.SOUND)
+    assert report.is_broken(FailOn.ERROR)
+    assert report.findings[0].evidence is not None
+
+
+def test_policies_about_bytes_are_not_asked_about_values_of_protobuf():
+    head, base = proto_tree(m="message M { int32 a = 1; }"), proto_tree("base", m="message M { int64 a = 1; }")
+    report = check(head, base, confirm=20, policy=CompatibilityPolicy.WIRE)
+    assert (report.findings, report.files[0].confirmed) == ((), 0)
+    assert [one.rule for one in check(head, base, confirm=20).findings] == ["compatible-yet-unread"]
+
+
+@pytest.mark.parametrize("policy", [CompatibilityPolicy.WIRE, CompatibilityPolicy.WIRE_JSON])
+def test_policies_about_bytes_are_strict_for_other_languages_and_confirm_as_it_does(policy):
     head, base = tree(order=record(note="string")), tree(order=record(note="bytes"))
-    assert check(head, base, confirm=20, policy=CompatibilityPolicy.WIRE).findings == ()
+    assert [one.rule for one in check(head, base, confirm=20, policy=policy).findings] == ["compatible-yet-unread"]
+    head, base = tree(order=record(note="string")), tree(order=record(note="string", id="int"))
+    assert check(head, base, confirm=20, policy=policy).files[0].confirmed == 20
+
+
+def test_a_value_that_is_read_as_another_is_reported_with_the_record_and_where_it_stands():
+    def amount(scale):
+        return {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": scale}
+
+    head, base = tree(order=record(fare=amount(4))), tree(order=record(fare=amount(2)))
+    (finding,) = check(head, base, confirm=20).findings
+    assert (finding.rule, finding.severity, finding.element) == (
+        "compatible-yet-unread",
+        Severity.WARNING,
+        "fare",
+    )
+    assert "field fare: 12.34 is read as 0.1234; this schema takes the value for decimal(9, 4)" in finding.text
+    assert finding.position is not None
+    assert [one.rule for one in check(head, base, policy=CompatibilityPolicy.SOUND).findings] == ["decimal-misread"]

@@ -15,7 +15,8 @@ from counterfoil.schema.formats.protobuf.differences import find_differences
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
 from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.witness import Witness, search_for_witness
-from counterfoil.schema.witness.confirm import confirm_compatible
+from counterfoil.schema.witness.confirm import confirm_compatible, confirm_unguarded
+from counterfoil.schema.witness.find import search_unguarded
 from protobuf_pairs import seeded_pair
 
 SOUND = CompatibilityPolicy.SOUND
@@ -136,6 +137,41 @@ ADDED = {
         "enum-value-renumbered",
         {"a": "B"},
         {"a": "C"},
+    ),
+    "symbol renamed": (
+        m("E a = 1;") + E_AB,
+        m("E a = 1;") + E_AB.replace("C", "X"),
+        "enum-value-renamed",
+        {"a": "C"},
+        {"a": "X"},
+    ),
+    "another enum of the same numbers": (
+        m("E a = 1;") + E_AB,
+        m("F a = 1;") + "enum F { X = 0; Y = 1; Z = 2; }",
+        "enum-value-renamed",
+        {"a": "B"},
+        {"a": "Y"},
+    ),
+    "the symbol of nothing set renamed": (
+        m("E a = 1;") + "enum E { A = 0; }",
+        m("E a = 1;") + "enum E { X = 0; }",
+        "enum-value-renamed",
+        {},
+        {},
+    ),
+    "symbols in a map renamed": (
+        m("map<string, E> a = 1;") + E_AB,
+        m("map<string, E> a = 1;") + E_AB.replace("C", "X"),
+        "enum-value-renamed",
+        {"a": {"k": "C"}},
+        {"a": {"k": "X"}},
+    ),
+    "another default of a oneof's member": (
+        m("oneof o { int32 a = 1 [default = 5]; int32 b = 2; }", P2),
+        m("oneof o { int32 a = 1 [default = 6]; int32 b = 2; }", P2),
+        "default-value-changed",
+        {"b": 1},
+        {"b": 1},
     ),
     "closed enum lost a symbol": (
         m("optional E a = 1;", P2) + E_AB,
@@ -266,7 +302,6 @@ BOTH_LET_PASS = {
     "string to strings": (m("string a = 1;"), m("repeated string a = 1;")),
     "packed to not packed": (m("repeated int32 a = 1;"), m("repeated int32 a = 1 [packed = false];")),
     "open enum lost a symbol": (m("E a = 1;") + E_AB, m("E a = 1;") + "enum E { A = 0; B = 1; }"),
-    "symbol renamed": (m("E a = 1;") + E_AB, m("E a = 1;") + E_AB.replace("C", "X")),
     "alias of a symbol": (
         m("E a = 1;") + "enum E { option allow_alias = true; A = 0; B = 1; C = 1; }",
         m("E a = 1;") + "enum E { A = 0; C = 1; }",
@@ -373,6 +408,86 @@ def test_what_both_refuse_keeps_its_error_types_and_has_a_witness(case: str):
     kept = [each for each in differences(writer, reader, SOUND) if each.error_type]
     assert kept
     assert any(search_for_witness(parsed(reader), parsed(writer), each) for each in kept)
+
+
+WRAPPERS = ("Bool", "Int32", "Int64", "UInt32", "UInt64", "Float", "Double", "String", "Bytes")
+WELL_KNOWN = (
+    *("timestamp.Timestamp", "duration.Duration", "empty.Empty", "any.Any", "field_mask.FieldMask"),
+    *("struct.Struct", "struct.ListValue", "struct.Value"),
+    *(f"wrappers.{name}Value" for name in WRAPPERS),
+)
+KEEPS_WRAPPED = {
+    "Bool": {"Int32", "Int64", "UInt32", "UInt64"},
+    "Int32": {"Int64"},
+    "UInt32": {"Int64", "UInt64"},
+    "String": {"Bytes"},
+}
+
+
+def holding(message: str) -> str:
+    file, _, name = message.partition(".")
+    return f'{P3} import "google/protobuf/{file}.proto"; message M {{ google.protobuf.{name} a = 1; }}'
+
+
+@pytest.mark.parametrize("written", WELL_KNOWN)
+@pytest.mark.parametrize("read", WELL_KNOWN)
+def test_a_well_known_type_is_read_as_no_other(written: str, read: str):
+    """Those of equal fields too; but a wrapper is as good as what it wraps."""
+    writer, reader = parsed(holding(written)), parsed(holding(read))
+    found = find_differences(reader, writer, policy=SOUND)
+    mine, theirs = (each.removeprefix("wrappers.").removesuffix("Value") for each in (read, written))
+    if read == written or mine in KEEPS_WRAPPED.get(theirs, ()):
+        assert found == []
+        assert confirm_unguarded(reader, writer, 100).round_tripped == 100
+        return
+    assert found
+    assert any(search_unguarded(reader, writer, each) for each in found)
+    assert confirm_unguarded(reader, writer, 100).counter_witness
+
+
+def test_a_well_known_type_of_equal_fields_shows_both_meanings():
+    writer, reader = parsed(holding("timestamp.Timestamp")), parsed(holding("duration.Duration"))
+    witness = confirm_unguarded(reader, writer, 100).counter_witness
+    assert witness
+    assert witness.step.endswith("2024-05-01T12:34:56.789Z is read as 1714566896.789s")
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("date.Date", "timeofday.TimeOfDay"),
+        ("fraction.Fraction", "latlng.LatLng"),
+        ("timeofday.TimeOfDay", "date.Date"),
+    ],
+)
+def test_googles_common_types_are_read_as_no_other(written: str, read: str):
+    writer, reader = (
+        parsed(f'{P3} import "google/type/{file}.proto"; message M {{ google.type.{name} a = 1; }}')
+        for file, _, name in (written.partition("."), read.partition("."))
+    )
+    assert find_differences(reader, writer, policy=SOUND)
+    assert confirm_unguarded(reader, writer, 100).counter_witness
+
+
+def test_a_message_of_ones_own_may_stand_for_a_well_known_one_of_its_fields():
+    own = m("Moment a = 1;") + "message Moment { int64 seconds = 1; int32 nanos = 2; }"
+    for writer, reader in ((own, holding("timestamp.Timestamp")), (holding("timestamp.Timestamp"), own)):
+        assert differences(writer, reader, SOUND) == []
+        assert confirm_unguarded(parsed(reader), parsed(writer), 100).round_tripped == 100
+
+
+def test_a_loss_above_the_place_of_a_difference_is_not_about_it():
+    """The message around the place is gone as a whole, since it is enclosed otherwise."""
+    writer = parsed(P3 + "message B { C a = 5; } message C { int64 v = 1; }")
+    reader = parsed(E23 + "message B { D a = 5 [features.message_encoding = DELIMITED]; } message D { uint32 v = 1; }")
+    for policy in CompatibilityPolicy:
+        for difference in find_differences(reader, writer, policy=policy):
+            search_unguarded(reader, writer, difference)
+    found = {
+        each.rule: search_unguarded(reader, writer, each) for each in find_differences(reader, writer, policy=SOUND)
+    }
+    assert found["message-encoding-changed"]
+    assert not found["integer-narrowed"]
 
 
 def test_a_default_that_is_not_written_is_each_readers_own():

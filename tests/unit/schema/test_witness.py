@@ -186,11 +186,11 @@ def test_the_datum_breaks_every_branch_of_the_readers_union():
 
 
 NOT_FOUND = {
-    "a record renamed": (record(field("a", "int"), name="Purchase"), record(field("a", "int")), 0, "names of records"),
+    "a record renamed": (record(field("a", "int"), name="Purchase"), record(field("a", "int")), 1, "names of records"),
     "a record renamed in a union": (
         ["null", record(field("a", "int"), name="Purchase")],
         ["null", record(field("a", "int"))],
-        0,
+        1,
         "names of records",
     ),
     "a field with two matches": (
@@ -221,6 +221,12 @@ def test_no_witness_says_how_many_were_tried_and_why(case: str):
     assert [(each.tried, bool(each)) for each in found] == [(tried, False)]
     assert reason in found[0].reason
     assert str(found[0]).startswith(f"no witness found ({tried} tried): ")
+
+
+def test_a_renamed_record_says_which_decoder_refuses_it():
+    (found,) = searched(record(name="Purchase"), record())
+    assert isinstance(found, NoWitness)
+    assert f"fastavro {fastavro.__version__} refuses this one" in found.reason
 
 
 def test_find_witness_is_none_where_the_search_finds_none():

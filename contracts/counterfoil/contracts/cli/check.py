@@ -75,7 +75,7 @@ _POLICIES = ("STRICT", "LENIENT", "LOGICAL", "SOUND", "WIRE", "WIRE_JSON")
     default=_CONFIRMED,
     show_default=True,
     type=click.IntRange(0, 10_000),
-    help="Generated records to write and read where the verdict is compatible; 0 for none.",
+    help="Generated records to write, read and compare where the verdict is compatible; 0 for none.",
 )
 @click.option("--allow-empty", is_flag=True, help="Exit 0, not 4, when there was nothing to check.")
 @click.option(
@@ -149,19 +149,21 @@ def _judge(
 ) -> tuple[Comparison, CheckReport]:
     from counterfoil.contracts.baselines.choose import open_comparison
     from counterfoil.contracts.check import check_files
+    from counterfoil.contracts.cli.defects import defects_on_stderr
     from counterfoil.schema.compatibility.levels import parse_level
     from counterfoil.schema.compatibility.policies import parse_policy
 
     comparison = open_comparison(request)
-    report = check_files(
-        comparison.head,
-        comparison.selected,
-        baseline=comparison.baseline,
-        level=parse_level(level) if level else None,
-        policy=parse_policy(policy) if policy else None,
-        confirm=confirm,
-        allow_unmapped=allow_unmapped,
-    )
+    with defects_on_stderr():
+        report = check_files(
+            comparison.head,
+            comparison.selected,
+            baseline=comparison.baseline,
+            level=parse_level(level) if level else None,
+            policy=parse_policy(policy) if policy else None,
+            confirm=confirm,
+            allow_unmapped=allow_unmapped,
+        )
     return comparison, report
 
 

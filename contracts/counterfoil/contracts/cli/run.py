@@ -64,7 +64,7 @@ def _report(error: Exception) -> int:
     code = exit_code_for(error)
     line = " ".join(str(error).split()) or type(error).__name__
     if code is ExitCode.BUG:
-        line = f"unexpected {type(error).__name__}: {line} ({_keep_traceback(error)})"
+        line = f"unexpected {type(error).__name__}: {line} ({keep_traceback(error)})"
     with contextlib.suppress(OSError):  # stderr may be closed, and then nobody can be told
         sys.stderr.write(f"{PROGRAM}: {line}\n")
         sys.stderr.flush()
@@ -99,7 +99,7 @@ def _exit_code_for_status(status: int) -> ExitCode:
     return ExitCode.CONFLICT if status == HTTPStatus.CONFLICT else ExitCode.PRECONDITION
 
 
-def _keep_traceback(error: Exception) -> str:
+def keep_traceback(error: Exception) -> str:
     """Where the traceback was written, in words."""
     try:
         with tempfile.NamedTemporaryFile(

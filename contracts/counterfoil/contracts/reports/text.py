@@ -127,7 +127,8 @@ def _witness(finding: Finding) -> Iterator[str]:
         return
     yield f"{_INDENT}witness: {printable(evidence.datum_json)}"
     decoder = evidence.confirmed_by.partition(": ")[0]
-    step = "" if finding.text in evidence.step else f": {evidence.step}"
+    is_known = finding.text in evidence.step or evidence.step in finding.text
+    step = "" if is_known else f": {evidence.step}"
     yield from _wrapped(
         f"written with {evidence.writer}, read with {evidence.reader}{step} (confirmed with {decoder})", deeper=True
     )

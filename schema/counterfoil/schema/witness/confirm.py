@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.witness.defects import guarded
 from counterfoil.schema.witness.model import Confirmation
 
 if TYPE_CHECKING:
@@ -25,12 +26,23 @@ _CONFIRM_BY_TYPE: Final[Mapping[SchemaType, str]] = {
 
 
 def confirm_compatible(reader: ParsedSchema, writer: ParsedSchema, count: int = DEFAULT_COUNT) -> Confirmation:
-    """How many of ``count`` values that ``writer`` may write were read with ``reader``, or the first that was not.
+    """How many of ``count`` values that ``writer`` may write mean the same to ``reader``, or the first that does not.
 
-    The values are the same on every call: boundaries first, every branch of a union and every symbol of an enum among
-    them. Encoder and decoder are not ours. Raises nothing for schemas that were parsed: what the decoder does not take
-    is told in the result.
+    The values are the same on every call: telling ones first, every branch of a union and every symbol of an enum among
+    them. Encoder and decoder are not ours. What was read is compared with what was written by its meaning: an instant
+    with an instant, a decimal with a decimal. Raises nothing: what the decoder does not take is reported in the result,
+    and a defect of this function is logged.
     """
+    return guarded(
+        lambda: confirm_unguarded(reader, writer, count),
+        lambda reason: Confirmation(0, reason=reason),
+        reader,
+        writer,
+    )
+
+
+def confirm_unguarded(reader: ParsedSchema, writer: ParsedSchema, count: int = DEFAULT_COUNT) -> Confirmation:
+    """The confirmation itself, which lets its defects out; tests call it, so that none is hidden from them."""
     if reader.schema_type is not writer.schema_type:
         return Confirmation(0, reason="the two schemas are of different languages")
     confirm = cast(

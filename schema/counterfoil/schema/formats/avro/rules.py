@@ -106,6 +106,16 @@ DECIMAL_CHANGED: Final = CompatibilityRule(
     mend="Keep the scale, and let the precision only grow.",
     breaks=_SOUND,
 )
+INTEGER_AS_FLOAT: Final = CompatibilityRule(
+    id="integer-read-as-float",
+    schema_type=SchemaType.AVRO,
+    error_type="",
+    sentence="The reader takes the writer's {writer} for a {reader}, which does not hold all of its digits",
+    why="Avro promotes int and long to float and double. A float holds 24 binary digits and a double 53; a larger "
+    "number is rounded, and nothing fails.",
+    mend="Keep the integer, or widen int to long or double.",
+    breaks=_SOUND,
+)
 UNUSABLE_DEFAULT: Final = CompatibilityRule(
     id="unusable-default",
     schema_type=SchemaType.AVRO,
@@ -128,5 +138,6 @@ RULES: Final = (
     BYTES_AS_STRING,
     LOGICAL_TYPE_CHANGED,
     DECIMAL_CHANGED,
+    INTEGER_AS_FLOAT,
     UNUSABLE_DEFAULT,
 )

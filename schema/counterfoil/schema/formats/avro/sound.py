@@ -15,12 +15,18 @@ from counterfoil.schema.formats.avro import rules
 from counterfoil.schema.formats.avro.attributes import show
 from counterfoil.schema.formats.avro.defaults import is_usable_default
 from counterfoil.schema.formats.avro.differences import at_field, describe, found_at, match_field, walk
+from counterfoil.schema.formats.avro.meaning import (
+    describe_logical,
+    have_other_logical_types,
+    is_rounded,
+    logical_type_of,
+)
 from counterfoil.schema.formats.avro.places import Place
 from counterfoil.schema.formats.avro.types import Array, Kind, Map, Record, Union
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.places import Found
-    from counterfoil.schema.formats.avro.types import AvroType, Field, LogicalType
+    from counterfoil.schema.formats.avro.types import AvroType, Field
 
 
 def find_misreadings(reader: AvroType, writer: AvroType) -> list[Found]:
@@ -49,7 +55,7 @@ class _Misreadings:
                 for index, branch in enumerate(writer.branches):
                     self.visit(Place(place, str(index), reader, branch, index))
             case (Union(), _):
-                chosen = _read_as(reader, writer)
+                chosen = branch_that_reads(reader, writer)
                 if chosen is not None:
                     self.visit(Place(place, "", chosen, writer))
             case (Record(), Record()):
@@ -80,25 +86,21 @@ class _Misreadings:
         reader, writer = place.reader, place.writer
         if reader.kind is Kind.STRING and writer.kind is Kind.BYTES:
             self.found.append(found_at(rules.BYTES_AS_STRING, place, detail="bytes as string", facts={}))
-        was, now = writer.logical_type, reader.logical_type
-        if was is None or now is None or walk(reader, writer):
+        if is_rounded(reader, writer):
+            kinds: dict[str, object] = {"reader": describe(reader), "writer": describe(writer)}
+            detail = f"{writer.kind} as {reader.kind}"
+            self.found.append(found_at(rules.INTEGER_AS_FLOAT, place, detail=detail, facts=kinds))
+        was, now = logical_type_of(writer), logical_type_of(reader)
+        if was is None or now is None or not have_other_logical_types(reader, writer) or walk(reader, writer):
             return
-        facts = {"reader": _words(now), "writer": _words(was)}
-        detail = f"{_words(was)} as {_words(now)}"
-        if was.name != now.name:
-            self.found.append(found_at(rules.LOGICAL_TYPE_CHANGED, place, detail=detail, facts=facts))
-        elif was.scale != now.scale or (now.precision or 0) < (was.precision or 0):
-            self.found.append(found_at(rules.DECIMAL_CHANGED, place, detail=detail, facts=facts))
+        facts = {"reader": describe_logical(now), "writer": describe_logical(was)}
+        rule = rules.LOGICAL_TYPE_CHANGED if was.name != now.name else rules.DECIMAL_CHANGED
+        self.found.append(found_at(rule, place, detail=f"{facts['writer']} as {facts['reader']}", facts=facts))
 
 
-def _read_as(reader: Union, writer: AvroType) -> AvroType | None:
+def branch_that_reads(reader: Union, writer: AvroType) -> AvroType | None:
     """The branch that reads what ``writer`` writes: one of its own kind before one that it is promoted to."""
     readable = [branch for branch in reader.branches if not walk(branch, writer)]
     same = [branch for branch in readable if branch.kind is writer.kind]
     alike = [branch for branch in same if branch.logical_type == writer.logical_type]
     return next(iter(alike or same or readable), None)
-
-
-def _words(logical: LogicalType) -> str:
-    digits = f"({logical.precision}, {logical.scale})" if logical.precision is not None else ""
-    return f"{logical.name}{digits}"

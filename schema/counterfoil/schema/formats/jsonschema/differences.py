@@ -77,9 +77,11 @@ def find_differences(
     is_unresolved = any(finding.rule is rules.UNRESOLVED_REFERENCE for finding in findings)
     if policy is not CompatibilityPolicy.SOUND or is_unresolved:
         return [finding.difference() for finding in findings]
+    from counterfoil.schema.formats.jsonschema.sound.misreadings import find_misreadings
     from counterfoil.schema.formats.jsonschema.sound.policy import find_sound_differences
 
-    return find_sound_differences(reader, writer, [(finding.steps, finding.difference()) for finding in findings])
+    found = find_sound_differences(reader, writer, [(finding.steps, finding.difference()) for finding in findings])
+    return [*found, *(misreading.difference() for misreading in find_misreadings(reader, writer))]
 
 
 def walk(

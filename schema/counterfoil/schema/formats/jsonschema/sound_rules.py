@@ -61,6 +61,20 @@ NUMBER_LIMIT_NARROWED: Final = ours(
     why="Inclusive and exclusive limits, and the true and false of draft-04, together say which numbers are valid.",
     mend="Keep the limits, or widen them.",
 )
+FORMAT_MISREAD: Final = ours(
+    "format-misread",
+    "The reader takes the value for the format {reader}, the writer writes the format {writer}",
+    why="Validators refuse nothing for a format; programs that go by it take the same text, or number, for another "
+    "thing.",
+    mend="Add a property of the new format beside it.",
+)
+CONTENT_MISREAD: Final = ours(
+    "content-misread",
+    "The reader's {keyword} is {reader}, the writer's is {writer}",
+    why="The string stays the same; whoever decodes it by the reader's schema gets other bytes, or another kind of "
+    "document.",
+    mend="Add a property of the new encoding beside it.",
+)
 
 RULES: Final = tuple(value for value in list(globals().values()) if isinstance(value, CompatibilityRule))
 """Every rule of this module, in the order above."""

@@ -104,8 +104,8 @@ ENUM_CONST_CHANGED: Final = CompatibilityRule(
     schema_type=SchemaType.PROTOBUF,
     error_type="ENUM_CONST_CHANGED",
     sentence="The reader calls number {number} of enum {enum} {reader}, the writer calls it {writer}",
-    why="The number is what is written. Where the writer's name has another number in the reader, the value is "
-    "misread: see enum-value-renumbered.",
+    why="The number is what is written. SOUND takes another name for another meaning: see enum-value-renamed, and "
+    "enum-value-renumbered where the writer's name has another number in the reader.",
     mend=NOTHING,
     breaks=NEVER,
 )

@@ -3,7 +3,7 @@
 Of Confluent's findings those are kept at whose place something is lost or changed, and what Confluent does not see is
 added. It is asked of every pair of messages that a record can lead to: those of one name, and those that fields of one
 number hold, whatever their names. Not asked for are differences of names alone: of packages, of messages that nothing
-but fields use, of fields.
+but fields use, of fields. The name of an enum's number is what the number means, and so is that of a well-known type.
 
 A field that the reader does not have is no loss: it is skipped, and reserved numbers keep it so.
 """
@@ -19,8 +19,9 @@ from counterfoil.schema.formats.protobuf import rules
 from counterfoil.schema.formats.protobuf import sound_rules as sound
 from counterfoil.schema.formats.protobuf.differences import walk
 from counterfoil.schema.formats.protobuf.findings import ROOT, Place, found_at
+from counterfoil.schema.formats.protobuf.meaning import mean_different_things
 from counterfoil.schema.formats.protobuf.oneofs import is_oneof_gone, oneof_differences
-from counterfoil.schema.formats.protobuf.sound_fields import enum_renumberings, field_problems
+from counterfoil.schema.formats.protobuf.sound_fields import enum_renamings, enum_renumberings, field_problems
 from counterfoil.schema.formats.protobuf.type_index import ENTRY_VALUE
 
 if TYPE_CHECKING:
@@ -178,19 +179,36 @@ class _Walk:
         base = Place("#/" + reader.local_name.replace(".", "/"), parent=place, enums=(reader, writer))
         for name, mine, theirs in enum_renumberings(reader, writer):
             facts = {"enum": reader.local_name, "name": name, "reader": mine, "writer": theirs}
-            pointers = (
-                f"{reader.pointer}/{name}" if reader.file is self._reader.file else place.reader_pointer,
-                f"{writer.pointer}/{name}" if writer.file is self._writer.file else place.writer_pointer,
-            )
-            at = base.at(str(theirs))
+            pointers = self._symbol_pointers((reader, name), (writer, name), place)
             detail = f"{name}: {theirs} to {mine}"
-            yield found_at(at, sound.ENUM_VALUE_RENUMBERED, detail=detail, facts=facts, pointers=pointers)
+            yield found_at(
+                base.at(str(theirs)), sound.ENUM_VALUE_RENUMBERED, detail=detail, facts=facts, pointers=pointers
+            )
+        for number, new, old in enum_renamings(reader, writer):
+            facts = {"enum": reader.local_name, "number": number, "reader": new, "writer": old}
+            pointers = self._symbol_pointers((reader, new), (writer, old), place)
+            detail = f"{old}: {number} is {new}"
+            yield found_at(
+                base.at(str(number)), sound.ENUM_VALUE_RENAMED, detail=detail, facts=facts, pointers=pointers
+            )
+
+    def _symbol_pointers(
+        self, reader: tuple[EnumType, str], writer: tuple[EnumType, str], place: Place
+    ) -> tuple[str, str]:
+        """Where symbols of the two enums stand; the field, for an enum that is declared in another file."""
+        (mine, new), (theirs, old) = reader, writer
+        return (
+            f"{mine.pointer}/{new}" if mine.file is self._reader.file else place.reader_pointer,
+            f"{theirs.pointer}/{old}" if theirs.file is self._writer.file else place.writer_pointer,
+        )
 
     def _is_same_shape(self, reader: Held, writer: Held) -> bool:
         """Whether the reader's message reads what the writer's holds, as the same message with fields gone would."""
         if reader.message is None or writer.message is None:
             return False
         pair = (reader.message, writer.message)
+        if mean_different_things(reader.message.full_name, writer.message.full_name):
+            return False
         if pair not in self._place_by_pair and reader.message.node is not writer.message.node:
             return False  # one of the pairs that were too many to be looked at
         return pair not in self._broken and _have_common_fields(*pair)

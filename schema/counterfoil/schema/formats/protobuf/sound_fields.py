@@ -53,6 +53,18 @@ def enum_renumberings(reader: EnumType, writer: EnumType) -> Iterator[tuple[str,
             yield moved[0], reader_numbers[moved[0]], number
 
 
+def enum_renamings(reader: EnumType, writer: EnumType) -> Iterator[tuple[int, str, str]]:
+    """The numbers that the reader calls otherwise, and the writer's name nowhere: number, reader's and writer's name.
+
+    A number that one of the two does not have, or gives a name of the other's among several, is none of them.
+    """
+    names = {constant.name for constant in reader.node.constants}
+    for number, written in writer.names_by_number.items():
+        known = reader.names_by_number.get(number, ())
+        if known and not names.intersection(written):
+            yield number, known[0], written[0]
+
+
 def _held_problems(reader: Held, writer: Held) -> Iterator[Problem]:
     mine, theirs = scalar_of(reader), scalar_of(writer)
     if reader.key and writer.key and reader.value and writer.value:
@@ -102,8 +114,12 @@ def _encoding_problems(reader: FieldType, writer: FieldType) -> Iterator[Problem
 
 def _have_other_defaults(reader: FieldType, writer: FieldType) -> bool:
     """Whether a field that the writer leaves out means another value to the reader."""
-    singular = not (reader.is_repeated or writer.is_repeated or reader.oneof or writer.oneof)
-    if not singular or writer.is_required or not (scalar_of(reader.holds) and scalar_of(writer.holds)):
+    if (
+        reader.is_repeated
+        or writer.is_repeated
+        or writer.is_required
+        or not (scalar_of(reader.holds) and scalar_of(writer.holds))
+    ):
         return False
     mine, theirs = default_of(reader), default_of(writer)
     return mine is not None and theirs is not None and mine != theirs

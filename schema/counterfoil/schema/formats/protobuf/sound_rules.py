@@ -81,6 +81,16 @@ ENUM_VALUE_RENUMBERED: Final = CompatibilityRule(
     mend="Keep the numbers of symbols; add new symbols with new numbers.",
     breaks=SOUND_ONLY,
 )
+ENUM_VALUE_RENAMED: Final = CompatibilityRule(
+    id="enum-value-renamed",
+    schema_type=SchemaType.PROTOBUF,
+    error_type="",
+    sentence="The reader calls number {number} of enum {enum} {reader}, the writer calls it {writer}",
+    why="SOUND: the number is what is written, and its name says what it means; the reader takes it for another "
+    "symbol.",
+    mend="Keep the name, or declare both names with option allow_alias; give a new symbol a new number.",
+    breaks=SOUND_ONLY,
+)
 CLOSED_ENUM_LOSES_VALUE: Final = CompatibilityRule(
     id="closed-enum-loses-value",
     schema_type=SchemaType.PROTOBUF,
@@ -130,6 +140,7 @@ SOUND_RULES: Final = (
     UTF8_VALIDATION_ADDED,
     INTEGER_NARROWED,
     ENUM_VALUE_RENUMBERED,
+    ENUM_VALUE_RENAMED,
     CLOSED_ENUM_LOSES_VALUE,
     DEFAULT_VALUE_CHANGED,
     MESSAGE_ENCODING_CHANGED,

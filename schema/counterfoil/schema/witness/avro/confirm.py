@@ -1,4 +1,7 @@
-"""Proof of "compatible" for Avro: values written by fastavro under the writer's schema and read under the reader's."""
+"""Proof of "compatible" for Avro: values written by fastavro under the writer's schema and read under the reader's.
+
+What was read must mean what was written.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.avro.schema import AvroSchema
 from counterfoil.schema.witness.avro import decoder
 from counterfoil.schema.witness.avro.data import NoDatum, plain_json
+from counterfoil.schema.witness.avro.meanings import Comparison
 from counterfoil.schema.witness.avro.samples import Samples
 from counterfoil.schema.witness.avro.spelling import spell_reader, spell_writer
 from counterfoil.schema.witness.model import Confirmation, Witness
@@ -26,10 +30,14 @@ def confirm_compatible(reader: ParsedSchema, writer: ParsedSchema, count: int) -
     try:
         writer_spelt = decoder.prepared(_without_defaults(spell_writer(writer.root)))
         reader_spelt = decoder.prepared(spell_reader(reader.root, writer.named.values()))
+        comparison = Comparison(reader.root, writer.root)
         for datum, body in written(writer, count):
-            failure = _failure_to_read(body, writer_spelt, reader_spelt)
+            got, failure = _read(body, writer_spelt, reader_spelt)
             if failure is not None:
-                return Confirmation(done, _counter_witness(datum, body, failure))
+                return Confirmation(done, _counter_witness(datum, body, _stopped(failure), failure))
+            misread = next(comparison.misreadings(datum, got), None)
+            if misread is not None:
+                return Confirmation(done, _counter_witness(datum, body, misread.sentence, misread.text))
             done += 1
     except (decoder.DecoderRefuses, NoDatum) as stopped:
         return Confirmation(done, reason=str(stopped))
@@ -47,13 +55,13 @@ def written(writer: AvroSchema, count: int) -> Iterator[tuple[Any, bytes]]:
         yield datum, decoder.write(datum, spelt)
 
 
-def _failure_to_read(body: bytes, writer: Any, reader: Any) -> str | None:
+def _read(body: bytes, writer: Any, reader: Any) -> tuple[Any, str | None]:
     """The same as the decoder's, bytes that are no text counted as a failure."""
     try:
-        return decoder.failure_to_read(body, writer, reader)
+        return decoder.resolve(body, writer, reader)
     except decoder.DecoderRefuses as refused:
         if isinstance(refused.__cause__, UnicodeDecodeError):
-            return decoder.quote(refused.__cause__)
+            return None, decoder.quote(refused.__cause__)
         raise
 
 
@@ -70,10 +78,9 @@ def _without_defaults(spelt: Any) -> Any:
     return spelt
 
 
-def _counter_witness(datum: Any, body: bytes, failure: str) -> Witness:
-    return Witness(
-        datum_json=plain_json(datum),
-        body=body,
-        stop=Sentence("the reader stops although the schemas were judged compatible"),
-        confirmed_by=f"{decoder.decoder_name()}: {failure}",
-    )
+def _stopped(failure: str) -> Sentence:
+    return Sentence.of("the decoder stops: {failure}", {"failure": failure})
+
+
+def _counter_witness(datum: Any, body: bytes, stop: Sentence, said: str) -> Witness:
+    return Witness(datum_json=plain_json(datum), body=body, stop=stop, confirmed_by=f"{decoder.decoder_name()}: {said}")

@@ -47,24 +47,18 @@ def failure_to_read(body: bytes, writer: Any, reader: Any | None = None) -> str 
 
     Only a failed schema resolution counts. Anything else that fastavro raises is a ``DecoderRefuses``.
     """
+    return resolve(body, writer, reader)[1]
+
+
+def resolve(body: bytes, writer: Any, reader: Any | None = None) -> tuple[Any, str | None]:
+    """What a reader with schema ``reader`` has of ``body``, and None; None and why it cannot read it otherwise."""
     import fastavro
     from fastavro.read import SchemaResolutionError
 
     try:
-        fastavro.schemaless_reader(io.BytesIO(body), writer, reader)
+        return fastavro.schemaless_reader(io.BytesIO(body), writer, reader), None
     except SchemaResolutionError as failure:
-        return quote(failure)
-    except Exception as refused:
-        raise DecoderRefuses(f"fastavro does not read it: {quote(refused)}") from refused
-    return None
-
-
-def read(body: bytes, schema: Any) -> Any:
-    """The datum that ``body`` holds by ``schema``; ``DecoderRefuses`` when fastavro does not read it."""
-    import fastavro
-
-    try:
-        return fastavro.schemaless_reader(io.BytesIO(body), schema, None)
+        return None, quote(failure)
     except Exception as refused:
         raise DecoderRefuses(f"fastavro does not read it: {quote(refused)}") from refused
 

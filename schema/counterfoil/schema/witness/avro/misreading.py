@@ -1,17 +1,20 @@
 """Witnesses for what is read without complaint, and wrongly: the findings that only the policy SOUND has.
 
-Decoders differ in whose logical type they go by. What is shown is what two readers make of the same bytes, one that
-goes by the writer's schema and one that goes by the reader's, both of them fastavro.
+fastavro writes a value and reads it by the reader's schema; what the two sides' logical types make of it is compared by
+:mod:`~counterfoil.schema.witness.avro.meanings`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.avro import rules
-from counterfoil.schema.formats.avro.types import Fixed, Kind
+from counterfoil.schema.formats.avro.types import Fixed
 from counterfoil.schema.witness.avro import decoder
-from counterfoil.schema.witness.avro.data import DataBuilder, NoDatum, plain_json, step_in_words
+from counterfoil.schema.witness.avro.data import DataBuilder, NoDatum, plain_json, step_in_words, words_to
+from counterfoil.schema.witness.avro.meanings import Comparison
+from counterfoil.schema.witness.avro.samples import Samples
 from counterfoil.schema.witness.avro.spelling import spell_writer
 from counterfoil.schema.witness.model import NoWitness, Witness
 
@@ -28,12 +31,13 @@ MISREADINGS: Final = frozenset(
         rules.BYTES_AS_STRING,
         rules.LOGICAL_TYPE_CHANGED,
         rules.DECIMAL_CHANGED,
+        rules.INTEGER_AS_FLOAT,
         rules.UNUSABLE_DEFAULT,
     )
 )
 
 _NO_UTF8: Final = b"\xff"
-_CHARACTERS: Final = "00000000-0000-0000-0000-000000000001"
+_MOST_TRIED: Final = 12
 
 
 def search_for_misreading(writer: AvroSchema, found: Found) -> Witness | NoWitness:
@@ -51,47 +55,38 @@ def search_for_misreading(writer: AvroSchema, found: Found) -> Witness | NoWitne
             return Witness(
                 datum_json=plain_json(datum),
                 body=body,
-                stop=step_in_words(found),
+                stop=step_in_words(found) if found.rule is rules.BYTES_AS_STRING else _stop(found, said),
                 confirmed_by=f"{decoder.decoder_name()}: {said}",
             )
     return NoWitness(tried, "decoders fill in whatever a default holds" if not tried else "both read them alike")
 
 
+def _stop(found: Found, said: str) -> Sentence:
+    way = words_to(found.place.from_root())
+    return Sentence.of("{way}: {said}" if way else "{said}", {"way": way, "said": said})
+
+
 def _values(found: Found) -> Iterator[Any]:
-    """Values at the place of the finding that show it, the simplest first."""
-    writer = found.place.writer
+    """Values at the place of the finding that may show it, the telling ones first."""
     if found.rule is rules.BYTES_AS_STRING:
         yield _NO_UTF8
-    elif found.rule is rules.DECIMAL_CHANGED:
-        precision = (writer.logical_type.precision if writer.logical_type else None) or 1
-        for number in (1, 10**precision - 1):
-            size = writer.size if isinstance(writer, Fixed) else number.bit_length() // 8 + 1
-            yield number.to_bytes(size, "big", signed=True)
-    elif found.rule is rules.LOGICAL_TYPE_CHANGED:
-        if isinstance(writer, Fixed):
-            yield (1).to_bytes(writer.size, "big")
-        else:
-            yield {Kind.STRING: _CHARACTERS, Kind.BYTES: b"\x01"}.get(writer.kind, 1)
+    elif found.rule is not rules.UNUSABLE_DEFAULT:
+        samples = Samples()
+        yield from (samples.next_of(found.place.writer) for _ in range(_MOST_TRIED))
 
 
 def _misread(found: Found, value: Any) -> str | None:
     """What the reader makes of ``value``, in words; None where that is the same."""
     reader, writer = found.place.reader, found.place.writer
+    body = decoder.write(value, _bare(writer))
     if found.rule is rules.BYTES_AS_STRING:
-        return decoder.failure_to_decode(decoder.write(value, "bytes"), "string")
-    theirs = decoder.read(decoder.write(value, _bare(writer)), _annotated(writer))
-    ours = decoder.read(decoder.write(value, _bare(reader)), _annotated(reader))
-    return None if theirs == ours and type(theirs) is type(ours) else f"{theirs} is read as {ours}"
+        return decoder.failure_to_decode(body, "string")
+    got, failure = decoder.resolve(body, _bare(writer), _bare(reader))
+    if failure is not None:
+        return failure
+    return next((one.text for one in Comparison(reader, writer).misreadings(value, got)), None)
 
 
 def _bare(node: AvroType) -> dict[str, Any]:
     named = {"name": "_.value", "size": node.size} if isinstance(node, Fixed) else {}
     return {"type": node.kind.value, **named}
-
-
-def _annotated(node: AvroType) -> dict[str, Any]:
-    logical = node.logical_type
-    if logical is None:
-        return _bare(node)
-    digits = {} if logical.precision is None else {"precision": logical.precision, "scale": logical.scale}
-    return {**_bare(node), "logicalType": logical.name, **digits}

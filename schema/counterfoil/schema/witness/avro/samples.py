@@ -1,4 +1,7 @@
-"""Values of an Avro type in a fixed order: boundaries first, every branch of a union, every symbol of an enum.
+"""Values of an Avro type in a fixed order: telling ones first, every branch of a union, every symbol of an enum.
+
+A type with a logical type has values that are valid by it: the first is an everyday one, such as 12.34 or half past
+twelve on a day in 2024, which another unit, scale or kind turns into something else.
 
 Values are in fastavro's form, as in :mod:`~counterfoil.schema.witness.avro.data`. No chance is involved: the same type
 gives the same values on every run.
@@ -9,8 +12,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.formats.avro.meaning import logical_type_of
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Primitive, Record, Union
 from counterfoil.schema.witness.avro.data import MAX_FIXED_BYTES, DataBuilder, NoDatum
+from counterfoil.schema.witness.avro.logical_values import logical_value, spread_over_words
 from counterfoil.schema.witness.avro.spelling import branch_name
 
 if TYPE_CHECKING:
@@ -21,16 +26,14 @@ if TYPE_CHECKING:
 MAX_DEPTH: Final = 8
 """How deep values are varied; below it they are the smallest that there are."""
 
-_STRIDE: Final = 0x9E3779B97F4A7C15  # the golden ratio in 64 bits: its multiples spread evenly
-_WORD: Final = 2**64
 _LONGEST: Final = 3  # items of an array
 _KEYS: Final = ("key", "", "ключ")
 
 _BOUNDARIES: Final[Mapping[Kind, Sequence[Any]]] = {
     Kind.NULL: (None,),
     Kind.BOOLEAN: (False, True),
-    Kind.INT: (0, 1, -1, 2**31 - 1, -(2**31)),
-    Kind.LONG: (0, 1, -1, 2**63 - 1, -(2**63), 2**53 + 1),
+    Kind.INT: (0, 1, -1, 2**24 + 1, 2**31 - 1, -(2**31)),
+    Kind.LONG: (0, 1, -1, 2**24 + 1, 2**53 + 1, 2**63 - 1, -(2**63)),
     Kind.FLOAT: (0.0, 1.5, -1.5, 3.4028234663852886e38, 1.401298464324817e-45),
     Kind.DOUBLE: (0.0, 1.5, -1.5, 1.7976931348623157e308, 5e-324, 0.1),
     Kind.BYTES: (b"", b"\x00", b"A", b"\xff", b"\x7f" * 65),
@@ -56,6 +59,9 @@ class Samples:
         self._smallest.spend()
         number = self._visits[id(node)]
         self._visits[id(node)] += 1
+        logical = logical_type_of(node)
+        if logical is not None:
+            return logical_value(logical, node, number)
         match node:
             case Primitive():
                 return _primitive(node.kind, number)
@@ -96,7 +102,7 @@ def _primitive(kind: Kind, number: int) -> Any:
     boundaries = _BOUNDARIES[kind]
     if number < len(boundaries):
         return boundaries[number]
-    spread = number * _STRIDE % _WORD
+    spread = spread_over_words(number)
     match kind:
         case Kind.INT:
             return (spread >> 32) - 2**31
@@ -120,4 +126,4 @@ def _symbol(enum: Enum, number: int) -> str:
 def _fixed(fixed: Fixed, number: int) -> bytes:
     if fixed.size > MAX_FIXED_BYTES:
         raise NoDatum(f"fixed {fixed.full_name} is longer than {MAX_FIXED_BYTES} bytes")
-    return bytes([(number * 127) % 256]) * fixed.size
+    return bytes((number * 127 + index * number) % 256 for index in range(fixed.size))

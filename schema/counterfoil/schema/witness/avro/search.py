@@ -5,7 +5,8 @@ writer's schema, and asks fastavro to read it twice: with the whole of the reade
 it that the difference is about. Both must fail.
 
 Where a checker is stricter than decoders there is nothing to find. Decoders that resolve by structure do not look at
-the names of records, so a renamed record alone is never given as a witness, though fastavro itself would refuse it.
+the names of records, so a renamed record alone is never given as a witness, though fastavro refuses it: the answer
+says so.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ class _Search:
             return NoWitness(0, "decoders disagree about a field with several matches")
         causes = Causes()
         if causes.is_about_record_names(self._found):
-            return NoWitness(0, "only names of records differ, and decoders read records by structure")
+            return self._of_record_names()
         tried = 0
         reason = "the writer cannot write it in a datum of finite size"
         leaves = islice(causes.leaves(self._found), MAX_TRIED)
@@ -128,6 +129,18 @@ class _Search:
                 return witness
             reason = f"{decoder.decoder_name()} reads them"
         return NoWitness(tried, reason)
+
+    def _of_record_names(self) -> NoWitness:
+        """Decoders disagree about records of another name: what fastavro does with one, and what others do."""
+        reason = "only names of records differ, and decoders that go by structure, such as Avro's for Java, read them"
+        for datum in islice(_data([self._found]), 1):
+            try:
+                body = decoder.write(datum, self._pair.writer)
+                failure = decoder.failure_to_read(body, self._pair.writer, self._pair.reader)
+            except decoder.DecoderRefuses:
+                continue
+            return NoWitness(1, f"{reason}; {decoder.decoder_name()} refuses this one" if failure else reason)
+        return NoWitness(0, reason)
 
     def _confirm(self, datum: Any) -> Witness | None:
         writer = self._pair.writer

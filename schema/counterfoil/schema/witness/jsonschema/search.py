@@ -11,16 +11,19 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sieve
 from counterfoil.schema.formats.jsonschema.samples.values import MAX_BUILT, MAX_VARIATIONS, ValueSource
 from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 from counterfoil.schema.formats.jsonschema.sites import root_of
+from counterfoil.schema.formats.jsonschema.sound.misreadings import Meanings, find_misreadings
+from counterfoil.schema.formats.jsonschema.sound_rules import CONTENT_MISREAD, FORMAT_MISREAD
 from counterfoil.schema.formats.jsonschema.validity import check_validity
 from counterfoil.schema.witness.jsonschema.places import place_of
 from counterfoil.schema.witness.jsonschema.shrinking import smaller
 from counterfoil.schema.witness.jsonschema.validator import SchemaValidator, ValidatorRefuses, validator_name
-from counterfoil.schema.witness.jsonschema.wording import step_in_words, value_text
+from counterfoil.schema.witness.jsonschema.wording import step_in_words, value_text, way_in_words
 from counterfoil.schema.witness.model import Confirmation, NoWitness, Witness
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.formats.jsonschema.sites import Site
+    from counterfoil.schema.formats.jsonschema.sound.misreadings import Misreading
     from counterfoil.schema.formats.protocol import ParsedSchema
     from counterfoil.schema.witness.jsonschema.validator import Failure
 
@@ -51,6 +55,8 @@ USUAL_SIZE: Final = 100_000
 
 MAX_SHRINKINGS: Final = 40
 
+MISREADINGS: Final = frozenset({FORMAT_MISREAD.id, CONTENT_MISREAD.id})
+"""The rules of values that both sides accept."""
 _KEPT: Final = 16
 """Of how many schemas the validators are kept for the search for the next difference."""
 
@@ -60,7 +66,10 @@ def search_for_witness(reader: ParsedSchema, writer: ParsedSchema, difference: D
     if not isinstance(reader, JsonSchema) or not isinstance(writer, JsonSchema):
         raise TypeError("both schemas must be JSON Schema")
     try:
-        return Search(reader, writer).for_difference(difference)
+        search = Search(reader, writer)
+        if difference.rule in MISREADINGS:
+            return search.for_misreading(difference)
+        return search.for_difference(difference)
     except (RecursionError, InvalidSchema, ValidatorRefuses) as problem:
         return NoWitness(0, "the schemas are nested too deep" if isinstance(problem, RecursionError) else str(problem))
 
@@ -83,6 +92,7 @@ class Search:
     """One search, with a validator for each side; raises ``InvalidSchema`` and ``ValidatorRefuses``."""
 
     def __init__(self, reader: JsonSchema, writer: JsonSchema) -> None:
+        self._schemas = (reader, writer)
         reading, writing = _side_of(reader), _side_of(writer)
         self._reader, self._reader_root = reading.validator, reading.root
         self._writer, self._writer_root = writing.validator, writing.root
@@ -114,11 +124,21 @@ class Search:
             return self._witness(*second, place.is_near)
         return NoWitness(self._tried, self._reason or f"{validator_name()} accepts them under the reader's schema")
 
+    def for_misreading(self, difference: Difference) -> Witness | NoWitness:
+        """A value that both validators accept and that means something else to the reader, as ``difference`` says."""
+        for each in find_misreadings(*self._schemas):
+            self._tried += 1
+            if each.difference() == difference and self._is_written(each.value) and not self._failures(each.value):
+                return _misread_witness(each)
+        return NoWitness(self._tried, "no value that both schemas accept shows it")
+
     def for_confirmation(self, count: int) -> Confirmation:
-        """How many of ``count`` values are accepted by the reader, up to the first that is not."""
+        """How many of ``count`` values are accepted by the reader and mean the same to it, up to the first."""
         accepted = 0
+        meanings = Meanings(*self._schemas)
         try:
-            for value in islice(self._values([()], variations=count), max(1, int(count * 2 * self._share))):
+            for made in islice(self._values([()], variations=count), max(1, int(count * 2 * self._share))):
+                value = meanings.telling(made)
                 self._tried += 1
                 if not self._is_written(value):
                     continue
@@ -126,6 +146,9 @@ class Search:
                 failures = self._reader.failures(value)
                 if failures:
                     return Confirmation(accepted, self._witness(value, failures[0], lambda _: True))
+                misread = next(meanings.misreadings(value), None)
+                if misread is not None:
+                    return Confirmation(accepted, _misread_witness(misread))
                 accepted += 1
                 if accepted == count:
                     return Confirmation(accepted)
@@ -189,6 +212,17 @@ class Search:
             stop=step_in_words(failure),
             confirmed_by=f"{validator_name()}: {failure.message}",
         )
+
+
+def _misread_witness(misread: Misreading) -> Witness:
+    text = value_text(misread.value)
+    way = way_in_words(misread.path)
+    return Witness(
+        datum_json=text,
+        body=text.encode(),
+        stop=Sentence.of("{way}: {text}" if way else "{text}", {"way": way, "text": misread.text}),
+        confirmed_by=f"{validator_name()}: accepted by both schemas; {misread.text}",
+    )
 
 
 def _first(failures: list[Failure], is_meant: Callable[[Failure], bool]) -> Failure | None:

@@ -10,6 +10,8 @@ from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.jsonschema.canonical import print_exact
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from counterfoil.schema.witness.jsonschema.validator import Failure
 
 _LONGEST: Final = 60
@@ -48,13 +50,18 @@ _WORDS_BY_KEYWORD: Final = {
 
 def step_in_words(failure: Failure) -> Sentence:
     """The way to the place and what is wrong there: ``property a, item 0: the string is longer than 5``."""
-    way = ", ".join(f"item {step}" if isinstance(step, int) else f"property {step}" for step in failure.path)
+    way = way_in_words(failure.path)
     reason = "nothing is valid there" if failure.limit is False else _WORDS_BY_KEYWORD.get(failure.keyword)
     if failure.keyword in ("additionalProperties", "unevaluatedProperties", "uniqueItems", "items", "additionalItems"):
         reason = _WORDS_BY_KEYWORD[failure.keyword]
     template = reason or "the reader's {keyword} is not kept"
     facts = {"way": way, "keyword": failure.keyword, "limit": _shown(failure.limit)}
     return Sentence.of(f"{{way}}: {template}" if way else template, facts)
+
+
+def way_in_words(path: Sequence[str | int]) -> str:
+    """The way to a place in a value: ``property a, item 0``."""
+    return ", ".join(f"item {step}" if isinstance(step, int) else f"property {step}" for step in path)
 
 
 def value_text(value: Any) -> str:

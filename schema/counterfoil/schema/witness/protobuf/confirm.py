@@ -62,20 +62,18 @@ def _read(reader: ProtobufSchema, writer: ProtobufSchema) -> Iterator[tuple[AnyM
         sources.append((mine, source))
 
 
-def _loss(record: AnyMessage, read: AnyMessage) -> str:
+def _loss(record: AnyMessage, read: AnyMessage) -> Sentence | None:
     missing = read.FindInitializationErrors()
     if missing:
-        return f"IsInitialized() is False, missing {', '.join(missing)}"
-    return next((loss.text for loss in losses(record, read)), "")
+        return Sentence.of("IsInitialized() is False, missing {fields}", {"fields": tuple(missing)})
+    return next((loss.sentence for loss in losses(record, read)), None)
 
 
-def _counter_witness(record: AnyMessage, message: MessageType, failure: str) -> Witness:
+def _counter_witness(record: AnyMessage, message: MessageType, failure: str | Sentence) -> Witness:
+    said = failure if isinstance(failure, str) else failure.render(is_start=False)
     return Witness(
         datum_json=runtime.plain_json(record),
         body=runtime.write(record),
-        stop=Sentence.of(
-            "message {name}: something is lost although the schemas were judged compatible",
-            {"name": message.local_name},
-        ),
-        confirmed_by=f"{runtime.runtime_name()}: {failure}",
+        stop=Sentence.of("message {name}: {what}", {"name": message.local_name, "what": failure}),
+        confirmed_by=f"{runtime.runtime_name()}: {said}",
     )

@@ -1,8 +1,8 @@
 """What a reader lost or changed of a message: the message as it was written, against the message as it was read.
 
 Fields are matched by number. A field that the reader does not have is no loss, except where it was the choice of a
-oneof that the reader still has. A symbol of an enum is told by its number, unless the reader has the writer's name for
-it elsewhere.
+oneof that the reader still has. A symbol of an enum is its name: a number that the reader calls otherwise is read as
+another symbol, one that it does not have stays a number. A well-known type means what its name says.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from counterfoil.schema.compatibility.sentences import Sentence
-from counterfoil.schema.witness.protobuf.runtime import unknown_numbers
+from counterfoil.schema.formats.protobuf.meaning import mean_different_things
+from counterfoil.schema.witness.protobuf.runtime import plain_json, unknown_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -121,6 +122,9 @@ class _Pair:
 
     def _of_value(self, wrote: Any, got: Any) -> Iterator[Loss]:
         if _is_message(self.field) and _is_message(self.other):
+            if mean_different_things(wrote.DESCRIPTOR.full_name, got.DESCRIPTOR.full_name):
+                yield self._loss(f"{_message_text(wrote)} is read as {_message_text(got)}")
+                return
             yield from losses(wrote, got, self.at, only=self.only)
         elif not self._is_same(wrote, got):
             where = self._whereabouts()
@@ -139,10 +143,11 @@ class _Pair:
         return not _is_message(self.other) and (wrote == got or (_is_nan(wrote) and _is_nan(got)))
 
     def _is_same_symbol(self, number: int) -> bool:
+        """Whether a number has a name that both sides give it; True where one side has no name for it."""
         names = {value.name for value in self.field.enum_type.values if value.number == number}
         known = {value.name for value in self.other.enum_type.values if value.number == number}
         elsewhere = {value.name for value in self.other.enum_type.values if value.number != number}
-        return bool(names & known) or not names & elsewhere
+        return bool(names & known) if names and known else not names & elsewhere
 
     def _whereabouts(self) -> str:
         """Where a value went that the field does not have; empty where it has one."""
@@ -208,13 +213,10 @@ def _is_choice_lost(field: AnyField, read: AnyMessage) -> bool:
 
 
 def _have_defaults(*fields: AnyField) -> bool:
-    """Whether what fields that are not set are read as can be compared: both numbers or texts, outside oneofs."""
+    """Whether what fields that are not set are read as can be compared: both numbers or both texts."""
     if len({field.cpp_type == FieldDescriptor.CPPTYPE_STRING for field in fields}) > 1:
         return False
-    return not any(
-        field.is_repeated or _is_message(field) or (field.containing_oneof and not _is_synthetic(field))
-        for field in fields
-    )
+    return not any(field.is_repeated or _is_message(field) for field in fields)
 
 
 def _is_synthetic(field: AnyField) -> bool:
@@ -254,6 +256,11 @@ def _shown(value: Any, field: AnyField) -> str:
         return f"{_symbol(field, value)} ({value})"
     text = f"{{{' '.join(str(value).split())}}}" if isinstance(value, Message) else repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _message_text(message: AnyMessage) -> str:
+    """A message of a well-known type as people write it: ``2024-05-01T12:34:56Z``."""
+    return plain_json(message).strip('"') or "{}"
 
 
 def _symbol(field: AnyField, number: int) -> str:

@@ -34,6 +34,11 @@ _VALUES_BY_TYPE: Final[dict[int, tuple[Any, ...]]] = {
     _TYPE.TYPE_STRING: ("a", "b"),
     _TYPE.TYPE_BYTES: (b"\xff", b"a"),
 }
+_TELLING_BY_NAME: Final = {
+    "google.protobuf.Timestamp": {"seconds": 1_714_566_896, "nanos": 789_000_000},  # 1 May 2024, 12:34:56.789
+    "google.protobuf.Duration": {"seconds": 90, "nanos": 500_000_000},
+}
+"""An everyday value of a well-known type."""
 _MAX_INNER: Final = 60
 _MAX_DEPTH: Final = 30
 
@@ -124,6 +129,9 @@ def _single_values(field: AnyField, depth: int) -> Iterator[Any]:
     if field.message_type is None:
         yield from _scalars(field)
         return
+    telling = _TELLING_BY_NAME.get(field.message_type.full_name)
+    if telling is not None:
+        yield GetMessageClass(field.message_type)(**telling)
     yield minimal(field.message_type, 1)
     if depth:
         for inner in field.message_type.fields:

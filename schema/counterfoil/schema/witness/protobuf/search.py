@@ -40,7 +40,15 @@ MAX_TRIED: Final = 300
 _DEPTHS: Final = (1, 2, 3)
 """How many levels of the messages inside a field are set, one field after the other."""
 
-_KEPT: Final = 8
+_KEPT: Final = 16
+_POLICIES: Final = (
+    CompatibilityPolicy.STRICT,
+    CompatibilityPolicy.SOUND,
+    CompatibilityPolicy.WIRE,
+    CompatibilityPolicy.WIRE_JSON,
+)
+"""The policies that find differences of their own."""
+
 _NAMES_ONLY: Final = "only names differ, and bytes hold none"
 
 
@@ -60,7 +68,7 @@ def search_for_witness(reader: ParsedSchema, writer: ParsedSchema, difference: D
 
 
 def _find(reader: ProtobufSchema, writer: ProtobufSchema, difference: Difference) -> Found | None:
-    for policy in (CompatibilityPolicy.STRICT, CompatibilityPolicy.SOUND, CompatibilityPolicy.WIRE):
+    for policy in _POLICIES:
         found = _found_by_difference(reader, writer, policy).get(difference)
         if found is not None:
             return found

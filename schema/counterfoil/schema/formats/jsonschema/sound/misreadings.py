@@ -1,0 +1,150 @@
+"""Values that both schemas accept and that mean something else to the reader: an addition of the policy SOUND.
+
+They are looked for among generated values, in which what a schema gives a format or an encoding is an example of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import reduce
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.schema.compatibility.report import Difference
+from counterfoil.schema.formats.jsonschema import sound_rules as rules
+from counterfoil.schema.formats.jsonschema.annotations import annotations_of
+from counterfoil.schema.formats.jsonschema.meaning import examples_of, misreadings
+from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sieve
+from counterfoil.schema.formats.jsonschema.samples.values import ValueSource
+from counterfoil.schema.formats.jsonschema.sites import root_of
+from counterfoil.schema.formats.jsonschema.sound.annotated_places import may_misread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from counterfoil.schema.formats.jsonschema.annotations import Annotation, Path
+    from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+
+MAX_VALUES: Final = 100
+"""How many values are looked at."""
+MAX_LOOKS: Final = 40_000
+_MAX_LOOKS_A_VALUE: Final = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Misreading:
+    """A value that the reader takes for another: the whole ``value``, the ``path`` to what is misread, and how.
+
+    ``text`` is such as ``the date "2024-05-01" is read as a time``.
+    """
+
+    value: Any
+    path: Path
+    written: Annotation
+    read: Annotation
+    text: str
+
+    def difference(self) -> Difference:
+        """The finding of SOUND."""
+        keyword = self.read.keyword
+        rule = rules.FORMAT_MISREAD if keyword == "format" else rules.CONTENT_MISREAD
+        steps = (*self.read.steps, keyword)
+        facts = {"keyword": keyword, "reader": self.read.word, "writer": self.written.word}
+        return Difference(
+            rule=rule.id,
+            error_type=rule.error_type,
+            path=f"#/{'/'.join(steps)}",
+            detail=f"{self.written.word} as {self.read.word}",
+            sentence=rule.about(facts),
+            reader_pointer=f"{self.read.pointer}/{keyword}",
+            writer_pointer=f"{self.written.pointer}/{keyword}",
+            steps=steps,
+        )
+
+
+class Meanings:
+    """Compares what values mean by two schemas."""
+
+    def __init__(self, reader: JsonSchema, writer: JsonSchema) -> None:
+        self._reader = root_of(reader)
+        self._writer = root_of(writer)
+        self._shown: Counter[Annotation] = Counter()
+        self._is_certain = not may_misread(reader, writer)
+
+    def telling(self, value: Any) -> Any:
+        """``value`` with the next example of each format in place of what has it, where that fits the writer too."""
+        if self._is_certain:
+            return value
+        sieve = Sieve(_MAX_LOOKS_A_VALUE)
+        try:
+            examples = [
+                (path, self._example(notes)) for path, notes in annotations_of(value, self._writer, sieve).items()
+            ]
+            known = [(path, example) for path, example in examples if example is not None]
+            changed = reduce(lambda whole, one: _with(whole, *one), known, value)
+            if sieve.fits(changed, self._writer):
+                return changed
+            for one in known:
+                changed = _with(value, *one)
+                value = changed if sieve.fits(changed, self._writer) else value
+        except OutOfBudget:
+            pass
+        return value
+
+    def _example(self, notes: Sequence[Annotation]) -> Any:
+        """The next example of what ``notes`` say about a value; None where they name nothing known."""
+        examples = next(filter(None, map(examples_of, notes)), ())
+        number = self._shown[notes[0]]
+        self._shown[notes[0]] += 1
+        return examples[number % len(examples)] if examples else None
+
+    def misreadings(self, value: Any) -> Iterator[Misreading]:
+        """Each part of ``value``, which both schemas accept, that means something else to the reader."""
+        if self._is_certain:
+            return
+        sieve = Sieve(_MAX_LOOKS_A_VALUE)
+        try:
+            written, read = (annotations_of(value, root, sieve) for root in (self._writer, self._reader))
+        except OutOfBudget:
+            return
+        for path, notes in read.items():
+            part = _at(value, path)
+            for theirs, mine, text in misreadings(part, written.get(path, ()), notes):
+                yield Misreading(value, path, theirs, mine, text)
+
+
+def find_misreadings(reader: JsonSchema, writer: JsonSchema) -> list[Misreading]:
+    """Values of ``writer`` that ``reader`` accepts and misreads, one for each place and keyword."""
+    if not may_misread(reader, writer):
+        return []
+    meanings = Meanings(reader, writer)
+    sieve = Sieve(MAX_LOOKS)
+    found: dict[tuple[str, str], Misreading] = {}
+    source = ValueSource(sieve).values([root_of(writer)], [root_of(reader)])
+    try:
+        for value in islice(source, MAX_VALUES):
+            changed = meanings.telling(value)
+            if sieve.fits(changed, root_of(reader)):
+                for each in meanings.misreadings(changed):
+                    difference = each.difference()
+                    found.setdefault((difference.path, difference.detail), each)
+    except (OutOfBudget, ArithmeticError, RecursionError):
+        pass  # what was found by then is certain
+    return list(found.values())
+
+
+def _at(value: Any, path: Path) -> Any:
+    for step in path:
+        value = value[step]
+    return value
+
+
+def _with(value: Any, path: Path, part: Any) -> Any:
+    """``value`` with ``part`` at ``path``."""
+    if not path:
+        return part
+    step, rest = path[0], path[1:]
+    if isinstance(value, dict):
+        return {**value, step: _with(value[step], rest, part)}
+    return [_with(item, rest, part) if index == step else item for index, item in enumerate(value)]

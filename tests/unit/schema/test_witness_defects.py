@@ -1,0 +1,87 @@
+"""A search that fails is a finding without a record and a logged defect, and never ends an answer."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from counterfoil.contracts.cli.defects import defects_on_stderr
+from counterfoil.schema.compatibility.report import Difference
+from counterfoil.schema.compatibility.sentences import Sentence
+from counterfoil.schema.model import SchemaType
+from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.witness import NoWitness, find_witness, search_for_witness
+from counterfoil.schema.witness.confirm import confirm_compatible, confirm_unguarded
+from counterfoil.schema.witness.find import search_unguarded
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A schema of a class that no search knows, which is a defect of whoever made it."""
+
+    schema_type: SchemaType
+    text: str = "a text of its own"
+
+
+DIFFERENCE = Difference("type-mismatch", "TYPE_MISMATCH", "/", "int cannot read string", Sentence("The reader stops"))
+each_language = pytest.mark.parametrize("language", SchemaType)
+
+
+def text_of(language: SchemaType) -> str:
+    return {
+        SchemaType.AVRO: '"int"',
+        SchemaType.PROTOBUF: 'syntax = "proto3"; message M { int32 a = 1; }',
+        SchemaType.JSON: json.dumps({"type": "string"}),
+    }[language]
+
+
+@each_language
+def test_a_search_that_fails_is_no_witness_and_is_logged(language: SchemaType, caplog: pytest.LogCaptureFixture):
+    reader, writer = Foreign(language), parse_schema(text_of(language), language)
+    with caplog.at_level(logging.ERROR):
+        found = search_for_witness(reader, writer, DIFFERENCE)
+    assert found == NoWitness(
+        0, "the search failed with TypeError, which is a defect of counterfoil and stands in its log"
+    )
+    assert find_witness(reader, writer, DIFFERENCE) is None
+    record = caplog.records[0]
+    assert (record.name, record.levelname) == ("counterfoil.schema.witness", "ERROR")
+    assert "a text of its own" in caplog.text  # the schemas, to repeat it with
+    assert writer.text in caplog.text
+    assert "Traceback" in caplog.text
+
+
+@each_language
+def test_a_confirmation_that_fails_confirms_nothing_and_is_logged(
+    language: SchemaType, caplog: pytest.LogCaptureFixture
+):
+    reader, writer = Foreign(language), parse_schema(text_of(language), language)
+    confirmation = confirm_compatible(reader, writer, 10)
+    assert (confirmation.round_tripped, confirmation.counter_witness) == (0, None)
+    assert "TypeError" in confirmation.reason
+    assert "Traceback" in caplog.text
+
+
+@each_language
+def test_what_tests_call_lets_defects_out(language: SchemaType):
+    reader, writer = Foreign(language), parse_schema(text_of(language), language)
+    with pytest.raises(TypeError):
+        search_unguarded(reader, writer, DIFFERENCE)
+    with pytest.raises(TypeError):
+        confirm_unguarded(reader, writer, 10)
+
+
+def test_on_the_terminal_a_defect_is_one_line_and_its_traceback_a_file(capsys: pytest.CaptureFixture[str]):
+    with defects_on_stderr():
+        search_for_witness(Foreign(SchemaType.AVRO), parse_schema('"int"'), DIFFERENCE)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("counterfoil: A search for a record failed with TypeError")
+    file = Path(line.rpartition(" ")[2].rstrip(")"))
+    kept = file.read_text()
+    file.unlink()
+    assert "Traceback" in kept
+    assert "a text of its own" in kept

@@ -1,0 +1,88 @@
+"""Searches and confirmations over random pairs of every language, under every policy: none of them fails.
+
+The searches are called without the guard that would turn a defect into a finding without a record.
+COUNTERFOIL_EXAMPLES asks for so many pairs of each language; the pairs are the same on each run, by their number.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from avro_seeded import seeded_pairs
+from counterfoil.schema.compatibility.check import check_compatibility
+from counterfoil.schema.compatibility.levels import CompatibilityLevel
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.model import SchemaType
+from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.witness.confirm import confirm_unguarded
+from counterfoil.schema.witness.find import search_unguarded
+from json_pairs import schema_pairs
+from meaning_pairs import avro_meaning_pair, json_with_meanings, protobuf_meaning_pair
+from protobuf_pairs import seeded_pair
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from counterfoil.schema.formats.protocol import ParsedSchema
+
+EXAMPLES = int(os.environ.get("COUNTERFOIL_EXAMPLES", "30"))
+CONFIRMED = 10
+
+
+def avro_pair(seed: int) -> tuple[str, str]:
+    return avro_meaning_pair(Random(seed)) if seed % 2 else next(seeded_pairs(seed, 1))
+
+
+def protobuf_pair(seed: int) -> tuple[str, str]:
+    return protobuf_meaning_pair(Random(seed)) if seed % 2 else seeded_pair(seed)
+
+
+def json_pair(seed: int) -> tuple[str, str]:
+    random = Random(seed)
+    first, second = next(schema_pairs(random, 20))
+    if seed % 2:
+        first, second = (json_with_meanings(random, each) for each in (first, second))
+    return json.dumps(first), json.dumps(second)
+
+
+PAIR_BY_LANGUAGE: dict[SchemaType, Callable[[int], tuple[str, str]]] = {
+    SchemaType.AVRO: avro_pair,
+    SchemaType.PROTOBUF: protobuf_pair,
+    SchemaType.JSON: json_pair,
+}
+
+
+@pytest.mark.parametrize("language", SchemaType)
+def test_no_search_fails_under_any_policy(language: SchemaType):
+    for seed in range(EXAMPLES):
+        texts = PAIR_BY_LANGUAGE[language](seed)
+        try:
+            first, second = (parse_schema(text, language, validation=Validation.LENIENT) for text in texts)
+        except InvalidSchema:
+            continue
+        for policy in CompatibilityPolicy:
+            searched(first, second, policy, seed)
+
+
+def searched(candidate: ParsedSchema, earlier: ParsedSchema, policy: CompatibilityPolicy, seed: int) -> None:
+    try:
+        report = check_compatibility(candidate, [Earlier(earlier)], CompatibilityLevel.FULL, policy=policy)
+        for failure in report.failures:
+            for difference in failure.differences:
+                str(search_unguarded(failure.reader, failure.writer, difference))
+        failed = {failure.direction for failure in report.failures}
+        for direction in set(CompatibilityLevel.FULL.directions) - failed:
+            sides = (candidate, earlier) if direction.name == "BACKWARD" else (earlier, candidate)
+            confirmation = confirm_unguarded(*sides, CONFIRMED)
+            assert policy is not CompatibilityPolicy.SOUND or confirmation.counter_witness is None, confirmation
+    except Exception as defect:
+        defect.add_note(f"pair {seed} of {candidate.schema_type} under {policy}")
+        raise
