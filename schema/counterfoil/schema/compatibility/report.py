@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
     from counterfoil.schema.formats.protocol import ParsedSchema
+    from counterfoil.schema.place import Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,8 @@ class Difference:
     (``READER_FIELD_MISSING_DEFAULT_VALUE``), ``path`` the place as Confluent counts it (``/fields/1/type``), ``detail``
     the bare fact that goes with it (the field's name, the missing symbols). ``text`` is one sentence for people; in it
     the two sides are called "the reader" and "the writer". ``reader_pointer`` and ``writer_pointer`` are JSON pointers
-    of the place in each schema's own text, or of the nearest thing around it.
+    of the place in each schema's own text, or of the nearest thing around it. ``place`` are the steps that lead to the
+    place in the reader, through references; empty for the whole schema, None where the pointers alone say it.
     """
 
     rule: str
@@ -28,6 +30,7 @@ class Difference:
     text: str
     reader_pointer: str = ""
     writer_pointer: str = ""
+    place: Steps | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,11 @@ what the writer did not declare; what one means that only the writer declares de
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from counterfoil.schema.formats.jsonschema import content_rules as rules
+from counterfoil.schema.formats.jsonschema import rules as node_rules
 from counterfoil.schema.formats.jsonschema.findings import Finding, at, below
 from counterfoil.schema.formats.jsonschema.model import Empty, Nothing, Object
 from counterfoil.schema.formats.jsonschema.rest_rules import RESTS
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 class Walk(Protocol):
     """The walk that a comparison is part of."""
 
-    def compare(self, reader: Node | None, writer: Node | None) -> Sequence[Finding]:
+    def compare(self, reader: Node, writer: Node) -> Sequence[Finding]:
         """What differs between two nodes."""
 
     def is_compatible(self, findings: Iterable[Finding]) -> bool:
@@ -179,13 +181,22 @@ def compare_arrays(walk: Walk, reader: Array, writer: Array) -> list[Finding]:
     if reader.has_unique_items != writer.has_unique_items:
         rule = rules.UNIQUE_ITEMS_ADDED if reader.has_unique_items else rules.UNIQUE_ITEMS_REMOVED
         found.append(at(rule, reader, writer, "uniqueItems"))
-    found += below(walk.compare(reader.items, writer.items), "items")
+    found += _compare_items(walk, reader, writer)
     return [
         *found,
         *_compare_tuples(walk, reader, writer),
         *compare_rest(walk, "additionalItems", (reader, reader.additional), (writer, writer.additional)),
         *compare_rest(walk, "unevaluatedItems", (reader, reader.unevaluated), (writer, writer.unevaluated)),
     ]
+
+
+def _compare_items(walk: Walk, reader: Array, writer: Array) -> list[Finding]:
+    if reader.items is not None and writer.items is not None:
+        return below(walk.compare(reader.items, writer.items), "items")
+    if reader.items is writer.items:
+        return []
+    rule = node_rules.SCHEMA_REMOVED if reader.items is None else node_rules.SCHEMA_ADDED
+    return [replace(at(rule, reader, writer, "items"), steps=None)]
 
 
 def _compare_tuples(walk: Walk, reader: Array, writer: Array) -> list[Finding]:

@@ -1,17 +1,19 @@
-"""What the comparison brings home: differences with paths that are relative until the walk is over."""
+"""What the comparison finds: differences with paths that are relative until the walk is over."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.compatibility.report import Difference
+from counterfoil.schema.formats.jsonschema.places import pointer_to, pointer_to_kind, steps_through
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.jsonschema.model import Node
+    from counterfoil.schema.place import Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,24 +21,35 @@ class Finding:
     """A difference between two nodes.
 
     ``steps`` lead from where the walk stands to the place, as the reference counts it; None where it names no place.
-    ``reader`` and ``writer`` are the nodes (None where a side has none), ``keyword`` what is meant inside them, if a
-    single keyword is. ``facts`` fill the rule's sentence.
+    ``place`` leads there in the reader. ``reader`` and ``writer`` are the nodes (None where a side has none), the
+    pointers those of the place in the schemas' own texts; None inside another document, until the reference that leads
+    there is met. ``facts`` fill the rule's sentence.
     """
 
     rule: CompatibilityRule
     steps: tuple[str, ...] | None
     reader: Node | None
     writer: Node | None
-    reader_pointer: str
-    writer_pointer: str
+    reader_pointer: str | None
+    writer_pointer: str | None
     facts: Mapping[str, Any]
+    place: Steps = ()
 
-    def below(self, steps: tuple[str, ...]) -> Finding:
+    def below(self, steps: tuple[str, ...], place: Steps) -> Finding:
         """The same, seen from further out."""
-        if self.steps is None:
-            return self
+        steps_now = None if self.steps is None else steps + self.steps
         both = (self.reader, self.writer, self.reader_pointer, self.writer_pointer)
-        return Finding(self.rule, steps + self.steps, *both, self.facts)
+        return Finding(self.rule, steps_now, *both, self.facts, place + self.place)
+
+    def through(self, reader: Node, writer: Node) -> Finding:
+        """The same, met through two nodes; what stands in another document is at the reference that leads there."""
+        if self.reader_pointer is not None and self.writer_pointer is not None:
+            return self
+        return replace(
+            self,
+            reader_pointer=pointer_to_kind(reader, None) if self.reader_pointer is None else self.reader_pointer,
+            writer_pointer=pointer_to_kind(writer, None) if self.writer_pointer is None else self.writer_pointer,
+        )
 
     def difference(self) -> Difference:
         """The difference as it is reported."""
@@ -46,8 +59,9 @@ class Finding:
             path="" if self.steps is None else f"#/{'/'.join(self.steps)}",
             detail=self._detail(),
             text=self.rule.sentence.format_map(self.facts),
-            reader_pointer=self.reader_pointer,
-            writer_pointer=self.writer_pointer,
+            reader_pointer=self.reader_pointer or "",
+            writer_pointer=self.writer_pointer or "",
+            place=self.place,
         )
 
     def _detail(self) -> str:
@@ -70,26 +84,18 @@ class Found:
     writer: Node | None
 
 
-def below(findings: Iterable[Finding], *steps: str) -> list[Finding]:
-    """Findings seen from further out."""
-    return [finding.below(steps) for finding in findings]
+def below(findings: Iterable[Finding], *steps: str, place: Steps | None = None) -> list[Finding]:
+    """Findings seen from further out; ``place`` is where ``steps`` lead in the reader, where they do not say it."""
+    through = steps_through(steps) if place is None else place
+    return [finding.below(steps, through) for finding in findings]
 
 
 def at(rule: CompatibilityRule, reader: Node | None, writer: Node | None, /, *steps: str, **facts: Any) -> Finding:
-    """A difference between two nodes, at the keyword that ``steps`` begin with, if any."""
-    keyword = steps[0] if steps else ""
-    return Finding(
-        rule=rule,
-        steps=steps,
-        reader=reader,
-        writer=writer,
-        reader_pointer=_pointer(reader, keyword),
-        writer_pointer=_pointer(writer, keyword),
-        facts=facts,
-    )
+    """A difference between two nodes, at what ``steps`` lead to, if any."""
+    pointers = pointer_to(reader, *steps), pointer_to(writer, *steps)
+    return Finding(rule, steps, reader, writer, *pointers, facts, steps_through(steps))
 
 
-def _pointer(node: Node | None, keyword: str) -> str:
-    if node is None:
-        return ""
-    return f"{node.pointer}/{keyword}" if keyword else node.pointer
+def at_kind(rule: CompatibilityRule, reader: Node, writer: Node, /, **facts: Any) -> Finding:
+    """A difference between two nodes, at the keywords that make them different kinds of schemas."""
+    return Finding(rule, (), reader, writer, pointer_to_kind(reader, writer), pointer_to_kind(writer, reader), facts)

@@ -29,16 +29,28 @@ class Criterion(Enum):
     ONE_OF = "oneOf"
 
 
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a node comes from: ``pointer`` leads to the schema, and ``value`` is what stands there.
+
+    ``is_own`` is whether that is the schema's own text; otherwise it is a document that the schema refers to.
+    """
+
+    pointer: str
+    value: Any
+    is_own: bool
+
+
 @dataclass(eq=False, slots=True, kw_only=True)
 class Node:
     """A schema in one place.
 
-    ``pointer`` is the JSON pointer of the schema in the text, or, for a schema of another document, of the reference
-    that leads there. ``connect_type`` is what ``connect.type`` says. ``source`` is the schema as it was read, where two
-    schemas are the same only if all of their keywords are.
+    ``site`` is where it was read; nodes that stand side by side in one schema share it. ``connect_type`` is what
+    ``connect.type`` says. ``source`` is the schema as it was read, where two schemas are the same only if all of their
+    keywords are.
     """
 
-    pointer: str
+    site: Site
     identity: str | None = None
     title: str | None = None
     description: str | None = None
@@ -180,8 +192,9 @@ class Combination(Node):
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Reference(Node):
-    """A ``$ref``; what it means is found when it is asked for, so that schemas may contain themselves."""
+    """A ``$ref`` or a ``keyword`` like it; what it means is found when it is asked for, so that schemas may contain themselves."""
 
+    keyword: str
     text: str
     find: Callable[[], Node]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.schema.formats.jsonschema import rules
 from counterfoil.schema.formats.jsonschema.bound_rules import BOUNDS
 from counterfoil.schema.formats.jsonschema.canonical import print_number
-from counterfoil.schema.formats.jsonschema.findings import Finding, at
+from counterfoil.schema.formats.jsonschema.findings import Finding, at, at_kind
 from counterfoil.schema.formats.jsonschema.wording import listed
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def compare_numbers(reader: Numeric, writer: Numeric) -> list[Finding]:
     ]
     if reader.is_integer != writer.is_integer:
         rule = rules.TYPE_NARROWED if reader.is_integer else rules.TYPE_EXTENDED
-        found.append(at(rule, reader, writer, reader=_type_name(reader), writer=_type_name(writer)))
+        found.append(at_kind(rule, reader, writer, reader=_type_name(reader), writer=_type_name(writer)))
     return found
 
 

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.schema.place import StepKind
+
 if TYPE_CHECKING:
+    from counterfoil.schema import place as schema_place
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.formats.jsonschema.samples.property_names import Step
     from counterfoil.schema.witness.jsonschema.validator import Failure
@@ -66,12 +69,18 @@ class Place:
 
 
 def place_of(difference: Difference) -> Place:
-    """The place that a difference's path leads to; where it has no path, the place that its pointer leads to."""
-    path = difference.path or difference.reader_pointer
-    tokens = path.removeprefix("#").split("/")[1:]
+    """The place that a difference's path leads to; where it has no path, the place that its steps lead to."""
     if not difference.path:
-        tokens = [name.replace("~1", "/").replace("~0", "~") for name in tokens]
+        steps = (each for each in difference.place or () if each.kind is not StepKind.BRANCH)
+        return Place(tuple(_in_value(each) for each in steps), None)
+    tokens = difference.path.removeprefix("#").split("/")[1:]
     return _read(tokens if tokens != [""] else [])
+
+
+def _in_value(step: schema_place.Step) -> Step:
+    if step.kind is StepKind.MEMBER:
+        return step.name
+    return int(step.name) if step.kind is StepKind.ITEM and step.name else None
 
 
 def _read(tokens: list[str]) -> Place:

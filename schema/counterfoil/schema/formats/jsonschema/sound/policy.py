@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.schema.compatibility.report import Difference
 from counterfoil.schema.formats.jsonschema import sound_rules as rules
 from counterfoil.schema.formats.jsonschema.canonical import print_exact
+from counterfoil.schema.formats.jsonschema.places import pointer_in, steps_through
 from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sieve
 from counterfoil.schema.formats.jsonschema.samples.values import ValueSource
 from counterfoil.schema.formats.jsonschema.sites import root_of
@@ -158,7 +159,10 @@ def _difference(reason: Reason) -> Difference:
     if len(shown) > _SHOWN_CHARACTERS:
         shown = f"{shown[:_SHOWN_CHARACTERS]}…"
     facts = {"value": shown, "name": reason.name}
-    pointer = reason.reader.pointer + (f"/{reason.keyword}" if reason.keyword else "")
+    reader = reason.reader
+    last = reason.steps[-2:] if reason.keyword in reason.steps[-2:-1] else (reason.keyword,)
+    steps = last if reason.keyword else (_deciding_keyword(reader.value),)
+    pointer = reader.pointer if reader.base.document else pointer_in(reader.pointer, reader.value, steps)
     return Difference(
         rule=reason.rule.id,
         error_type=reason.rule.error_type,
@@ -167,4 +171,11 @@ def _difference(reason: Reason) -> Difference:
         text=reason.rule.sentence.format_map(facts),
         reader_pointer=pointer,
         writer_pointer=reason.writer_pointer,
+        place=steps_through(reason.steps),
     )
+
+
+def _deciding_keyword(value: Any) -> str:
+    """The keyword by which a schema refuses a value outright."""
+    keywords = value if isinstance(value, dict) else {}
+    return next((keyword for keyword in ("enum", "const", "type") if keyword in keywords), "")
