@@ -96,6 +96,16 @@ def at(rule: CompatibilityRule, reader: Node | None, writer: Node | None, /, *st
     return Finding(rule, steps, reader, writer, *pointers, facts, steps_through(steps))
 
 
+def added(rule: CompatibilityRule, reader: Node, around: Node, keyword: str, /, **facts: Any) -> Finding:
+    """A difference in what the reader has; the writer does not have it under ``keyword`` of ``around``."""
+    return Finding(rule, (), reader, around, pointer_to(reader), pointer_to(around, keyword), facts)
+
+
+def removed(rule: CompatibilityRule, around: Node, writer: Node, keyword: str, /, **facts: Any) -> Finding:
+    """A difference in what the writer has; the reader does not have it under ``keyword`` of ``around``."""
+    return Finding(rule, (), around, writer, pointer_to(around, keyword), pointer_to(writer), facts)
+
+
 def at_kind(rule: CompatibilityRule, reader: Node, writer: Node, /, **facts: Any) -> Finding:
     """A difference between two nodes, at the keywords that make them different kinds of schemas."""
     return Finding(rule, (), reader, writer, pointer_to_kind(reader, writer), pointer_to_kind(writer, reader), facts)

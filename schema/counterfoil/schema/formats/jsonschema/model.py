@@ -192,7 +192,10 @@ class Combination(Node):
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Reference(Node):
-    """A ``$ref`` or a ``keyword`` like it; what it means is found when it is asked for, so that schemas may contain themselves."""
+    """A ``$ref``, or a ``keyword`` like it.
+
+    What it means is found when it is asked for, so that schemas may contain themselves.
+    """
 
     keyword: str
     text: str

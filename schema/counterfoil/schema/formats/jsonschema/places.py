@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.formats.jsonschema.keyword_nodes import KEYWORDS_BY_KIND
+from counterfoil.schema.formats.jsonschema.keyword_nodes import KEYWORDS_BY_KIND, value_text
 from counterfoil.schema.formats.jsonschema.model import (
     Array,
     Boolean,
@@ -36,8 +36,10 @@ if TYPE_CHECKING:
 _OTHER_NAMES: Final = {
     "dependencies": ("dependentRequired", "dependentSchemas"),
     "additionalItems": ("items",),
+    "prefixItems": ("items",),
+    "minContains": ("contains",),
 }
-"""What later drafts call a keyword that the reference's paths always call by its old name."""
+"""What other drafts say a keyword with, or the keyword that implies it."""
 _TYPE_NAMES: Final[Mapping[type[Node], tuple[str, ...]]] = {
     Text: ("string",),
     Numeric: ("number", "integer"),
@@ -156,6 +158,14 @@ def pointer_to_branch(around: Combination, node: Node) -> str | None:
         ),
         pointer_to(around, keyword_of(around)),
     )
+
+
+def pointer_to_value(node: Choice, *, known: frozenset[str]) -> str | None:
+    """The pointer of the first value of an ``enum`` that is not among ``known``."""
+    values = node.site.value["enum"]
+    index = next((index for index, value in enumerate(values) if value_text(value) not in known), None)
+    pointer = pointer_to(node, "enum")
+    return pointer if pointer is None or index is None else f"{pointer}/{index}"
 
 
 def branch_step(around: Combination, node: Node) -> Steps:

@@ -161,7 +161,7 @@ def _difference(reason: Reason) -> Difference:
     facts = {"value": shown, "name": reason.name}
     reader = reason.reader
     last = reason.steps[-2:] if reason.keyword in reason.steps[-2:-1] else (reason.keyword,)
-    steps = last if reason.keyword else (_deciding_keyword(reader.value),)
+    steps = last if reason.keyword or reason.rule is not rules.VALUE_REFUSED else (_deciding_keyword(reader.value),)
     pointer = reader.pointer if reader.base.document else pointer_in(reader.pointer, reader.value, steps)
     return Difference(
         rule=reason.rule.id,
