@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.formats.jsonschema.places import steps_through
 from counterfoil.schema.formats.rules import RULE_BY_ID
-from counterfoil.schema.json_text import read_json
+from counterfoil.schema.json_text import pointer_steps, read_json
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.place import StepKind
 
@@ -34,7 +34,7 @@ def element_of(reader: ParsedSchema, difference: Difference) -> str:
     """The element that a difference is about, in the names of the schema that fails to read."""
     rule = RULE_BY_ID.get(difference.rule)
     if rule is not None and rule.schema_type is None:  # the path leads through the columns of a table
-        return ".".join(difference.path.split("/")[1:])
+        return ".".join(difference.steps or ())
     if difference.place is not None:
         return element_at_steps(difference.place)
     match reader.schema_type:
@@ -43,7 +43,7 @@ def element_of(reader: ParsedSchema, difference: Difference) -> str:
         case SchemaType.PROTOBUF:
             return protobuf_element(max(_pointers(difference), key=lambda pointer: pointer.count("/")))
         case SchemaType.JSON:
-            return json_element(_steps(next(filter(None, _pointers(difference)), "")))
+            return json_element(pointer_steps(next(filter(None, _pointers(difference)), "")))
 
 
 def element_at(schema: ParsedSchema, pointer: str) -> str:
@@ -54,7 +54,7 @@ def element_at(schema: ParsedSchema, pointer: str) -> str:
         case SchemaType.PROTOBUF:
             return protobuf_element(pointer)
         case SchemaType.JSON:
-            return json_element(_steps(pointer))
+            return json_element(pointer_steps(pointer))
 
 
 def protobuf_element(pointer: str) -> str:
@@ -63,7 +63,7 @@ def protobuf_element(pointer: str) -> str:
     >>> protobuf_element("/Order/Line/price")
     'Order.Line.price'
     """
-    return ".".join(_steps(pointer))
+    return ".".join(pointer_steps(pointer))
 
 
 def json_element(steps: Sequence[str]) -> str:
@@ -99,7 +99,7 @@ def avro_element(text: str, pointer: str) -> str:
         return ""
     element = ""
     parent_key = ""
-    for key in _steps(pointer):
+    for key in pointer_steps(pointer):
         inner = _step(node, key)
         if inner is None:
             return element
@@ -110,10 +110,6 @@ def avro_element(text: str, pointer: str) -> str:
 
 def _pointers(difference: Difference) -> tuple[str, str]:
     return difference.reader_pointer, difference.writer_pointer
-
-
-def _steps(pointer: str) -> list[str]:
-    return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
 
 
 def _step(node: Any, key: str) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from counterfoil.contracts.model import Severity
 
 if TYPE_CHECKING:
-    from counterfoil.contracts.model import CheckReport, Evidence, FileOutcome, Finding
+    from counterfoil.contracts.model import CheckReport, Dependant, Evidence, FileOutcome, Finding
     from counterfoil.schema.exit_codes import ExitCode
 
 SCHEMA_VERSION = 1
@@ -65,6 +65,18 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "advice": finding.advice,
         "fingerprint": finding.fingerprint,
         "noWitness": finding.no_witness,
+        "alsoBreaks": [_dependant(dependant) for dependant in finding.also_breaks],
+    }
+
+
+def _dependant(dependant: Dependant) -> dict[str, Any]:
+    return {
+        "subject": dependant.subject,
+        "path": dependant.path,
+        "line": dependant.position.line if dependant.position else None,
+        "column": dependant.position.column if dependant.position else None,
+        "element": dependant.element,
+        "against": list(dependant.against),
     }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.json_scanner import escape_pointer
 from counterfoil.schema.logical.model import Column, ListOf, MapOf, NotATable, Row, Scalar
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class _Reader:
         always = set(required) if isinstance(required, list) else set()
         columns = []
         for name, inner in properties.items():
-            place = f"{pointer}/properties/{name.replace('~', '~0').replace('/', '~1')}"
+            place = f"{pointer}/properties/{escape_pointer(name)}"
             column = self.column(name, inner, base, place, around)
             columns.append(
                 column if name in always else self._nullable(column, inner if isinstance(inner, dict) else {})

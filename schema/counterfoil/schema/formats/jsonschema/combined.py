@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.schema.formats.jsonschema import rules
 from counterfoil.schema.formats.jsonschema.findings import Finding, at_kind, below
 from counterfoil.schema.formats.jsonschema.model import Criterion
-from counterfoil.schema.formats.jsonschema.places import branch_step, pointer_to_branch
+from counterfoil.schema.formats.jsonschema.places import branch_step, spot_of_branch
 from counterfoil.schema.formats.jsonschema.sameness import key_of
 
 if TYPE_CHECKING:
@@ -61,10 +61,10 @@ class _Branches:
         if len(self._mine) > len(self._theirs):
             taken = {*self._partner.values(), *(right for _, right in self._changed)}
             added = next(node for right, node in enumerate(self._mine) if right not in taken)
-            return replace(found, reader_pointer=pointer_to_branch(self._reader, added))
+            return replace(found, reader_spot=spot_of_branch(self._reader, added))
         taken = {*self._partner, *(left for left, _ in self._changed)}
         added = next(node for left, node in enumerate(self._theirs) if left not in taken)
-        return replace(found, writer_pointer=pointer_to_branch(self._writer, added))
+        return replace(found, writer_spot=spot_of_branch(self._writer, added))
 
     def compared(self) -> list[Finding]:
         """What differs between branches that belong together, and that some do not."""
@@ -85,7 +85,14 @@ class _Branches:
         left, right = self._changed[0]
         cause = next(each for each in self._inner(left, right) if not self._walk.is_compatible([each]))
         place = branch_step(self._reader, self._mine[right]) + cause.place
-        return replace(changed, place=place, reader_pointer=cause.reader_pointer, writer_pointer=cause.writer_pointer)
+        return replace(
+            changed,
+            place=place,
+            reader_spot=cause.reader_spot,
+            writer_spot=cause.writer_spot,
+            reader_reference=cause.reader_reference,
+            writer_reference=cause.writer_reference,
+        )
 
     @cached_property
     def _changed(self) -> list[tuple[int, int]]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.schema.compatibility.report import Difference
-from counterfoil.schema.formats.jsonschema.places import pointer_to, pointer_to_kind, steps_through
+from counterfoil.schema.compatibility.report import Difference, Origin
+from counterfoil.schema.formats.jsonschema.places import spot_at, spot_of_kind, steps_through
+from counterfoil.schema.json_text import pointer_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.jsonschema.model import Node
+    from counterfoil.schema.formats.jsonschema.places import Spot
     from counterfoil.schema.place import Steps
 
 
@@ -21,34 +23,33 @@ class Finding:
     """A difference between two nodes.
 
     ``steps`` lead from where the walk stands to the place, as the reference counts it; None where it names no place.
-    ``place`` leads there in the reader. ``reader`` and ``writer`` are the nodes (None where a side has none), the
-    pointers those of the place in the schemas' own texts; None inside another document, until the reference that leads
-    there is met. ``facts`` fill the rule's sentence.
+    ``place`` leads there in the reader. ``reader`` and ``writer`` are the nodes (None where a side has none), the spots
+    where in the texts it is. Where that is another document, the references are the spots in the schema's own text that
+    lead there, once they were met. ``facts`` fill the rule's sentence.
     """
 
     rule: CompatibilityRule
     steps: tuple[str, ...] | None
     reader: Node | None
     writer: Node | None
-    reader_pointer: str | None
-    writer_pointer: str | None
+    reader_spot: Spot | None
+    writer_spot: Spot | None
     facts: Mapping[str, Any]
     place: Steps = ()
+    reader_reference: Spot | None = None
+    writer_reference: Spot | None = None
 
     def below(self, steps: tuple[str, ...], place: Steps) -> Finding:
         """The same, seen from further out."""
         steps_now = None if self.steps is None else steps + self.steps
-        both = (self.reader, self.writer, self.reader_pointer, self.writer_pointer)
-        return Finding(self.rule, steps_now, *both, self.facts, place + self.place)
+        return replace(self, steps=steps_now, place=place + self.place)
 
     def through(self, reader: Node, writer: Node) -> Finding:
-        """The same, met through two nodes; what stands in another document is at the reference that leads there."""
-        if self.reader_pointer is not None and self.writer_pointer is not None:
-            return self
+        """The same, met through two nodes, of which one is a reference."""
         return replace(
             self,
-            reader_pointer=pointer_to_kind(reader, None) if self.reader_pointer is None else self.reader_pointer,
-            writer_pointer=pointer_to_kind(writer, None) if self.writer_pointer is None else self.writer_pointer,
+            reader_reference=self.reader_reference or _own(spot_of_kind(reader, None)),
+            writer_reference=self.writer_reference or _own(spot_of_kind(writer, None)),
         )
 
     def difference(self) -> Difference:
@@ -58,9 +59,12 @@ class Finding:
             error_type=self.rule.error_type,
             path="" if self.steps is None else f"#/{'/'.join(self.steps)}",
             detail=self._detail(),
-            text=self.rule.sentence.format_map(self.facts),
-            reader_pointer=self.reader_pointer or "",
-            writer_pointer=self.writer_pointer or "",
+            sentence=self.rule.about(self.facts),
+            reader_pointer=_pointer(self.reader_spot, self.reader_reference),
+            writer_pointer=_pointer(self.writer_spot, self.writer_reference),
+            steps=self.steps,
+            reader_origin=_origin(self.reader_spot),
+            writer_origin=_origin(self.writer_spot),
             place=self.place,
         )
 
@@ -92,20 +96,34 @@ def below(findings: Iterable[Finding], *steps: str, place: Steps | None = None) 
 
 def at(rule: CompatibilityRule, reader: Node | None, writer: Node | None, /, *steps: str, **facts: Any) -> Finding:
     """A difference between two nodes, at what ``steps`` lead to, if any."""
-    pointers = pointer_to(reader, *steps), pointer_to(writer, *steps)
-    return Finding(rule, steps, reader, writer, *pointers, facts, steps_through(steps))
+    spots = spot_at(reader, *steps), spot_at(writer, *steps)
+    return Finding(rule, steps, reader, writer, *spots, facts, steps_through(steps))
 
 
 def added(rule: CompatibilityRule, reader: Node, around: Node, keyword: str, /, **facts: Any) -> Finding:
     """A difference in what the reader has; the writer does not have it under ``keyword`` of ``around``."""
-    return Finding(rule, (), reader, around, pointer_to(reader), pointer_to(around, keyword), facts)
+    return Finding(rule, (), reader, around, spot_at(reader), spot_at(around, keyword), facts)
 
 
 def removed(rule: CompatibilityRule, around: Node, writer: Node, keyword: str, /, **facts: Any) -> Finding:
     """A difference in what the writer has; the reader does not have it under ``keyword`` of ``around``."""
-    return Finding(rule, (), around, writer, pointer_to(around, keyword), pointer_to(writer), facts)
+    return Finding(rule, (), around, writer, spot_at(around, keyword), spot_at(writer), facts)
 
 
 def at_kind(rule: CompatibilityRule, reader: Node, writer: Node, /, **facts: Any) -> Finding:
     """A difference between two nodes, at the keywords that make them different kinds of schemas."""
-    return Finding(rule, (), reader, writer, pointer_to_kind(reader, writer), pointer_to_kind(writer, reader), facts)
+    return Finding(rule, (), reader, writer, spot_of_kind(reader, writer), spot_of_kind(writer, reader), facts)
+
+
+def _own(spot: Spot | None) -> Spot | None:
+    return spot if spot is not None and not spot.document else None
+
+
+def _pointer(spot: Spot | None, reference: Spot | None) -> str:
+    """The pointer in the schema's own text."""
+    own = _own(spot) or reference
+    return own.pointer if own is not None else ""
+
+
+def _origin(spot: Spot | None) -> Origin | None:
+    return None if spot is None else Origin(spot.document, pointer_steps(spot.pointer), is_own=not spot.document)

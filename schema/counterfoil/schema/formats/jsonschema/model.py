@@ -31,14 +31,14 @@ class Criterion(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a node comes from: ``pointer`` leads to the schema, and ``value`` is what stands there.
+    """Where a node was read: ``value`` is what stands at the JSON pointer ``pointer`` of ``document``.
 
-    ``is_own`` is whether that is the schema's own text; otherwise it is a document that the schema refers to.
+    ``document`` is empty for the schema's own text, else the name of a document that it refers to.
     """
 
+    document: str
     pointer: str
     value: Any
-    is_own: bool
 
 
 @dataclass(eq=False, slots=True, kw_only=True)

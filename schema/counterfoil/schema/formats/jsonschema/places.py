@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.schema.formats.jsonschema.keyword_nodes import KEYWORDS_BY_KIND, value_text
 from counterfoil.schema.formats.jsonschema.model import (
@@ -86,15 +86,21 @@ def steps_through(keywords: Sequence[str]) -> Steps:
     return tuple(steps)
 
 
-def pointer_to(node: Node | None, *steps: str) -> str | None:
-    """The pointer of what ``steps`` lead to in the node's schema, or of the nearest thing that is there.
+class Spot(NamedTuple):
+    """A spot in a text: the name of the document, empty for the schema's own, and a JSON pointer."""
 
-    A step into a list of words may be the word. None for a node of another document; its place in the schema's own
-    text is that of the reference.
+    document: str
+    pointer: str
+
+
+def spot_at(node: Node | None, *steps: str) -> Spot | None:
+    """What ``steps`` lead to in the node's schema, or the nearest thing that is there.
+
+    A step into a list of words may be the word.
     """
     if node is None:
-        return ""
-    return pointer_in(node.site.pointer, node.site.value, steps) if node.site.is_own else None
+        return None
+    return Spot(node.site.document, pointer_in(node.site.pointer, node.site.value, steps))
 
 
 def pointer_in(pointer: str, value: Any, steps: Sequence[str]) -> str:
@@ -134,38 +140,38 @@ def keyword_of(node: Node) -> str:
     return next((keyword for keyword in value if keyword in KEYWORDS_BY_KIND.get(type(node), ())), "")
 
 
-def pointer_to_kind(node: Node | None, other: Node | None) -> str | None:
-    """The pointer of the keyword by which a node is another kind of schema than ``other``."""
+def spot_of_kind(node: Node | None, other: Node | None) -> Spot | None:
+    """The keyword by which a node is another kind of schema than ``other``."""
     part = node
     if isinstance(node, Combination) and node.is_synthetic:
         others = other.branches if isinstance(other, Combination) and other.is_synthetic else (other,)
         known = {_kind(each) for each in others}
         part = next((each for each in node.branches if _kind(each) not in known), node.branches[0])
-    return pointer_to(part, *filter(None, [keyword_of(part)] if part else []))
+    return spot_at(part, *filter(None, [keyword_of(part)] if part else []))
 
 
-def pointer_to_branch(around: Combination, node: Node) -> str | None:
-    """The pointer of a branch of ``around``: of the schema in its list, the word in a list of types, or the keyword."""
+def spot_of_branch(around: Combination, node: Node) -> Spot | None:
+    """A branch of ``around``: the schema in its list, the word in a list of types, or the keyword."""
     if branch_step(around, node):
-        return pointer_to(node)
+        return spot_at(node)
     if around.is_synthetic:
-        return pointer_to_kind(node, None)
+        return spot_of_kind(node, None)
     return next(
         (
-            pointer_to(around, "type", name)
+            spot_at(around, "type", name)
             for name in _TYPE_NAMES.get(type(node), ())
             if name in around.site.value["type"]
         ),
-        pointer_to(around, keyword_of(around)),
+        spot_at(around, keyword_of(around)),
     )
 
 
-def pointer_to_value(node: Choice, *, known: frozenset[str]) -> str | None:
-    """The pointer of the first value of an ``enum`` that is not among ``known``."""
+def spot_of_value(node: Choice, *, known: frozenset[str]) -> Spot | None:
+    """The first value of an ``enum`` that is not among ``known``; the keyword where there is none."""
     values = node.site.value["enum"]
     index = next((index for index, value in enumerate(values) if value_text(value) not in known), None)
-    pointer = pointer_to(node, "enum")
-    return pointer if pointer is None or index is None else f"{pointer}/{index}"
+    pointer = pointer_in(node.site.pointer, node.site.value, ("enum",))
+    return Spot(node.site.document, pointer if index is None else f"{pointer}/{index}")
 
 
 def branch_step(around: Combination, node: Node) -> Steps:

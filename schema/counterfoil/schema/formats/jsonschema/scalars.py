@@ -10,7 +10,7 @@ from counterfoil.schema.formats.jsonschema import rules
 from counterfoil.schema.formats.jsonschema.bound_rules import BOUNDS
 from counterfoil.schema.formats.jsonschema.canonical import print_number
 from counterfoil.schema.formats.jsonschema.findings import Finding, at, at_kind
-from counterfoil.schema.formats.jsonschema.places import pointer_to_value
+from counterfoil.schema.formats.jsonschema.places import spot_of_value
 from counterfoil.schema.formats.jsonschema.wording import listed
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def compare_choices(reader: Choice, writer: Choice) -> list[Finding]:
     else:
         facts = {"reader": listed(reader.values), "writer": listed(writer.values)}
         found = at(rules.ENUM_ARRAY_CHANGED, reader, writer, "enum", **facts)
-    return [replace(found, writer_pointer=pointer_to_value(writer, known=reader.values))]
+    return [replace(found, writer_spot=spot_of_value(writer, known=reader.values))]
 
 
 def compare_constants(reader: Constant, writer: Constant) -> list[Finding]:

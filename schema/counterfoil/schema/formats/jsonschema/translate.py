@@ -43,7 +43,7 @@ class _Translation:
 
     def translate(self, value: Any, base: Base, trail: frozenset[Place]) -> Node:
         """The node of the schema ``value``; ``trail`` are the places that references led through."""
-        site = Site(base.pointer, value, is_own=base.document == "")
+        site = Site(base.document, base.pointer, value)
         if not isinstance(value, dict):
             return Nothing(site=site) if value is False else Empty(site=site)
         node = SchemaKeywords(self, value, base, site, trail).node()

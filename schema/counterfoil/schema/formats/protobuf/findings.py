@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.compatibility.report import Difference
+from counterfoil.schema.compatibility.report import Difference, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,6 +67,15 @@ ROOT = Place("#/")
 """The file itself."""
 
 
+def _origin(message: MessageType | None, path: str) -> Origin | None:
+    """The message that a place is in, and the steps from there."""
+    if message is None:
+        return None
+    own = "#/" + message.local_name.replace(".", "/")
+    inside = path.removeprefix(own) if path == own or path.startswith(f"{own}/") else path
+    return Origin(message.full_name, tuple(inside.split("/")[1:]), is_own=message.is_in_own_file)
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """A difference, the rule behind it, and its place."""
@@ -94,8 +103,10 @@ def found_at(
         error_type=rule.error_type,
         path=place.path,
         detail=detail,
-        text=rule.sentence.format_map(facts),
+        sentence=rule.about(facts),
         reader_pointer=reader_pointer,
         writer_pointer=writer_pointer,
+        reader_origin=_origin(place.reader, place.path),
+        writer_origin=_origin(place.writer, place.path),
     )
     return Found(rule, difference, place)

@@ -160,7 +160,11 @@ def _difference(reason: Reason) -> Difference:
         shown = f"{shown[:_SHOWN_CHARACTERS]}…"
     facts = {"value": shown, "name": reason.name}
     reader = reason.reader
-    last = reason.steps[-2:] if reason.keyword in reason.steps[-2:-1] else (reason.keyword,)
+    last = (
+        reason.steps[-2:]
+        if reason.keyword in reason.steps[-2:-1]
+        else (_limiting_keyword(reason.keyword, reader.value),)
+    )
     steps = last if reason.keyword or reason.rule is not rules.VALUE_REFUSED else (_deciding_keyword(reader.value),)
     pointer = reader.pointer if reader.base.document else pointer_in(reader.pointer, reader.value, steps)
     return Difference(
@@ -168,11 +172,18 @@ def _difference(reason: Reason) -> Difference:
         error_type=reason.rule.error_type,
         path=f"#/{'/'.join(reason.steps)}",
         detail=reason.name or shown,
-        text=reason.rule.sentence.format_map(facts),
+        sentence=reason.rule.about(facts),
         reader_pointer=pointer,
         writer_pointer=reason.writer_pointer,
+        steps=reason.steps,
         place=steps_through(reason.steps),
     )
+
+
+def _limiting_keyword(keyword: str, value: Any) -> str:
+    """The keyword that narrows a limit whose number stayed, in drafts in which ``exclusiveMaximum`` is true or false."""
+    exclusive = f"exclusive{keyword[:1].upper()}{keyword[1:]}"
+    return exclusive if isinstance(value, dict) and value.get(exclusive) is True else keyword
 
 
 def _deciding_keyword(value: Any) -> str:
