@@ -86,9 +86,15 @@ class _Misreadings:
         facts = {"reader": _words(now), "writer": _words(was)}
         detail = f"{_words(was)} as {_words(now)}"
         if was.name != now.name:
-            self.found.append(found_at(rules.LOGICAL_TYPE_CHANGED, place, detail=detail, facts=facts))
-        elif was.scale != now.scale or (now.precision or 0) < (was.precision or 0):
-            self.found.append(found_at(rules.DECIMAL_CHANGED, place, detail=detail, facts=facts))
+            rule, attribute = rules.LOGICAL_TYPE_CHANGED, "logicalType"
+        elif was.scale != now.scale:
+            rule, attribute = rules.DECIMAL_CHANGED, "scale"
+        elif (now.precision or 0) < (was.precision or 0):
+            rule, attribute = rules.DECIMAL_CHANGED, "precision"
+        else:
+            return
+        found = found_at(rule, place, detail=detail, facts=facts, attribute=attribute, path=place.path())
+        self.found.append(found)
 
 
 def _read_as(reader: Union, writer: AvroType) -> AvroType | None:

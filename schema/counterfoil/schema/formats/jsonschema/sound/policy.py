@@ -159,29 +159,34 @@ def _difference(reason: Reason) -> Difference:
     if len(shown) > _SHOWN_CHARACTERS:
         shown = f"{shown[:_SHOWN_CHARACTERS]}…"
     facts = {"value": shown, "name": reason.name}
-    reader = reason.reader
-    last = (
-        reason.steps[-2:]
-        if reason.keyword in reason.steps[-2:-1]
-        else (_limiting_keyword(reason.keyword, reader.value),)
-    )
-    steps = last if reason.keyword or reason.rule is not rules.VALUE_REFUSED else (_deciding_keyword(reader.value),)
-    pointer = reader.pointer if reader.base.document else pointer_in(reader.pointer, reader.value, steps)
     return Difference(
         rule=reason.rule.id,
         error_type=reason.rule.error_type,
         path=f"#/{'/'.join(reason.steps)}",
         detail=reason.name or shown,
         sentence=reason.rule.about(facts),
-        reader_pointer=pointer,
+        reader_pointer=_pointer(reason),
         writer_pointer=reason.writer_pointer,
         steps=reason.steps,
         place=steps_through(reason.steps),
     )
 
 
+def _pointer(reason: Reason) -> str:
+    """What asks too much of the value, in the reader's own text: a keyword, or the name that follows it."""
+    schema = reason.reader
+    if schema.base.document:
+        return schema.pointer
+    steps: tuple[str, ...] = (_limiting_keyword(reason.keyword, schema.value),)
+    if reason.keyword in reason.steps[-2:-1]:
+        steps = reason.steps[-2:]
+    elif not reason.keyword:
+        steps = (_deciding_keyword(schema.value),) if reason.rule is rules.VALUE_REFUSED else ()
+    return pointer_in(schema.pointer, schema.value, steps)
+
+
 def _limiting_keyword(keyword: str, value: Any) -> str:
-    """The keyword that narrows a limit whose number stayed, in drafts in which ``exclusiveMaximum`` is true or false."""
+    """The keyword that narrows a limit whose number stayed, where ``exclusiveMaximum`` and its like are booleans."""
     exclusive = f"exclusive{keyword[:1].upper()}{keyword[1:]}"
     return exclusive if isinstance(value, dict) and value.get(exclusive) is True else keyword
 
