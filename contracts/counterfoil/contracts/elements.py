@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.formats.jsonschema.places import steps_through
-from counterfoil.schema.formats.rules import RULE_BY_ID
 from counterfoil.schema.json_text import pointer_steps, read_json
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.place import StepKind
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
 
 def element_of(reader: ParsedSchema, difference: Difference) -> str:
     """The element that a difference is about, in the names of the schema that fails to read."""
-    rule = RULE_BY_ID.get(difference.rule)
-    if rule is not None and rule.schema_type is None:  # the path leads through the columns of a table
-        return ".".join(difference.steps or ())
     if difference.place is not None:
         return element_at_steps(difference.place)
     match reader.schema_type:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
@@ -10,6 +11,7 @@ from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.logical import rules
 from counterfoil.schema.logical.model import Column, ListOf, MapOf, NotATable, Row, Scalar
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.place import ITEMS, VALUES, member
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.protocol import ParsedSchema
     from counterfoil.schema.logical.model import TableType
+    from counterfoil.schema.place import Steps
 
 _MODULE_BY_TYPE: Final[Mapping[SchemaType, str]] = {
     SchemaType.AVRO: "counterfoil.schema.logical.avro",
@@ -47,7 +50,9 @@ def find_logical_differences(
     except NotATable:
         return []
     walk = _Walk()
-    walk.columns(*((new, earlier) if candidate is reader else (earlier, new)), ())
+    walk.columns(*((new, earlier) if candidate is reader else (earlier, new)), (), ())
+    if candidate.schema_type is SchemaType.PROTOBUF:  # there a place is called after the message that declares it
+        return [replace(found, place=None) for found in walk.found]
     return walk.found
 
 
@@ -63,57 +68,65 @@ class _Walk:
     def __init__(self) -> None:
         self.found: list[Difference] = []
 
-    def columns(self, reader: Column, writer: Column, path: tuple[str, ...]) -> None:
-        """Compare two columns that belong together."""
+    def columns(self, reader: Column, writer: Column, path: tuple[str, ...], place: Steps) -> None:
+        """Compare two columns that belong together; ``path`` and ``place`` both lead there."""
+        at = _At(path, place, reader.type_pointer, writer.type_pointer)
+        column = {"column": _spelt(path)}
         if writer.nullable and not reader.nullable:
-            self._add(rules.NULLABLE_TO_NON_NULLABLE, path, reader, writer, {"column": _spelt(path)})
+            is_by_name = writer.is_optional and reader.required_pointer
+            mine = reader.required_pointer if is_by_name else reader.type_pointer
+            self._add(rules.NULLABLE_TO_NON_NULLABLE, replace(at, reader_pointer=mine), column)
         elif writer.has_default and not reader.has_default and not reader.nullable:
-            self._add(rules.DEFAULT_REMOVED, path, reader, writer, {"column": _spelt(path)})
+            self._add(rules.DEFAULT_REMOVED, _At(path, place, reader.pointer, writer.pointer), column)
         match reader.type, writer.type:
             case Row(), Row():
-                self._rows(reader, reader.type, writer, writer.type, path)
+                self._rows(reader.type, writer.type, path, place)
             case ListOf() as mine, ListOf() as theirs:
-                self.columns(mine.element, theirs.element, (*path, "element"))
+                self.columns(mine.element, theirs.element, (*path, "element"), (*place, ITEMS))
             case MapOf() as mine, MapOf() as theirs:
                 if mine.key != theirs.key:
-                    facts = {"column": _spelt(path), "reader": mine.key, "writer": theirs.key}
-                    self._add(rules.MAP_KEY_TYPE_MISMATCH, path, reader, writer, facts)
-                self.columns(mine.value, theirs.value, (*path, "value"))
+                    self._add(rules.MAP_KEY_TYPE_MISMATCH, at, column | {"reader": mine.key, "writer": theirs.key})
+                self.columns(mine.value, theirs.value, (*path, "value"), (*place, VALUES))
             case mine, theirs if not _takes(mine, theirs):
-                facts = {"column": _spelt(path), "reader": mine, "writer": theirs}
-                self._add(rules.TYPE_MISMATCH, path, reader, writer, facts)
+                self._add(rules.TYPE_MISMATCH, at, column | {"reader": mine, "writer": theirs})
 
-    def _rows(self, reader: Column, mine: Row, writer: Column, theirs: Row, path: tuple[str, ...]) -> None:
+    def _rows(self, mine: Row, theirs: Row, path: tuple[str, ...], place: Steps) -> None:
         written = {column.name: column for column in theirs.columns}
         read = {column.name for column in mine.columns}
         for column in mine.columns:
-            inner = (*path, column.name)
+            inner, inside = (*path, column.name), (*place, member(column.name))
             match = written.get(column.name)
             if match is not None:
-                self.columns(column, match, inner)
+                self.columns(column, match, inner, inside)
             elif not column.nullable and not column.has_default:
-                self._add(rules.REQUIRED_FIELD_ADDED, inner, column, writer, {"column": _spelt(inner)})
+                at = _At(inner, inside, column.pointer, theirs.pointer)
+                self._add(rules.REQUIRED_FIELD_ADDED, at, {"column": _spelt(inner)})
         for column in theirs.columns:
             if column.name not in read:
-                inner = (*path, column.name)
-                self._add(rules.FIELD_DELETED, inner, reader, column, {"column": _spelt(inner)})
+                inner, inside = (*path, column.name), (*place, member(column.name))
+                at = _At(inner, inside, mine.pointer, column.pointer)
+                self._add(rules.FIELD_DELETED, at, {"column": _spelt(inner)})
         now = [column.name for column in mine.columns if column.name in written]
         was = [column.name for column in theirs.columns if column.name in read]
         if now != was:
             facts = {"reader": ", ".join(now), "writer": ", ".join(was)}
-            self._add(rules.FIELD_REORDERED, path, reader, writer, facts)
+            self._add(rules.FIELD_REORDERED, _At(path, place, mine.pointer, theirs.pointer), facts)
 
-    def _add(
-        self,
-        rule: CompatibilityRule,
-        path: tuple[str, ...],
-        reader: Column,
-        writer: Column,
-        facts: Mapping[str, object],
-    ) -> None:
-        spelt = _spelt(path)
-        pointers = (reader.pointer, writer.pointer)
-        self.found.append(Difference(rule.id, rule.error_type, spelt, spelt, rule.about(facts), *pointers, steps=path))
+    def _add(self, rule: CompatibilityRule, at: _At, facts: Mapping[str, object]) -> None:
+        spelt, sentence = _spelt(at.path), rule.about(facts)
+        pointers = (at.reader_pointer, at.writer_pointer)
+        found = Difference(rule.id, rule.error_type, spelt, spelt, sentence, *pointers, steps=at.path, place=at.place)
+        self.found.append(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _At:
+    """Where a difference is: its path, its place, and the pointers into the two texts."""
+
+    path: tuple[str, ...]
+    place: Steps
+    reader_pointer: str
+    writer_pointer: str
 
 
 def _spelt(path: tuple[str, ...]) -> str:

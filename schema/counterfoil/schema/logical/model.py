@@ -31,7 +31,9 @@ class Scalar:
 class Column:
     """Something that holds a value: a column, an array's element, a map's value.
 
-    ``pointer`` is the JSON pointer of its place in the schema's text.
+    The pointers lead into the schema's own text: ``pointer`` to the column, ``type_pointer`` to its type, and
+    ``required_pointer`` to what says that it must be there, empty where nothing does. ``is_optional`` is whether it is
+    nullable since it may be left out.
     """
 
     name: str
@@ -39,13 +41,17 @@ class Column:
     nullable: bool = False
     has_default: bool = False
     pointer: str = ""
+    type_pointer: str = ""
+    required_pointer: str = ""
+    is_optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Columns, in their order."""
+    """Columns, in their order; ``pointer`` leads to where they are listed."""
 
     columns: tuple[Column, ...]
+    pointer: str = ""
 
     def __str__(self) -> str:
         return "row"

@@ -38,30 +38,33 @@ def table_column(schema: ProtobufSchema) -> Column:
     message = None if first is None else schema.types.types_of(schema.file).message(first)
     if message is None:
         raise NotATable("a file without messages has no table type", "")
-    return Column("", _row(message, ()), pointer=message.node.pointer)
+    return Column("", _row(message, (), message.pointer), pointer=message.pointer, type_pointer=message.pointer)
 
 
-def _row(message: MessageType, around: tuple[str, ...]) -> Row:
+def _row(message: MessageType, around: tuple[str, ...], pointer: str) -> Row:
+    """The message's fields as columns; ``pointer`` leads to what uses it, if that is in the schema's own text."""
     if message.full_name in around:
-        raise NotATable(f"message {message.full_name} holds itself, which has no table type", message.node.pointer)
+        raise NotATable(f"message {message.full_name} holds itself, which has no table type", pointer)
     within = (*around, message.full_name)
-    return Row(tuple(_column(field, within) for field in message.fields.values()))
+    is_own = message.is_in_own_file
+    columns = (_column(field, within, field.pointer if is_own else pointer) for field in message.fields.values())
+    return Row(tuple(columns), message.pointer if is_own else pointer)
 
 
-def _column(field: FieldType, around: tuple[str, ...]) -> Column:
-    table_type = _table_type(field.holds, field.pointer, around)
+def _column(field: FieldType, around: tuple[str, ...], pointer: str) -> Column:
+    table_type = _table_type(field.holds, pointer, around)
     if field.is_repeated and not field.holds.is_map:
-        element = Column("element", table_type, pointer=field.pointer)
-        return Column(field.name, ListOf(element), has_default=True, pointer=field.pointer)
+        element = Column("element", table_type, pointer=pointer, type_pointer=pointer)
+        return Column(field.name, ListOf(element), has_default=True, pointer=pointer, type_pointer=pointer)
     nullable = field.has_presence and not field.is_required and not field.holds.is_map
     has_default = field.holds.is_map or not field.has_presence
-    return Column(field.name, table_type, nullable, has_default, field.pointer)
+    return Column(field.name, table_type, nullable, has_default, pointer, pointer)
 
 
 def _table_type(held: Held, pointer: str, around: tuple[str, ...]) -> TableType:
     if held.key is not None and held.value is not None:
         key = _table_type(held.key, pointer, around)
-        value = Column("value", _table_type(held.value, pointer, around), pointer=pointer)
+        value = Column("value", _table_type(held.value, pointer, around), pointer=pointer, type_pointer=pointer)
         if not isinstance(key, Scalar):
             raise NotATable("the key of a map has no table type", pointer)
         return MapOf(key, value)
@@ -72,4 +75,4 @@ def _table_type(held: Held, pointer: str, around: tuple[str, ...]) -> TableType:
         return _STRING
     if held.message is None:
         raise NotATable(f"type {held.name} is not known", pointer)
-    return Scalar("timestamp") if held.message.full_name == _TIMESTAMP else _row(held.message, around)
+    return Scalar("timestamp") if held.message.full_name == _TIMESTAMP else _row(held.message, around, pointer)
