@@ -6,6 +6,7 @@ The notation is that of contract files: ``a.b`` for fields, ``items[]`` for arra
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.errors import SchemaParseError
@@ -37,7 +38,7 @@ def element_of(reader: ParsedSchema, difference: Difference) -> str:
         case SchemaType.AVRO:
             return avro_element(reader.text, difference.reader_pointer)
         case SchemaType.PROTOBUF:
-            return protobuf_element(max(_pointers(difference), key=lambda pointer: pointer.count("/")))
+            return max(map(protobuf_element, _pointers(difference)), key=lambda element: element.count("."))
         case SchemaType.JSON:
             return json_element(pointer_steps(next(filter(None, _pointers(difference)), "")))
 
@@ -54,12 +55,12 @@ def element_at(schema: ParsedSchema, pointer: str) -> str:
 
 
 def protobuf_element(pointer: str) -> str:
-    """The element of ``/Outer/Inner/field``.
+    """The element of ``/Outer/Inner/field``; what begins with ``#`` is no element.
 
     >>> protobuf_element("/Order/Line/price")
     'Order.Line.price'
     """
-    return ".".join(pointer_steps(pointer))
+    return ".".join(takewhile(lambda step: not step.startswith("#"), pointer_steps(pointer)))
 
 
 def json_element(steps: Sequence[str]) -> str:

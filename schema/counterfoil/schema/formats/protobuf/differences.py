@@ -23,6 +23,7 @@ from counterfoil.schema.formats.protobuf import rules
 from counterfoil.schema.formats.protobuf.ast import Label
 from counterfoil.schema.formats.protobuf.findings import ROOT, Place, found_at
 from counterfoil.schema.formats.protobuf.oneofs import is_oneof_gone, oneof_differences
+from counterfoil.schema.formats.protobuf.places import PACKAGE_POINTER
 from counterfoil.schema.formats.protobuf.symbols import SCALARS
 from counterfoil.schema.java_order import java_hash_order
 
@@ -121,7 +122,8 @@ class _Walk:
         reader, writer = self._reader.root, self._writer.root
         if reader.file.package != writer.file.package:
             said = {"reader": reader.file.package or "empty", "writer": writer.file.package or "empty"}
-            yield found_at(ROOT, rules.PACKAGE_CHANGED, detail=f"{said['writer']} to {said['reader']}", facts=said)
+            detail, pointers = f"{said['writer']} to {said['reader']}", (PACKAGE_POINTER, PACKAGE_POINTER)
+            yield found_at(ROOT, rules.PACKAGE_CHANGED, detail=detail, facts=said, pointers=pointers)
         yield from self._enums(reader.enums, writer.enums, ROOT)
         yield from self._messages(reader.messages, writer.messages, ROOT)
 
