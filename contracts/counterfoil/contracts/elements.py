@@ -38,7 +38,7 @@ def element_of(reader: ParsedSchema, difference: Difference) -> str:
         case SchemaType.AVRO:
             return avro_element(reader.text, difference.reader_pointer)
         case SchemaType.PROTOBUF:
-            return max(map(protobuf_element, _pointers(difference)), key=lambda element: element.count("."))
+            return max(map(protobuf_element, _pointers(difference)), key=lambda name: (bool(name), name.count(".")))
         case SchemaType.JSON:
             return json_element(pointer_steps(next(filter(None, _pointers(difference)), "")))
 

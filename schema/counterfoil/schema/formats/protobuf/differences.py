@@ -22,7 +22,7 @@ from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.protobuf import rules
 from counterfoil.schema.formats.protobuf.ast import Label
 from counterfoil.schema.formats.protobuf.findings import ROOT, Place, found_at
-from counterfoil.schema.formats.protobuf.oneofs import is_oneof_gone, oneof_differences
+from counterfoil.schema.formats.protobuf.oneofs import is_oneof_gone, oneof_differences, oneof_field_removed
 from counterfoil.schema.formats.protobuf.places import PACKAGE_POINTER
 from counterfoil.schema.formats.protobuf.symbols import SCALARS
 from counterfoil.schema.java_order import java_hash_order
@@ -366,13 +366,12 @@ def _field_added(reader: FieldType, place: Place) -> Found:
 
 def _field_removed(writer: FieldType, place: Place) -> Iterator[Found]:
     at = place.at_field(None, writer, writer.oneof_name)
-    facts = {**_facts(writer), "oneof": writer.oneof_name}
     if writer.oneof is None:
         is_required = writer.node.label is Label.REQUIRED
         rule = rules.REQUIRED_FIELD_REMOVED if is_required else rules.FIELD_REMOVED
-        yield found_at(at, rule, detail=writer.name, facts=facts)
+        yield found_at(at, rule, detail=writer.name, facts=_facts(writer))
     elif place.reader is not None and not is_oneof_gone(writer, place.reader):
-        yield found_at(at, rules.ONEOF_FIELD_REMOVED, detail=writer.name, facts=facts)
+        yield oneof_field_removed(writer, at)
 
 
 def _constants(reader: EnumType, writer: EnumType, place: Place) -> Iterator[Found]:
