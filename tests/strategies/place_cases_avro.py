@@ -160,14 +160,6 @@ CHANGES: Final = {
         (_SOUND,),
         forward="/fields/0/type/logicalType",
     ),
-    "a default that does not fit": Change(
-        "unusable-default",
-        _record(_ID),
-        _record(_ID, _field("count", "int", default="many")),
-        "/fields/1",
-        "count",
-        (_SOUND,),
-    ),
 }
 
 
@@ -291,3 +283,107 @@ def dependants() -> Iterator[PlaceCase]:
                     f"{element}.{change.element}",
                     level,
                 )
+
+
+_NULLABLE: Final = ["null", "string"]
+_A, _B, _NOTE = _field("a", "int"), _field("b", "string"), _field("note", _NULLABLE, default=None)
+TABLES: Final = {
+    "logical-required-field-added": (_record(_A), _record(_A, _B), "/fields/1", "b"),
+    "logical-field-deleted": (_record(_A, _NOTE), _record(_A), "/fields", "note"),
+    "logical-field-reordered": (_record(_A, _NOTE), _record(_NOTE, _A), "/fields", ""),
+    "logical-nullable-to-non-nullable": (
+        _record(_A, _NOTE),
+        _record(_A, _field("note", "string", default="")),
+        "/fields/1/type",
+        "note",
+    ),
+    "logical-non-nullable-default-removed": (
+        _record(_A, _field("b", "string", default="")),
+        _record(_A, _B),
+        "/fields/1",
+        "b",
+    ),
+    "logical-type-mismatch": (_record(_A, _B), _record(_A, _field("b", "bytes")), "/fields/1/type", "b"),
+    "logical-not-a-table": (
+        _record(_A, _B),
+        _record(_A, _field("b", ["string", "int"])),
+        "/fields/1/type",
+        "b",
+    ),
+}
+"""For each rule of tables: a record before and after, where in it the finding must stand, and its element."""
+
+
+def tables() -> Iterator[PlaceCase]:
+    """The rules about tables, in every place that a table has, and in files that refer to another one."""
+    for rule, (before, after, pointer, element) in TABLES.items():
+        for name, around in AROUND.items():
+            if (around.rule == _MISSING_BRANCH and name != "a union with null") or name == "a record that holds itself":
+                continue
+            old, new = (lay_out(around.wrap(each), inlines=False) for each in (before, after))
+            outer = around.element.replace("<Card>", "") if rule != "logical-not-a-table" else around.element
+            yield PlaceCase(
+                f"{rule} in {name}",
+                {_FILE: old.text},
+                {_FILE: new.text},
+                rule,
+                _FILE,
+                new.line_by_pointer[around.pointer + pointer],
+                ".".join(filter(None, [outer, element])),
+                policy=_LOGICAL,
+            )
+        for name, (field, pointer_of_use, outer) in REFERENCES.items():
+            asking = lay_out(_order(field, _field("n", "int")), inlines=False)
+            texts = (json.dumps({**each, "namespace": "pay"}) for each in (before, after))
+            old_files, new_files = ({_FILE: asking.text, _OTHER: text} for text in texts)
+            use = "/fields/0/type" if name == "a union" else pointer_of_use
+            named = outer.replace("<Card>", "")
+            joined = named if rule == "logical-not-a-table" else ".".join(filter(None, [named, element]))
+            line = asking.line_by_pointer[use]
+            yield PlaceCase(f"{rule} for {name}", old_files, new_files, rule, _FILE, line, joined, policy=_LOGICAL)
+
+
+def moved() -> Iterator[PlaceCase]:
+    """A type that moved to another file and lost a symbol."""
+    full, less = ({**_enum(*symbols), "namespace": "shop"} for symbols in (("NEW", "PAID"), ("NEW",)))
+    for name, wrap, pointer, element in (
+        ("a field", lambda inner: inner, "/fields/1/type", "state"),
+        ("items", lambda inner: {"type": "array", "items": inner}, "/fields/1/type/items", "state[]"),
+        ("a union", lambda inner: ["null", inner], "/fields/1/type/1", "state<State>"),
+    ):
+        before = lay_out(_order(_ID, _field("state", wrap(full))), inlines=True)
+        after = lay_out(_order(_ID, _field("state", wrap("shop.State"))), inlines=True)
+        yield PlaceCase(
+            f"a type that moved and lost a symbol, for {name}",
+            {_FILE: before.text},
+            {_FILE: after.text, _OTHER: json.dumps(less)},
+            _MISSING_BRANCH if name == "a union" else "missing-enum-symbols",
+            _FILE,
+            after.line_by_pointer[pointer],
+            element,
+        )
+
+
+_LAYOUTS: Final = {
+    "with carriage returns": lambda text: text.replace("\n", "\r\n"),
+    "with tabs": lambda text: text.replace("  ", "\t"),
+    "with a byte order mark": lambda text: f"\ufeff{text}",
+    "as it is": lambda text: text,
+}
+
+
+def layouts() -> Iterator[PlaceCase]:
+    """The same file in other spellings."""
+    change = CHANGES["a field's type"]
+    old, new = (lay_out(AROUND["items"].wrap(each), inlines=True) for each in (change.before, change.after))
+    line = new.line_by_pointer["/fields/0/type/items/fields/1/type"]
+    for name, spell in _LAYOUTS.items():
+        yield PlaceCase(
+            f"a file {name}",
+            {_FILE: old.text},
+            {_FILE: spell(new.text)},
+            change.rule,
+            _FILE,
+            line,
+            "cards[].last4",
+        )

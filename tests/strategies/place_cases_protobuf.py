@@ -466,3 +466,67 @@ def moved() -> Iterator[PlaceCase]:
             BACKWARD,
             policy,
         )
+
+
+TABLES: Final = {
+    "logical-required-field-added": Change(
+        "logical-required-field-added",
+        "required int32 a = 1;",
+        "required int32 a = 1;\nrequired string b = 2; ◆",
+        ".b",
+        (CompatibilityPolicy.LOGICAL,),
+        _PROTO2,
+    ),
+    "logical-field-deleted": Change(
+        "logical-field-deleted",
+        "int32 a = 1;\nstring b = 2;",
+        "int32 a = 1;",
+        ".b",
+        (CompatibilityPolicy.LOGICAL,),
+    ),
+    "logical-type-mismatch": Change(
+        "logical-type-mismatch",
+        "int32 a = 1;\nstring b = 2;",
+        "int32 a = 1;\nbytes b = 2; ◆",
+        ".b",
+        (CompatibilityPolicy.LOGICAL,),
+    ),
+    "logical-map-key-type-mismatch": Change(
+        "logical-map-key-type-mismatch",
+        "int32 a = 1;\nmap<string, int32> b = 2;",
+        "int32 a = 1;\nmap<int32, int32> b = 2; ◆",
+        ".b",
+        (CompatibilityPolicy.LOGICAL,),
+    ),
+    "logical-nullable-to-non-nullable": Change(
+        "logical-nullable-to-non-nullable",
+        "int32 a = 1;\noptional string b = 2;",
+        "int32 a = 1;\nstring b = 2; ◆",
+        ".b",
+        (CompatibilityPolicy.LOGICAL,),
+    ),
+}
+
+
+def tables() -> Iterator[PlaceCase]:
+    """The rules about tables, in the first message, and in a message that another file declares."""
+    for rule, change in TABLES.items():
+        head = f"{change.syntax}\npackage shop;\n\n"
+        before, after = (f"{head}{_in_message(body)}" for body in (change.before, change.after))
+        yield _case(change, rule, (before, after), f"Order{change.element}", CompatibilityPolicy.LOGICAL)
+        before, after = (
+            f"{change.syntax}\n\npackage pay;\n\n{_in_message(body)}" for body in (change.before, change.after)
+        )
+        for name, reference in _REFERENCES.items():
+            text = _DEPENDANT % reference
+            yield PlaceCase(
+                f"{rule} in another file, used by {name}",
+                {_FILE: text, _OTHER: _plain(before)},
+                {_FILE: text, _OTHER: _plain(after)},
+                rule,
+                _FILE,
+                text[: text.index("order = 2")].count("\n") + 1,
+                "Basket.order",
+                BACKWARD,
+                CompatibilityPolicy.LOGICAL,
+            )

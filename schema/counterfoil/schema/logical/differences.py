@@ -74,8 +74,8 @@ class _Walk:
         column = {"column": _spelt(path)}
         if writer.nullable and not reader.nullable:
             is_by_name = writer.is_optional and reader.required_pointer
-            mine = reader.required_pointer if is_by_name else reader.type_pointer
-            self._add(rules.NULLABLE_TO_NON_NULLABLE, replace(at, reader_pointer=mine), column)
+            decided = reader.required_pointer if is_by_name else reader.type_pointer
+            self._add(rules.NULLABLE_TO_NON_NULLABLE, replace(at, reader_pointer=decided), column)
         elif writer.has_default and not reader.has_default and not reader.nullable:
             self._add(rules.DEFAULT_REMOVED, _At(path, place, reader.pointer, writer.pointer), column)
         match reader.type, writer.type:

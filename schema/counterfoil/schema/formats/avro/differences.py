@@ -343,8 +343,14 @@ def _missing_branch(place: Place, reason: Found | None) -> Found:
     because = reason.difference.because or reason.difference
     sentence = Sentence.of("{what}: {why}", {"what": found.difference.sentence, "why": _with_path(because)})
     inner = reason.difference
-    pointers = {"reader_pointer": inner.reader_pointer, "writer_pointer": inner.writer_pointer}
-    difference = replace(found.difference, sentence=sentence, because=because, place=inner.place, **pointers)
+    difference = replace(
+        found.difference,
+        sentence=sentence,
+        because=because,
+        place=inner.place,
+        reader_pointer=inner.reader_pointer,
+        writer_pointer=inner.writer_pointer,
+    )
     return replace(found, difference=difference)
 
 

@@ -70,7 +70,7 @@ _GROUPS_BY_DRAFT: Final = {
 }
 """Which keywords make a node of which kind."""
 
-KEYWORDS_BY_KIND: Final = {
+KEYWORDS_BY_KIND: Final[Mapping[type[Node], frozenset[str]]] = {
     kind: frozenset().union(*(groups[kind] for groups in _GROUPS_BY_DRAFT.values()))
     for kind in (Text, Numeric, Object, Array, Condition)
 }
