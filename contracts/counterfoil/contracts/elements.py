@@ -6,6 +6,7 @@ The notation is that of contract files: ``a.b`` for fields, ``items[]`` for arra
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
@@ -90,10 +91,7 @@ def avro_element(text: str, pointer: str) -> str:
     It is empty for the root and for what is not inside a field. A pointer that leads out of the text gives the last
     element on its way.
     """
-    try:
-        node = read_json(text)
-    except (SchemaParseError, RecursionError):
-        return ""
+    node = _document(text)
     element = ""
     parent_key = ""
     for key in pointer_steps(pointer):
@@ -103,6 +101,15 @@ def avro_element(text: str, pointer: str) -> str:
         element += _said(element, node, parent_key, key, inner)
         node, parent_key = inner, key
     return element
+
+
+@lru_cache(maxsize=8)
+def _document(text: str) -> Any:
+    """The value of a JSON text, read once for all of its findings; None for one that cannot be read."""
+    try:
+        return read_json(text)
+    except (SchemaParseError, RecursionError):
+        return None
 
 
 def _pointers(difference: Difference) -> tuple[str, str]:

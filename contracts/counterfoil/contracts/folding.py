@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.model import Evidence, Finding
     from counterfoil.schema.compatibility.levels import Direction
-    from counterfoil.schema.compatibility.sentences import Sentence
+    from counterfoil.schema.compatibility.sentences import Fact
 
 _WEIGHT: Final = {Severity.NOTICE: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
@@ -27,7 +27,7 @@ class Cause:
     """What a finding comes from, the same in each file that it shows in.
 
     ``holder`` is the declaration that it stands in: an Avro type or a Protobuf message by its full name, a JSON schema
-    by the path of its file. ``steps`` lead on from there; ``rule`` and ``sentence`` are what is wrong there.
+    by the path of its file. ``steps`` lead on from there; ``rule`` and ``facts`` are what is wrong there.
     """
 
     language: SchemaType
@@ -35,7 +35,7 @@ class Cause:
     holder: str
     steps: tuple[str, ...]
     rule: str
-    sentence: Sentence
+    facts: tuple[tuple[str, Fact], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,9 @@ class Status(StrEnum):
     SKIPPED = "skipped"
 
 
+_NOT_JUDGED = frozenset({Status.SKIPPED, Status.NEW})
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """A record that proves a finding.
@@ -113,7 +116,8 @@ class FileOutcome:
 
     ``subject`` is the path where neither subject nor name is known; ``level`` and ``policy`` are those it was judged
     by, ``compared_with`` the earlier versions. ``confirmed`` counts the generated records that were written with one
-    schema and read with the other where the verdict is "compatible".
+    schema and read with the other where the verdict is "compatible". ``is_mapped`` says whether the baseline knows
+    which schema the file holds.
     """
 
     path: str
@@ -123,6 +127,7 @@ class FileOutcome:
     policy: CompatibilityPolicy
     compared_with: tuple[str, ...] = ()
     confirmed: int = 0
+    is_mapped: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,17 +135,36 @@ class CheckReport:
     """Everything a check found, and about which files.
 
     ``against`` says what the files were compared with, ``note`` what there is to know about that; it is usually empty.
+    ``names_subjects`` says whether that knows files by their subjects, as a registry does; ``needs_all`` whether the
+    answer is "cannot say" where a file could not be judged.
     """
 
     against: str
     files: tuple[FileOutcome, ...] = ()
     findings: tuple[Finding, ...] = ()
     note: str = ""
+    names_subjects: bool = False
+    needs_all: bool = False
 
     @property
     def checked(self) -> int:
-        """How many files an answer was found for; a file that could not be judged does not count."""
+        """How many files an answer was found for, new ones among them."""
         return sum(outcome.status is not Status.SKIPPED for outcome in self.files)
+
+    @property
+    def judged(self) -> int:
+        """How many files were judged against what was there before."""
+        return sum(outcome.status not in _NOT_JUDGED for outcome in self.files)
+
+    @property
+    def new(self) -> int:
+        """How many files have no earlier version."""
+        return sum(outcome.status is Status.NEW for outcome in self.files)
+
+    @property
+    def unmapped(self) -> int:
+        """How many files nothing names the subject of."""
+        return sum(not outcome.is_mapped for outcome in self.files)
 
     def count(self, severity: Severity) -> int:
         """How many findings have this severity."""

@@ -27,6 +27,9 @@ def json_report(report: CheckReport, *, exit_code: ExitCode) -> str:
         "exitCode": int(exit_code),
         "summary": {
             "checked": report.checked,
+            "judged": report.judged,
+            "new": report.new,
+            "unmapped": report.unmapped,
             "errors": report.count(Severity.ERROR),
             "warnings": report.count(Severity.WARNING),
             "notices": report.count(Severity.NOTICE),
@@ -46,6 +49,7 @@ def _file(outcome: FileOutcome) -> dict[str, Any]:
         "comparedWith": list(outcome.compared_with),
         "policy": outcome.policy,
         "confirmed": outcome.confirmed,
+        "mapped": outcome.is_mapped,
     }
 
 

@@ -162,10 +162,21 @@ def _wrapped(text: str, *, deeper: bool = False) -> list[str]:
 
 def _summary(report: CheckReport, exit_code: ExitCode) -> str:
     counts = [_counted(report.count(severity), severity) for severity in (Severity.ERROR, Severity.WARNING)]
-    checked = _counted(report.checked, "schema")
+    checked = _looked_at(report)
     policies = sorted({outcome.policy for outcome in report.files} - {_USUAL_POLICY})
     under = f" under {', '.join(policies)}" if policies else ""
-    return printable(f"{', '.join(counts)}; {checked} checked against {report.against}{under} (exit {int(exit_code)})")
+    return printable(f"{', '.join(counts)}; {checked} against {report.against}{under} (exit {int(exit_code)})")
+
+
+def _looked_at(report: CheckReport) -> str:
+    """How many files were checked; where they go by subjects, how many of them were judged, and why the others not."""
+    if not report.names_subjects:
+        return f"{_counted(report.checked, 'schema')} checked"
+    others = [f"{report.new} new", f"{report.unmapped} unmapped"]
+    unread = len(report.files) - report.judged - report.new - report.unmapped
+    if unread:
+        others.append(f"{unread} not comparable")
+    return f"{_counted(report.judged, 'schema')} judged, {', '.join(others)},"
 
 
 def _counted(number: int, noun: str) -> str:
@@ -174,6 +185,8 @@ def _counted(number: int, noun: str) -> str:
 
 def printable(text: str) -> str:
     """``text`` with control characters as escapes, so that a name in a schema cannot steer a terminal."""
+    if text.isprintable():
+        return text
     return "".join(one if one.isprintable() or _is_lone_surrogate(one) else _escaped(one) for one in text)
 
 

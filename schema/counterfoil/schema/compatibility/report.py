@@ -25,6 +25,10 @@ class Origin:
     steps: tuple[str, ...]
     is_own: bool
 
+    def below(self, *steps: str) -> Origin:
+        """The place that ``steps`` lead to from this one, inside the same declaration."""
+        return Origin(self.holder, (*self.steps, *steps), self.is_own)
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:

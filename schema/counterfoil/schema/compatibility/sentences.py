@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Self, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    Fact: TypeAlias = "str | tuple[str, ...] | Sentence"
+Fact: TypeAlias = "str | tuple[str, ...] | Sentence"
 
 _SIDE: Final = re.compile(r"\b([Tt])he (reader|writer)('s)?\b")
 

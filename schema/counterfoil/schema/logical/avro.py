@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from counterfoil.schema.compatibility.report import Origin
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union
 from counterfoil.schema.logical.model import Column, ListOf, MapOf, NotATable, Row, Scalar
 
@@ -21,55 +22,64 @@ _STRING: Final = Scalar("string")
 
 def table_column(schema: AvroSchema) -> Column:
     """The schema as one column; ``NotATable`` says what has no table type."""
-    return _Reader(schema).column("", schema.root, _Where("", ""), has_default=False, around=())
+    root = _Where("", "", Origin("", (), is_own=True), ())
+    return _Reader(schema).column("", schema.root, root, has_default=False)
 
 
 class _Where(NamedTuple):
-    """Where in the schema's own text a column and its type are, or what is nearest to them there."""
+    """Where a column stands.
+
+    ``column`` and ``type`` are the pointers in the schema's own text, or what is nearest to them there, ``origin`` is
+    the declaration that holds it, ``around`` are the records around it.
+    """
 
     column: str
     type: str
+    origin: Origin
+    around: tuple[int, ...]
+
+    def below(self, step: str, column: str, type_pointer: str = "") -> _Where:
+        """A column inside, where that is in the schema's own text; else its pointer is that of this one's type."""
+        pointers = (column, type_pointer or column) if column else (self.type, self.type)
+        return _Where(*pointers, self.origin.below(step), self.around)
 
 
 class _Reader:
     def __init__(self, schema: AvroSchema) -> None:
         self._root = schema.root
 
-    def column(self, name: str, node: AvroType, where: _Where, *, has_default: bool, around: tuple[int, ...]) -> Column:
+    def column(self, name: str, node: AvroType, where: _Where, *, has_default: bool) -> Column:
         """The type ``node`` as a column."""
-        kept = (
-            [branch for branch in node.branches if branch.kind is not Kind.NULL] if isinstance(node, Union) else [node]
-        )
+        branches = node.branches if isinstance(node, Union) else (node,)
+        kept = [branch for branch in branches if branch.kind is not Kind.NULL] if isinstance(node, Union) else [node]
         if len(kept) != 1:
             raise NotATable("a union of several types has no table type", where.type)
-        nullable = isinstance(node, Union) and len(kept) < len(node.branches)
-        return Column(name, self._type(kept[0], where, around), nullable, has_default, *where)
+        nullable = len(kept) < len(branches)
+        table_type = self._type(kept[0], where)
+        return Column(name, table_type, nullable, has_default, where.column, where.type, origin=where.origin)
 
-    def _type(self, node: AvroType, where: _Where, around: tuple[int, ...]) -> TableType:
+    def _type(self, node: AvroType, where: _Where) -> TableType:
         is_own = bool(node.pointer) or node is self._root
         match node:
             case Record():
-                if id(node) in around:
+                if id(node) in where.around:
                     raise NotATable(f"record {node.full_name} holds itself, which has no table type", where.type)
-                columns = (self._of_field(field, where, (*around, id(node))) for field in node.fields)
-                return Row(tuple(columns), f"{node.pointer}/fields" if is_own else where.type)
+                inside = where._replace(origin=Origin(node.full_name, (), is_own), around=(*where.around, id(node)))
+                columns = tuple(self._of_field(field, inside) for field in node.fields)
+                return Row(columns, f"{node.pointer}/fields" if is_own else where.type, inside.origin)
             case Array():
-                items = f"{node.pointer}/items" if is_own else where.type
-                return ListOf(
-                    self.column("element", node.items, _Where(items, items), has_default=False, around=around)
-                )
+                inside = where.below("element", f"{node.pointer}/items" if is_own else "")
+                return ListOf(self.column("element", node.items, inside, has_default=False))
             case Map():
-                values = f"{node.pointer}/values" if is_own else where.type
-                return MapOf(
-                    _STRING, self.column("value", node.values, _Where(values, values), has_default=False, around=around)
-                )
+                inside = where.below("value", f"{node.pointer}/values" if is_own else "")
+                return MapOf(_STRING, self.column("value", node.values, inside, has_default=False))
             case Enum():
                 return _STRING
         return _scalar(node, where.type)
 
-    def _of_field(self, field: Field, where: _Where, around: tuple[int, ...]) -> Column:
-        inner = _Where(field.pointer, f"{field.pointer}/type") if field.pointer else _Where(where.type, where.type)
-        return self.column(field.name, field.type, inner, has_default=field.has_default, around=around)
+    def _of_field(self, field: Field, where: _Where) -> Column:
+        inside = where.below(field.name, field.pointer, f"{field.pointer}/type")
+        return self.column(field.name, field.type, inside, has_default=field.has_default)
 
 
 def _scalar(node: AvroType, pointer: str) -> Scalar:

@@ -16,6 +16,7 @@ from counterfoil.schema.place import ITEMS, VALUES, member
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from counterfoil.schema.compatibility.report import Origin
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.protocol import ParsedSchema
     from counterfoil.schema.logical.model import TableType
@@ -70,14 +71,15 @@ class _Walk:
 
     def columns(self, reader: Column, writer: Column, path: tuple[str, ...], place: Steps) -> None:
         """Compare two columns that belong together; ``path`` and ``place`` both lead there."""
-        at = _At(path, place, reader.type_pointer, writer.type_pointer)
+        at = _At(path, place, reader.type_pointer, writer.type_pointer, reader.origin, writer.origin)
         column = {"column": _spelt(path)}
         if writer.nullable and not reader.nullable:
             is_by_name = writer.is_optional and reader.required_pointer
             decided = reader.required_pointer if is_by_name else reader.type_pointer
             self._add(rules.NULLABLE_TO_NON_NULLABLE, replace(at, reader_pointer=decided), column)
         elif writer.has_default and not reader.has_default and not reader.nullable:
-            self._add(rules.DEFAULT_REMOVED, _At(path, place, reader.pointer, writer.pointer), column)
+            at_columns = replace(at, reader_pointer=reader.pointer, writer_pointer=writer.pointer)
+            self._add(rules.DEFAULT_REMOVED, at_columns, column)
         match reader.type, writer.type:
             case Row(), Row():
                 self._rows(reader.type, writer.type, path, place)
@@ -99,34 +101,50 @@ class _Walk:
             if match is not None:
                 self.columns(column, match, inner, inside)
             elif not column.nullable and not column.has_default:
-                at = _At(inner, inside, column.pointer, theirs.pointer)
+                absent = theirs.origin.below(column.name)
+                at = _At(inner, inside, column.pointer, theirs.pointer, column.origin, absent)
                 self._add(rules.REQUIRED_FIELD_ADDED, at, {"column": _spelt(inner)})
         for column in theirs.columns:
             if column.name not in read:
                 inner, inside = (*path, column.name), (*place, member(column.name))
-                at = _At(inner, inside, mine.pointer, column.pointer)
+                absent = mine.origin.below(column.name)
+                at = _At(inner, inside, mine.pointer, column.pointer, absent, column.origin)
                 self._add(rules.FIELD_DELETED, at, {"column": _spelt(inner)})
         now = [column.name for column in mine.columns if column.name in written]
         was = [column.name for column in theirs.columns if column.name in read]
         if now != was:
             facts = {"reader": ", ".join(now), "writer": ", ".join(was)}
-            self._add(rules.FIELD_REORDERED, _At(path, place, mine.pointer, theirs.pointer), facts)
+            at = _At(path, place, mine.pointer, theirs.pointer, mine.origin, theirs.origin)
+            self._add(rules.FIELD_REORDERED, at, facts)
 
     def _add(self, rule: CompatibilityRule, at: _At, facts: Mapping[str, object]) -> None:
-        spelt, sentence = _spelt(at.path), rule.about(facts)
-        pointers = (at.reader_pointer, at.writer_pointer)
-        found = Difference(rule.id, rule.error_type, spelt, spelt, sentence, *pointers, steps=at.path, place=at.place)
-        self.found.append(found)
+        spelt = _spelt(at.path)
+        difference = Difference(
+            rule=rule.id,
+            error_type=rule.error_type,
+            path=spelt,
+            detail=spelt,
+            sentence=rule.about(facts),
+            reader_pointer=at.reader_pointer,
+            writer_pointer=at.writer_pointer,
+            steps=at.path,
+            reader_origin=at.reader_origin,
+            writer_origin=at.writer_origin,
+            place=at.place,
+        )
+        self.found.append(difference)
 
 
 @dataclass(frozen=True, slots=True)
 class _At:
-    """Where a difference is: its path, its place, and the pointers into the two texts."""
+    """Where a difference is: its path and place, the pointers into both texts, and the declarations that hold it."""
 
     path: tuple[str, ...]
     place: Steps
     reader_pointer: str
     writer_pointer: str
+    reader_origin: Origin
+    writer_origin: Origin
 
 
 def _spelt(path: tuple[str, ...]) -> str:

@@ -10,7 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from counterfoil.schema.compatibility.report import Origin
 from counterfoil.schema.formats.jsonschema.places import pointer_in
+from counterfoil.schema.json_text import pointer_steps
 from counterfoil.schema.logical.model import Column, ListOf, MapOf, NotATable, Row, Scalar
 
 if TYPE_CHECKING:
@@ -73,7 +75,8 @@ class _Reader:
             return replace(column, nullable=True, has_default="default" in inner, pointer=outer.pointer)
         table_type = self._type(inner, self._schema.enter(inner, base), inside, around)
         type_pointer = inside.at(inner, "type").pointer
-        return Column(name, table_type, nullable, "default" in inner, outer.pointer, type_pointer)
+        has_default = "default" in inner
+        return Column(name, table_type, nullable, has_default, outer.pointer, type_pointer, origin=_origin(base))
 
     def _without_null(self, value: Mapping[str, Any], where: _Where) -> tuple[Mapping[str, Any], _Where, bool]:
         """The schema without its alternative null, where it stands, and whether it had one."""
@@ -102,7 +105,7 @@ class _Reader:
             items = value.get("items")
             if not isinstance(items, dict) or "prefixItems" in value:
                 raise NotATable("an array without one kind of item has no table type", where.pointer)
-            return ListOf(self.column("element", items, base, where.at(value, "items"), around))
+            return ListOf(self.column("element", items, base.below("items"), where.at(value, "items"), around))
         if kind == "string" and value.get("format") in _SCALAR_BY_FORMAT:
             return _SCALAR_BY_FORMAT[value["format"]]
         if (
@@ -120,15 +123,22 @@ class _Reader:
         properties = value.get("properties") or {}
         extra = value.get("additionalProperties")
         if not properties and isinstance(extra, dict):
-            return MapOf(_STRING, self.column("value", extra, base, where.at(value, "additionalProperties"), around))
+            place, inside = where.at(value, "additionalProperties"), base.below("additionalProperties")
+            return MapOf(_STRING, self.column("value", extra, inside, place, around))
         required = value.get("required")
         always = set(required) if isinstance(required, list) else set()
         columns = []
         for name, inner in properties.items():
-            column = self.column(name, inner, base, where.at(value, "properties", name), around)
+            column = self.column(
+                name, inner, base.below("properties", name), where.at(value, "properties", name), around
+            )
             if name in always:
                 columns.append(replace(column, required_pointer=where.at(value, "required", name).pointer))
             else:
                 has_default = isinstance(inner, dict) and "default" in inner
                 columns.append(replace(column, nullable=True, has_default=has_default, is_optional=not column.nullable))
-        return Row(tuple(columns), where.at(value, "properties").pointer)
+        return Row(tuple(columns), where.at(value, "properties").pointer, _origin(base))
+
+
+def _origin(base: Base) -> Origin:
+    return Origin(base.document, pointer_steps(base.pointer), is_own=not base.document)

@@ -5,8 +5,12 @@ Source: the type systems of Apache Iceberg (format version 2) and Apache Flink S
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from counterfoil.schema.compatibility.report import Origin
+
+_ROOT = Origin("", (), is_own=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ class Column:
 
     The pointers lead into the schema's own text: ``pointer`` to the column, ``type_pointer`` to its type, and
     ``required_pointer`` to what says that it must be there, empty where nothing does. ``is_optional`` is whether it is
-    nullable since it may be left out.
+    nullable since it may be left out. ``origin`` is the declaration that holds it.
     """
 
     name: str
@@ -44,14 +48,16 @@ class Column:
     type_pointer: str = ""
     required_pointer: str = ""
     is_optional: bool = False
+    origin: Origin = field(default=_ROOT, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Columns, in their order; ``pointer`` leads to where they are listed."""
+    """Columns, in their order; ``pointer`` leads to where they are listed, ``origin`` is the declaration with them."""
 
     columns: tuple[Column, ...]
     pointer: str = ""
+    origin: Origin = field(default=_ROOT, compare=False)
 
     def __str__(self) -> str:
         return "row"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.schema.compatibility.report import Origin
 from counterfoil.schema.logical.model import Column, ListOf, MapOf, NotATable, Row, Scalar
 
 if TYPE_CHECKING:
@@ -42,29 +43,35 @@ def table_column(schema: ProtobufSchema) -> Column:
 
 
 def _row(message: MessageType, around: tuple[str, ...], pointer: str) -> Row:
-    """The message's fields as columns; ``pointer`` leads to what uses it, if that is in the schema's own text."""
+    """The row that a message is; the columns of one from another file stand at ``pointer``, where it is used."""
     if message.full_name in around:
         raise NotATable(f"message {message.full_name} holds itself, which has no table type", pointer)
     within = (*around, message.full_name)
-    is_own = message.is_in_own_file
-    columns = (_column(field, within, field.pointer if is_own else pointer) for field in message.fields.values())
-    return Row(tuple(columns), message.pointer if is_own else pointer)
+    origin = Origin(message.full_name, (), message.is_in_own_file)
+    columns = (
+        _column(field, within, field.pointer if origin.is_own else pointer, origin.below(str(field.number)))
+        for field in message.fields.values()
+    )
+    return Row(tuple(columns), message.pointer if origin.is_own else pointer, origin)
 
 
-def _column(field: FieldType, around: tuple[str, ...], pointer: str) -> Column:
-    table_type = _table_type(field.holds, pointer, around)
+def _column(field: FieldType, around: tuple[str, ...], pointer: str, origin: Origin) -> Column:
+    table_type = _table_type(field.holds, pointer, origin, around)
     if field.is_repeated and not field.holds.is_map:
-        element = Column("element", table_type, pointer=pointer, type_pointer=pointer)
-        return Column(field.name, ListOf(element), has_default=True, pointer=pointer, type_pointer=pointer)
+        element = Column("element", table_type, pointer=pointer, type_pointer=pointer, origin=origin.below("element"))
+        held = ListOf(element)
+        return Column(field.name, held, has_default=True, pointer=pointer, type_pointer=pointer, origin=origin)
     nullable = field.has_presence and not field.is_required and not field.holds.is_map
     has_default = field.holds.is_map or not field.has_presence
-    return Column(field.name, table_type, nullable, has_default, pointer, pointer)
+    return Column(field.name, table_type, nullable, has_default, pointer, pointer, origin=origin)
 
 
-def _table_type(held: Held, pointer: str, around: tuple[str, ...]) -> TableType:
+def _table_type(held: Held, pointer: str, origin: Origin, around: tuple[str, ...]) -> TableType:
     if held.key is not None and held.value is not None:
-        key = _table_type(held.key, pointer, around)
-        value = Column("value", _table_type(held.value, pointer, around), pointer=pointer, type_pointer=pointer)
+        key = _table_type(held.key, pointer, origin, around)
+        inside = origin.below("value")
+        value_type = _table_type(held.value, pointer, inside, around)
+        value = Column("value", value_type, pointer=pointer, type_pointer=pointer, origin=inside)
         if not isinstance(key, Scalar):
             raise NotATable("the key of a map has no table type", pointer)
         return MapOf(key, value)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.protobuf import wire_rules as rules
 from counterfoil.schema.formats.protobuf.ast import Field, Label, MapType, Message
 from counterfoil.schema.formats.protobuf.findings import ROOT, Place, found_at
@@ -145,7 +146,7 @@ def _required(reader: MessageType, writer: MessageType, place: Place) -> Iterato
     for number in sorted(mine ^ theirs):
         at = place.at_field(reader.fields.get(number), writer.fields.get(number), None)
         field = reader.fields.get(number) or writer.fields[number]
-        facts = {"name": field.name, "tag": number, "side": "reader" if number in mine else "writer"}
+        facts = {"name": field.name, "tag": number, "side": Sentence("the reader" if number in mine else "the writer")}
         yield found_at(at, rules.MESSAGE_SAME_REQUIRED_FIELDS, detail=field.name, facts=facts)
 
 
@@ -168,7 +169,7 @@ def _reserved(statements: Sequence[Reserved], what: str, pointer: str) -> str:
 
 def _enum(reader: _Sided, writer: _Sided) -> Iterator[Found]:
     mine, theirs = reader.enum, writer.enum
-    place = Place("#/" + mine.local_name.replace(".", "/"))
+    place = Place("#/" + mine.local_name.replace(".", "/"), enums=(mine, theirs))
     for number, names in theirs.names_by_number.items():
         yield from _constant(reader, writer, number, names, place.at(str(number)))
     name = {"name": mine.local_name}
