@@ -139,7 +139,7 @@ class _Walk:
                 yield found_at(at, rules.MESSAGE_ADDED, detail=mine.local_name, facts={"name": mine.local_name})
             elif theirs is not None and not theirs.is_map_entry:
                 at = Place(path, place.reader, theirs, parent=place.parent)
-                yield found_at(at, rules.MESSAGE_REMOVED, detail=theirs.local_name, facts={"name": theirs.local_name})
+                yield message_removed(at, theirs, self._reader)
 
     def _message(self, reader: MessageType, writer: MessageType, place: Place) -> Iterator[Found]:
         """What differs between two messages, and inside them."""
@@ -277,6 +277,15 @@ class _Walk:
         for name, mine in reader.items():
             if name in writer:
                 yield from _constants(mine, writer[name], place)
+
+
+def message_removed(place: Place, writer: MessageType, reader: TypeIndex) -> Found:
+    """The finding that a message is gone; where the reader has it in another file, at what leads there."""
+    moved = reader.message(f".{writer.full_name}", "") if place.reader is None else None
+    mine = place.reader_pointer if moved is None else reader.uses.pointer_to(moved)
+    pointers, named = (mine, place.writer_pointer), place.writer_pointer
+    facts = {"name": writer.local_name}
+    return found_at(place, rules.MESSAGE_REMOVED, detail=writer.local_name, facts=facts, pointers=pointers, named=named)
 
 
 _SCALAR, _MESSAGE, _MAP = "scalar", "message", "map"

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from counterfoil.schema.compatibility.report import Difference, Origin
 from counterfoil.schema.formats.protobuf.places import option_pointer
+from counterfoil.schema.json_text import pointer_steps
+from counterfoil.schema.place import member
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -116,10 +118,12 @@ def found_at(
     detail: str,
     facts: Mapping[str, object],
     pointers: tuple[str, str] | None = None,
+    named: str | None = None,
 ) -> Found:
     """The finding of ``rule`` at ``place``; ``facts`` fill its sentence.
 
     ``pointers`` are those of reader and writer where something smaller than the place is meant, such as a oneof.
+    ``named`` is the pointer of what the finding is called after, where that is not the longer one of these.
     """
     reader_pointer, writer_pointer = pointers or (place.reader_pointer, place.writer_pointer)
     difference = Difference(
@@ -132,5 +136,6 @@ def found_at(
         writer_pointer=writer_pointer,
         reader_origin=_origin(place.enums[0] if place.enums else place.reader, place.path),
         writer_origin=_origin(place.enums[1] if place.enums else place.writer, place.path),
+        place=None if named is None else tuple(member(name) for name in pointer_steps(named)),
     )
     return Found(rule, difference, place)

@@ -8,13 +8,10 @@ Source: recorded answers of Confluent Schema Registry 8.5.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.formats.protobuf import rules
 from counterfoil.schema.formats.protobuf.findings import found_at
-from counterfoil.schema.json_text import pointer_steps
-from counterfoil.schema.place import member
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,9 +64,8 @@ def oneof_field_removed(writer: FieldType, place: Place) -> Found:
     kept = place.reader.oneofs.get(writer.oneof_name or "") if place.reader is not None else None
     reader_pointer = kept.pointer if kept is not None else place.reader_pointer
     pointers = place.pointers_to(reader_pointer, place.writer_pointer)
-    found = found_at(place, rules.ONEOF_FIELD_REMOVED, detail=writer.name, facts=facts, pointers=pointers)
-    steps = tuple(member(name) for name in pointer_steps(place.writer_pointer))
-    return replace(found, difference=replace(found.difference, place=steps))
+    rule, named = rules.ONEOF_FIELD_REMOVED, place.writer_pointer
+    return found_at(place, rule, detail=writer.name, facts=facts, pointers=pointers, named=named)
 
 
 def _united(origins: list[list[FieldType]], name: str, place: Place) -> Found:

@@ -17,7 +17,7 @@ from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.protobuf import rules
 from counterfoil.schema.formats.protobuf import sound_rules as sound
-from counterfoil.schema.formats.protobuf.differences import walk
+from counterfoil.schema.formats.protobuf.differences import message_removed, walk
 from counterfoil.schema.formats.protobuf.findings import ROOT, Place, found_at
 from counterfoil.schema.formats.protobuf.oneofs import is_oneof_gone, oneof_differences, oneof_field_removed
 from counterfoil.schema.formats.protobuf.sound_fields import enum_renumberings, field_problems
@@ -128,7 +128,7 @@ class _Walk:
             if _have_common_fields(*renamed):
                 return
         place = Place(ROOT.at(theirs.local_name).path, None, theirs)
-        yield found_at(place, rules.MESSAGE_REMOVED, detail=theirs.local_name, facts={"name": theirs.local_name})
+        yield message_removed(place, theirs, self._reader.index)
 
     def _meet(self, reader: MessageType, writer: MessageType, parent: Place | None) -> None:
         pair = (reader, writer)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from counterfoil.schema.formats.protobuf.ast import ProtoFile
-    from counterfoil.schema.formats.protobuf.type_index import EnumType, FieldType, Held, TypeIndex
+    from counterfoil.schema.formats.protobuf.type_index import EnumType, Held, TypeIndex
 
 
 class Uses:
@@ -46,22 +46,27 @@ class Uses:
     @cached_property
     def _pointer_by_type(self) -> Mapping[int, str]:
         found: dict[int, str] = {}
-        waiting = deque((field, field.pointer) for field in self._own_fields())
+        waiting = deque(self._used_by_own())
         while waiting:
-            field, pointer = waiting.popleft()
-            for declared in _declared_in(field.holds):
-                if id(declared) not in found and not self.is_own(declared.file):
-                    found[id(declared)] = pointer
-                    inner = declared.fields.values() if isinstance(declared, MessageType) else ()
-                    waiting.extend((each, pointer) for each in inner)
+            declared, pointer = waiting.popleft()
+            if id(declared) in found or self.is_own(declared.file):
+                continue
+            found[id(declared)] = pointer
+            inner = declared.fields.values() if isinstance(declared, MessageType) else ()
+            waiting.extend((each, pointer) for field in inner for each in _declared_in(field.holds))
         return found
 
-    def _own_fields(self) -> Iterator[FieldType]:
+    def _used_by_own(self) -> Iterator[tuple[MessageType | EnumType, str]]:
+        """What the own file uses: fields first, then extensions, then methods."""
         root = self._index.root
-        for message in root.all_messages():
-            yield from message.fields.values()
-        for _, field in root.extensions():
-            yield field
+        fields = [field for message in root.all_messages() for field in message.fields.values()]
+        for field in (*fields, *(field for _, field in root.extensions())):
+            yield from ((each, field.pointer) for each in _declared_in(field.holds))
+        for rpc in (rpc for service in root.file.services for rpc in service.rpcs):
+            for name in (rpc.request, rpc.response):
+                declared = self._index.message(name, root.file.package)
+                if declared is not None:
+                    yield declared, rpc.pointer
 
     @cached_property
     def _pointer_by_file(self) -> Mapping[int, str]:
