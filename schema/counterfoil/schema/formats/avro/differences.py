@@ -214,6 +214,8 @@ class _Walk:
     def _union_from_plain(self, reader: Union, writer: AvroType, place: Place) -> tuple[Found, ...]:
         reasons: list[tuple[bool, Found]] = []
         for branch in reader.branches:
+            if branch.kind is not writer.kind and (writer.kind, branch.kind) not in PROMOTIONS:
+                continue  # only for speed
             failures = self.compare(branch, writer, Place(place, None, branch, writer))
             if not failures:
                 return ()

@@ -42,7 +42,9 @@ class Finding:
     def below(self, steps: tuple[str, ...], place: Steps) -> Finding:
         """The same, seen from further out."""
         steps_now = None if self.steps is None else steps + self.steps
-        return replace(self, steps=steps_now, place=place + self.place)
+        sides = (self.reader, self.writer, self.reader_spot, self.writer_spot)
+        references = (self.reader_reference, self.writer_reference)
+        return Finding(self.rule, steps_now, *sides, self.facts, place + self.place, *references)
 
     def through(self, reader: Node, writer: Node) -> Finding:
         """The same, met through two nodes, of which one is a reference."""
@@ -122,8 +124,8 @@ def _own(spot: Spot | None) -> Spot | None:
 def _pointer(spot: Spot | None, reference: Spot | None) -> str:
     """The pointer in the schema's own text."""
     own = _own(spot) or reference
-    return own.pointer if own is not None else ""
+    return own.pointer() if own is not None else ""
 
 
 def _origin(spot: Spot | None) -> Origin | None:
-    return None if spot is None else Origin(spot.document, pointer_steps(spot.pointer), is_own=not spot.document)
+    return None if spot is None else Origin(spot.document, pointer_steps(spot.pointer()), is_own=not spot.document)

@@ -87,29 +87,49 @@ def steps_through(keywords: Sequence[str]) -> Steps:
 
 
 class Spot(NamedTuple):
-    """A spot in a text: the name of the document, empty for the schema's own, and a JSON pointer."""
+    """A spot in a text: what ``steps`` lead to in the schema of a node, or the nearest thing there.
 
-    document: str
-    pointer: str
+    A step into a list of words may be the word. Without steps it is the keyword by which the node is another kind of
+    schema than ``other``. Most spots are never looked at, so the pointer is found when it is asked for.
+    """
+
+    node: Node
+    steps: tuple[str | int, ...] | None = ()
+    other: Node | None = None
+
+    @property
+    def document(self) -> str:
+        """The name of the document, empty for the schema's own."""
+        return self.node.site.document
+
+    def pointer(self) -> str:
+        """The JSON pointer in the document."""
+        node, steps = self.node, self.steps
+        if steps is None:
+            node = _part_unlike(node, self.other)
+            steps = tuple(filter(None, [keyword_of(node)]))
+        return pointer_in(node.site.pointer, node.site.value, steps)
 
 
 def spot_at(node: Node | None, *steps: str) -> Spot | None:
-    """What ``steps`` lead to in the node's schema, or the nearest thing that is there.
-
-    A step into a list of words may be the word.
-    """
-    if node is None:
-        return None
-    return Spot(node.site.document, pointer_in(node.site.pointer, node.site.value, steps))
+    """What ``steps`` lead to in the node's schema."""
+    return None if node is None else Spot(node, steps)
 
 
-def pointer_in(pointer: str, value: Any, steps: Sequence[str]) -> str:
+def spot_of_kind(node: Node, other: Node | None) -> Spot:
+    """The keyword by which a node is another kind of schema than ``other``."""
+    return Spot(node, None, other)
+
+
+def pointer_in(pointer: str, value: Any, steps: Sequence[str | int]) -> str:
     """The same for a schema ``value`` that stands at ``pointer``."""
     for step, following in zip_longest(steps, steps[1:]):
         key: str | int | None = None
         if isinstance(value, Mapping):
-            known = [each for each in (step, *_OTHER_NAMES.get(step, ())) if each in value]
+            known = [each for each in (step, *_OTHER_NAMES.get(str(step), ())) if each in value]
             key = next((each for each in known if _holds(value[each], following)), next(iter(known), None))
+        elif isinstance(value, list) and isinstance(step, int):
+            key = step
         elif isinstance(value, list) and step in value:
             key = value.index(step)
         if key is None:
@@ -119,7 +139,7 @@ def pointer_in(pointer: str, value: Any, steps: Sequence[str]) -> str:
     return pointer
 
 
-def _holds(value: Any, step: str | None) -> bool:
+def _holds(value: Any, step: str | int | None) -> bool:
     return isinstance(value, Mapping | list) and step in value
 
 
@@ -140,38 +160,30 @@ def keyword_of(node: Node) -> str:
     return next((keyword for keyword in value if keyword in KEYWORDS_BY_KIND.get(type(node), ())), "")
 
 
-def spot_of_kind(node: Node | None, other: Node | None) -> Spot | None:
-    """The keyword by which a node is another kind of schema than ``other``."""
-    part = node
-    if isinstance(node, Combination) and node.is_synthetic:
-        others = other.branches if isinstance(other, Combination) and other.is_synthetic else (other,)
-        known = {_kind(each) for each in others}
-        part = next((each for each in node.branches if _kind(each) not in known), node.branches[0])
-    return spot_at(part, *filter(None, [keyword_of(part)] if part else []))
+def _part_unlike(node: Node, other: Node | None) -> Node:
+    """Of what stands side by side in one schema, the first that ``other`` does not have; any other node itself."""
+    if not isinstance(node, Combination) or not node.is_synthetic:
+        return node
+    others = other.branches if isinstance(other, Combination) and other.is_synthetic else (other,)
+    known = {_kind(each) for each in others}
+    return next((each for each in node.branches if _kind(each) not in known), node.branches[0])
 
 
-def spot_of_branch(around: Combination, node: Node) -> Spot | None:
+def spot_of_branch(around: Combination, node: Node) -> Spot:
     """A branch of ``around``: the schema in its list, the word in a list of types, or the keyword."""
     if branch_step(around, node):
-        return spot_at(node)
+        return Spot(node)
     if around.is_synthetic:
         return spot_of_kind(node, None)
-    return next(
-        (
-            spot_at(around, "type", name)
-            for name in _TYPE_NAMES.get(type(node), ())
-            if name in around.site.value["type"]
-        ),
-        spot_at(around, keyword_of(around)),
-    )
+    named = (name for name in _TYPE_NAMES.get(type(node), ()) if name in around.site.value["type"])
+    return next((Spot(around, ("type", name)) for name in named), spot_of_kind(around, None))
 
 
-def spot_of_value(node: Choice, *, known: frozenset[str]) -> Spot | None:
+def spot_of_value(node: Choice, *, known: frozenset[str]) -> Spot:
     """The first value of an ``enum`` that is not among ``known``; the keyword where there is none."""
     values = node.site.value["enum"]
     index = next((index for index, value in enumerate(values) if value_text(value) not in known), None)
-    pointer = pointer_in(node.site.pointer, node.site.value, ("enum",))
-    return Spot(node.site.document, pointer if index is None else f"{pointer}/{index}")
+    return Spot(node, ("enum",) if index is None else ("enum", index))
 
 
 def branch_step(around: Combination, node: Node) -> Steps:
