@@ -71,8 +71,10 @@ class _Branches:
         found: list[Finding] = []
         criterion = self._reader.criterion.value
         for left, right in sorted(self._partner.items()):
-            place = branch_step(self._reader, self._mine[right])
-            found += below(self._inner(left, right), criterion, str(left), place=place)
+            inner = self._inner(left, right)
+            if inner:
+                place = branch_step(self._reader, self._mine[right])
+                found += below(inner, criterion, str(left), place=place)
         smaller = min(len(self._mine), len(self._theirs))
         if len(self._partner) < smaller:
             facts = {"reader": criterion, "count": len(self._partner), "size": smaller}

@@ -133,16 +133,16 @@ class _Rounds:
         return holds_match(pattern, name) is True
 
     def compare(self, reader: Node, writer: Node) -> Sequence[Finding]:
-        found = self._compare_meant(_dereferenced(reader), _dereferenced(writer))
-        if found and (isinstance(reader, Reference) or isinstance(writer, Reference)):
+        mine, theirs = _dereferenced(reader), _dereferenced(writer)
+        found = self._known.get((id(mine), id(theirs)))
+        if found is None:
+            found = self._compare_meant(mine, theirs)
+        if found and (mine is not reader or theirs is not writer):
             return [finding.through(reader, writer) for finding in found]
         return found
 
     def _compare_meant(self, reader: Node, writer: Node) -> Sequence[Finding]:
         pair = (id(reader), id(writer))
-        known = self._known.get(pair)
-        if known is not None:
-            return known
         if pair in self._active:
             self._assumed = True
             return self._before.get(pair, ())

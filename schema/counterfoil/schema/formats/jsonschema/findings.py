@@ -10,7 +10,7 @@ from counterfoil.schema.formats.jsonschema.places import spot_at, spot_of_kind, 
 from counterfoil.schema.json_text import pointer_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.jsonschema.model import Node
@@ -90,8 +90,10 @@ class Found:
     writer: Node | None
 
 
-def below(findings: Iterable[Finding], *steps: str, place: Steps | None = None) -> list[Finding]:
+def below(findings: Sequence[Finding], *steps: str, place: Steps | None = None) -> list[Finding]:
     """Findings seen from further out; ``place`` is where ``steps`` lead in the reader, where they do not say it."""
+    if not findings:
+        return []
     through = steps_through(steps) if place is None else place
     return [finding.below(steps, through) for finding in findings]
 
