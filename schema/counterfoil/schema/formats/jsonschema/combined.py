@@ -103,6 +103,8 @@ class _Branches:
         lefts = [left for left in range(len(self._theirs)) if left not in self._partner][:_MAX_RANKED]
         rights = [right for right in range(len(self._mine)) if right not in taken][:_MAX_RANKED]
         pairs: list[tuple[int, int]] = []
+        if len(lefts) == len(rights) == 1:
+            return [(lefts[0], rights[0])]
         for left, right in sorted(product(lefts, rights), key=self._unlikeness):
             if all(left != other[0] and right != other[1] for other in pairs):
                 pairs.append((left, right))
