@@ -138,7 +138,7 @@ def _position(failure: Failure, difference: Difference) -> Position | None:
     candidate, is_reader = failure.reader, failure.direction is Direction.BACKWARD
     if not is_reader:
         candidate, pointers = failure.writer, pointers[::-1]
-    if candidate.schema_type is SchemaType.AVRO:  # there an empty pointer is always the root
+    if candidate.schema_type is not SchemaType.PROTOBUF:  # there an empty pointer is the root
         return candidate.locate(pointers[0])
     return candidate.locate(pointers[0] or pointers[1])
 

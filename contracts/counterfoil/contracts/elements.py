@@ -7,41 +7,40 @@ The notation is that of contract files: ``a.b`` for fields, ``items[]`` for arra
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.formats.rules import RULE_BY_ID
+from counterfoil.schema.formats.jsonschema.places import steps_through
 from counterfoil.schema.json_text import pointer_steps, read_json
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.place import StepKind
+
+_MARKS: Final = {
+    StepKind.MEMBER: ".{}",
+    StepKind.ITEM: "[{}]",
+    StepKind.VALUE: "{{{}}}",
+    StepKind.BRANCH: "<{}>",
+}
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.formats.protocol import ParsedSchema
-
-_NAMED: Final = frozenset({"properties", "dependencies", "dependentRequired", "dependentSchemas", "required"})
-"""Keywords of JSON Schema that are followed by the name of a property; ``required`` in differences alone."""
-_DEFINED: Final = frozenset({"$defs", "definitions"})
-_ARRAYS: Final = frozenset({"items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"})
-_MAPS: Final = frozenset({"additionalProperties", "unevaluatedProperties"})
-_BRANCHES: Final = frozenset({"allOf", "anyOf", "oneOf"})
-_TRANSPARENT: Final = frozenset({"not", "if", "then", "else", "propertyNames"})
+    from counterfoil.schema.place import Steps
 
 
 def element_of(reader: ParsedSchema, difference: Difference) -> str:
     """The element that a difference is about, in the names of the schema that fails to read."""
-    rule = RULE_BY_ID.get(difference.rule)
-    if rule is not None and rule.schema_type is None:  # the path leads through the columns of a table
-        return ".".join(difference.steps or ())
+    if difference.place is not None:
+        return element_at_steps(difference.place)
     match reader.schema_type:
         case SchemaType.AVRO:
             return avro_element(reader.text, difference.reader_pointer)
         case SchemaType.PROTOBUF:
-            return protobuf_element(max(_pointers(difference), key=lambda pointer: pointer.count("/")))
+            return max(map(protobuf_element, _pointers(difference)), key=lambda name: (bool(name), name.count(".")))
         case SchemaType.JSON:
-            if difference.steps is not None:  # unlike the pointers, they lead through references
-                return json_element(difference.steps)
             return json_element(pointer_steps(next(filter(None, _pointers(difference)), "")))
 
 
@@ -57,12 +56,12 @@ def element_at(schema: ParsedSchema, pointer: str) -> str:
 
 
 def protobuf_element(pointer: str) -> str:
-    """The element of ``/Outer/Inner/field``.
+    """The element of ``/Outer/Inner/field``; what begins with ``#`` is no element.
 
     >>> protobuf_element("/Order/Line/price")
     'Order.Line.price'
     """
-    return ".".join(pointer_steps(pointer))
+    return ".".join(takewhile(lambda step: not step.startswith("#"), pointer_steps(pointer)))
 
 
 def json_element(steps: Sequence[str]) -> str:
@@ -73,25 +72,17 @@ def json_element(steps: Sequence[str]) -> str:
     >>> json_element(["properties", "lines", "items", "properties", "price", "minimum"])
     'lines[].price'
     """
-    element = ""
-    rest = list(reversed(steps))
-    while rest:
-        keyword = rest.pop()
-        if keyword in _NAMED and rest:
-            element += f".{rest.pop()}"
-        elif keyword in _DEFINED and rest:
-            element = rest.pop()
-        elif keyword == "patternProperties" and rest:
-            element += f"{{{rest.pop()}}}"
-        elif keyword in _ARRAYS:
-            element += f"[{rest.pop() if rest and rest[-1].isdecimal() else ''}]"
-        elif keyword in _MAPS:
-            element += "{}"
-        elif keyword in _BRANCHES and rest and rest[-1].isdecimal():
-            element += f"<{rest.pop()}>"
-        elif keyword not in _TRANSPARENT:
-            break
-    return element.removeprefix(".")
+    return element_at_steps(steps_through(steps))
+
+
+def element_at_steps(steps: Steps) -> str:
+    """The element that steps lead to.
+
+    >>> from counterfoil.schema.place import ITEMS, branch, member
+    >>> element_at_steps((member("lines"), ITEMS, branch("Card"), member("last4")))
+    'lines[]<Card>.last4'
+    """
+    return "".join(_MARKS[step.kind].format(step.name) for step in steps).removeprefix(".")
 
 
 def avro_element(text: str, pointer: str) -> str:

@@ -288,7 +288,7 @@ def test_what_the_candidate_lacks_is_placed_at_what_is_around_it():
     )
     baseline = TreeBaseline(head, [before], label="base", is_wanted=lambda _: True)
     (finding,) = check_files(head, head.paths, baseline=baseline).findings
-    assert (finding.rule, finding.element, finding.position.line) == ("oneof-field-removed", "M.b", 3)
+    assert (finding.rule, finding.element, finding.position.line) == ("oneof-field-removed", "M.b", 4)
 
 
 def test_a_compatible_verdict_is_confirmed_by_records_in_each_direction():

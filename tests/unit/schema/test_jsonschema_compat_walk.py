@@ -125,7 +125,12 @@ def test_the_sides_of_a_found_difference_are_its_nodes():
     assert found.writer is not None
     assert found.difference.text == "The reader expects a string, the writer writes an integer"
     (added,) = walk(schema({"type": "array", "items": {}}), schema({"type": "array"}))
-    assert (added.writer, added.difference.path) == (None, "")
+    places = added.difference.reader_pointer, added.difference.writer_pointer, added.difference.path
+    assert places == ("/items", "", "")
+        "/items",
+        "",
+        "",
+    )
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -181,7 +186,7 @@ def test_references_to_other_documents_are_followed():
     writer = schema({"properties": {"a": {"type": "integer"}}})
     (found,) = find_differences(reader, writer)
     assert (found.error_type, found.path) == ("TYPE_CHANGED", "#/properties/a")
-    assert found.reader_pointer == "/properties/a"
+    assert found.reader_pointer == "/properties/a/$ref"
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
     from counterfoil.schema.compatibility.sentences import Sentence
     from counterfoil.schema.formats.protocol import ParsedSchema
+    from counterfoil.schema.place import Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,8 @@ class Difference:
     JSON pointers of the place in each schema's own text, or of the nearest thing around it. ``steps`` are the steps of
     the path one by one where names in it may hold a ``/`` (JSON Schema, columns of a table); None where there is no
     such path. ``reader_origin`` and ``writer_origin`` say which declaration holds the place; None where that is not
-    known. ``because`` is the difference further inside that this one comes from, where the sentence names it.
+    known. ``because`` is the difference further inside that this one comes from, where the sentence names it. ``place``
+    leads to the place in the reader, through references and in names; None where the pointers alone say it.
     """
 
     rule: str
@@ -54,6 +56,7 @@ class Difference:
     reader_origin: Origin | None = None
     writer_origin: Origin | None = None
     because: Difference | None = None
+    place: Steps | None = None
 
     @property
     def text(self) -> str:

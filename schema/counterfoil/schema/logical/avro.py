@@ -6,8 +6,7 @@ type. An enum is a string.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.schema.compatibility.report import Origin
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union
@@ -23,51 +22,64 @@ _STRING: Final = Scalar("string")
 
 def table_column(schema: AvroSchema) -> Column:
     """The schema as one column; ``NotATable`` says what has no table type."""
-    return _column("", schema.root, _Place(schema.root.pointer, Origin("", (), is_own=True), ()), has_default=False)
+    root = _Where("", "", Origin("", (), is_own=True), ())
+    return _Reader(schema).column("", schema.root, root, has_default=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a column stands: in the text, in which declaration, and inside which records."""
+class _Where(NamedTuple):
+    """Where a column stands.
 
-    pointer: str
+    ``column`` and ``type`` are the pointers in the schema's own text, or what is nearest to them there, ``origin`` is
+    the declaration that holds it, ``around`` are the records around it.
+    """
+
+    column: str
+    type: str
     origin: Origin
     around: tuple[int, ...]
 
-    def below(self, step: str) -> _Place:
-        return replace(self, origin=self.origin.below(step))
+    def below(self, step: str, column: str, type_pointer: str = "") -> _Where:
+        """A column inside, where that is in the schema's own text; else its pointer is that of this one's type."""
+        pointers = (column, type_pointer or column) if column else (self.type, self.type)
+        return _Where(*pointers, self.origin.below(step), self.around)
 
 
-def _column(name: str, node: AvroType, place: _Place, *, has_default: bool) -> Column:
-    kept = [branch for branch in node.branches if branch.kind is not Kind.NULL] if isinstance(node, Union) else [node]
-    if len(kept) != 1:
-        raise NotATable("a union of several types has no table type", node.pointer or place.pointer)
-    nullable = isinstance(node, Union) and len(kept) < len(node.branches)
-    return Column(name, _table_type(kept[0], place), nullable, has_default, place.pointer, place.origin)
+class _Reader:
+    def __init__(self, schema: AvroSchema) -> None:
+        self._root = schema.root
 
+    def column(self, name: str, node: AvroType, where: _Where, *, has_default: bool) -> Column:
+        """The type ``node`` as a column."""
+        branches = node.branches if isinstance(node, Union) else (node,)
+        kept = [branch for branch in branches if branch.kind is not Kind.NULL] if isinstance(node, Union) else [node]
+        if len(kept) != 1:
+            raise NotATable("a union of several types has no table type", where.type)
+        nullable = len(kept) < len(branches)
+        table_type = self._type(kept[0], where)
+        return Column(name, table_type, nullable, has_default, where.column, where.type, origin=where.origin)
 
-def _table_type(node: AvroType, place: _Place) -> TableType:
-    match node:
-        case Record():
-            if id(node) in place.around:
-                raise NotATable(f"record {node.full_name} holds itself, which has no table type", place.pointer)
-            is_root = place.origin == Origin("", (), is_own=True)
-            origin = Origin(node.full_name, (), is_own=bool(node.pointer) or is_root)
-            inside = _Place(place.pointer, origin, (*place.around, id(node)))
-            return Row(tuple(_of_field(field, inside) for field in node.fields), origin)
-        case Array():
-            return ListOf(_column("element", node.items, place.below("element"), has_default=False))
-        case Map():
-            return MapOf(_STRING, _column("value", node.values, place.below("value"), has_default=False))
-        case Enum():
-            return _STRING
-    return _scalar(node, place.pointer)
+    def _type(self, node: AvroType, where: _Where) -> TableType:
+        is_own = bool(node.pointer) or node is self._root
+        match node:
+            case Record():
+                if id(node) in where.around:
+                    raise NotATable(f"record {node.full_name} holds itself, which has no table type", where.type)
+                inside = where._replace(origin=Origin(node.full_name, (), is_own), around=(*where.around, id(node)))
+                columns = tuple(self._of_field(field, inside) for field in node.fields)
+                return Row(columns, f"{node.pointer}/fields" if is_own else where.type, inside.origin)
+            case Array():
+                inside = where.below("element", f"{node.pointer}/items" if is_own else "")
+                return ListOf(self.column("element", node.items, inside, has_default=False))
+            case Map():
+                inside = where.below("value", f"{node.pointer}/values" if is_own else "")
+                return MapOf(_STRING, self.column("value", node.values, inside, has_default=False))
+            case Enum():
+                return _STRING
+        return _scalar(node, where.type)
 
-
-def _of_field(field: Field, place: _Place) -> Column:
-    """The column of a field; one that another text declares stands where the record around it is used."""
-    inside = replace(place.below(field.name), pointer=field.pointer or place.pointer)
-    return _column(field.name, field.type, inside, has_default=field.has_default)
+    def _of_field(self, field: Field, where: _Where) -> Column:
+        inside = where.below(field.name, field.pointer, f"{field.pointer}/type")
+        return self.column(field.name, field.type, inside, has_default=field.has_default)
 
 
 def _scalar(node: AvroType, pointer: str) -> Scalar:

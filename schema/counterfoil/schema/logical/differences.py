@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
@@ -11,13 +11,16 @@ from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.logical import rules
 from counterfoil.schema.logical.model import Column, ListOf, MapOf, NotATable, Row, Scalar
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.place import ITEMS, VALUES, member
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from counterfoil.schema.compatibility.report import Origin
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.protocol import ParsedSchema
     from counterfoil.schema.logical.model import TableType
+    from counterfoil.schema.place import Steps
 
 _MODULE_BY_TYPE: Final[Mapping[SchemaType, str]] = {
     SchemaType.AVRO: "counterfoil.schema.logical.avro",
@@ -48,7 +51,9 @@ def find_logical_differences(
     except NotATable:
         return []
     walk = _Walk()
-    walk.columns(*((new, earlier) if candidate is reader else (earlier, new)), ())
+    walk.columns(*((new, earlier) if candidate is reader else (earlier, new)), (), ())
+    if candidate.schema_type is SchemaType.PROTOBUF:  # there a place is called after the message that declares it
+        return [replace(found, place=None) for found in walk.found]
     return walk.found
 
 
@@ -64,71 +69,82 @@ class _Walk:
     def __init__(self) -> None:
         self.found: list[Difference] = []
 
-    def columns(self, reader: Column, writer: Column, path: tuple[str, ...]) -> None:
-        """Compare two columns that belong together."""
+    def columns(self, reader: Column, writer: Column, path: tuple[str, ...], place: Steps) -> None:
+        """Compare two columns that belong together; ``path`` and ``place`` both lead there."""
+        at = _At(path, place, reader.type_pointer, writer.type_pointer, reader.origin, writer.origin)
+        column = {"column": _spelt(path)}
         if writer.nullable and not reader.nullable:
-            self._add(rules.NULLABLE_TO_NON_NULLABLE, path, reader, writer, {"column": _spelt(path)})
+            is_by_name = writer.is_optional and reader.required_pointer
+            decided = reader.required_pointer if is_by_name else reader.type_pointer
+            self._add(rules.NULLABLE_TO_NON_NULLABLE, replace(at, reader_pointer=decided), column)
         elif writer.has_default and not reader.has_default and not reader.nullable:
-            self._add(rules.DEFAULT_REMOVED, path, reader, writer, {"column": _spelt(path)})
+            at_columns = replace(at, reader_pointer=reader.pointer, writer_pointer=writer.pointer)
+            self._add(rules.DEFAULT_REMOVED, at_columns, column)
         match reader.type, writer.type:
             case Row(), Row():
-                self._rows(reader, reader.type, writer, writer.type, path)
+                self._rows(reader.type, writer.type, path, place)
             case ListOf() as mine, ListOf() as theirs:
-                self.columns(mine.element, theirs.element, (*path, "element"))
+                self.columns(mine.element, theirs.element, (*path, "element"), (*place, ITEMS))
             case MapOf() as mine, MapOf() as theirs:
                 if mine.key != theirs.key:
-                    facts = {"column": _spelt(path), "reader": mine.key, "writer": theirs.key}
-                    self._add(rules.MAP_KEY_TYPE_MISMATCH, path, reader, writer, facts)
-                self.columns(mine.value, theirs.value, (*path, "value"))
+                    self._add(rules.MAP_KEY_TYPE_MISMATCH, at, column | {"reader": mine.key, "writer": theirs.key})
+                self.columns(mine.value, theirs.value, (*path, "value"), (*place, VALUES))
             case mine, theirs if not _takes(mine, theirs):
-                facts = {"column": _spelt(path), "reader": mine, "writer": theirs}
-                self._add(rules.TYPE_MISMATCH, path, reader, writer, facts)
+                self._add(rules.TYPE_MISMATCH, at, column | {"reader": mine, "writer": theirs})
 
-    def _rows(self, reader: Column, mine: Row, writer: Column, theirs: Row, path: tuple[str, ...]) -> None:
+    def _rows(self, mine: Row, theirs: Row, path: tuple[str, ...], place: Steps) -> None:
         written = {column.name: column for column in theirs.columns}
         read = {column.name for column in mine.columns}
         for column in mine.columns:
-            inner = (*path, column.name)
+            inner, inside = (*path, column.name), (*place, member(column.name))
             match = written.get(column.name)
             if match is not None:
-                self.columns(column, match, inner)
+                self.columns(column, match, inner, inside)
             elif not column.nullable and not column.has_default:
-                absent = replace(writer, origin=theirs.origin.below(column.name))
-                self._add(rules.REQUIRED_FIELD_ADDED, inner, column, absent, {"column": _spelt(inner)})
+                absent = theirs.origin.below(column.name)
+                at = _At(inner, inside, column.pointer, theirs.pointer, column.origin, absent)
+                self._add(rules.REQUIRED_FIELD_ADDED, at, {"column": _spelt(inner)})
         for column in theirs.columns:
             if column.name not in read:
-                inner = (*path, column.name)
-                absent = replace(reader, origin=mine.origin.below(column.name))
-                self._add(rules.FIELD_DELETED, inner, absent, column, {"column": _spelt(inner)})
+                inner, inside = (*path, column.name), (*place, member(column.name))
+                absent = mine.origin.below(column.name)
+                at = _At(inner, inside, mine.pointer, column.pointer, absent, column.origin)
+                self._add(rules.FIELD_DELETED, at, {"column": _spelt(inner)})
         now = [column.name for column in mine.columns if column.name in written]
         was = [column.name for column in theirs.columns if column.name in read]
         if now != was:
             facts = {"reader": ", ".join(now), "writer": ", ".join(was)}
-            rows = replace(reader, origin=mine.origin), replace(writer, origin=theirs.origin)
-            self._add(rules.FIELD_REORDERED, path, *rows, facts)
+            at = _At(path, place, mine.pointer, theirs.pointer, mine.origin, theirs.origin)
+            self._add(rules.FIELD_REORDERED, at, facts)
 
-    def _add(
-        self,
-        rule: CompatibilityRule,
-        path: tuple[str, ...],
-        reader: Column,
-        writer: Column,
-        facts: Mapping[str, object],
-    ) -> None:
-        spelt = _spelt(path)
+    def _add(self, rule: CompatibilityRule, at: _At, facts: Mapping[str, object]) -> None:
+        spelt = _spelt(at.path)
         difference = Difference(
             rule=rule.id,
             error_type=rule.error_type,
             path=spelt,
             detail=spelt,
             sentence=rule.about(facts),
-            reader_pointer=reader.pointer,
-            writer_pointer=writer.pointer,
-            steps=path,
-            reader_origin=reader.origin,
-            writer_origin=writer.origin,
+            reader_pointer=at.reader_pointer,
+            writer_pointer=at.writer_pointer,
+            steps=at.path,
+            reader_origin=at.reader_origin,
+            writer_origin=at.writer_origin,
+            place=at.place,
         )
         self.found.append(difference)
+
+
+@dataclass(frozen=True, slots=True)
+class _At:
+    """Where a difference is: its path and place, the pointers into both texts, and the declarations that hold it."""
+
+    path: tuple[str, ...]
+    place: Steps
+    reader_pointer: str
+    writer_pointer: str
+    reader_origin: Origin
+    writer_origin: Origin
 
 
 def _spelt(path: tuple[str, ...]) -> str:

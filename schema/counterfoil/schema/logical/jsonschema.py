@@ -8,10 +8,10 @@ type.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from counterfoil.schema.compatibility.report import Origin
-from counterfoil.schema.json_scanner import escape_pointer
+from counterfoil.schema.formats.jsonschema.places import pointer_in
 from counterfoil.schema.logical.model import Column, ListOf, MapOf, NotATable, Row, Scalar
 
 if TYPE_CHECKING:
@@ -37,59 +37,74 @@ _SCALAR_BY_FORMAT: Final[Mapping[str, Scalar]] = {
 
 def table_column(schema: JsonSchema) -> Column:
     """The schema as one column; ``NotATable`` says what has no table type."""
-    return _Reader(schema).column("", schema.document, schema.base, "", ())
+    return _Reader(schema).column("", schema.document, schema.base, _Where(""), ())
+
+
+class _Where(NamedTuple):
+    """A place in the schema's own text; where ``is_own`` is not set, the reference that leads into another document."""
+
+    pointer: str
+    is_own: bool = True
+
+    def at(self, value: Any, *steps: str) -> _Where:
+        """What ``steps`` lead to in the schema ``value``, which stands here."""
+        return _Where(pointer_in(self.pointer, value, steps)) if self.is_own else self
 
 
 class _Reader:
     def __init__(self, schema: JsonSchema) -> None:
         self._schema = schema
 
-    def column(self, name: str, value: Any, base: Base, pointer: str, around: tuple[int, ...]) -> Column:
-        """The schema ``value``, which stands at ``pointer``, as a column."""
-        place = pointer
+    def column(self, name: str, value: Any, base: Base, where: _Where, around: tuple[int, ...]) -> Column:
+        """The schema ``value``, which stands at ``where``, as a column."""
+        outer = where
         while isinstance(value, dict) and isinstance(value.get("$ref"), str):
             if id(value) in around:
-                raise NotATable("a schema that holds itself has no table type", place)
+                raise NotATable("a schema that holds itself has no table type", outer.pointer)
             around = (*around, id(value))
+            referring = where.at(value, "$ref")
             value, base = self._schema.resolve(value["$ref"], base)
+            where = _Where(referring.pointer, is_own=False) if base.document else _Where(base.pointer)
         if not isinstance(value, dict):
-            raise NotATable("a schema that takes or refuses everything has no table type", place)
+            raise NotATable("a schema that takes or refuses everything has no table type", where.pointer)
         around = (*around, id(value))
-        value, nullable = self._without_null(value, place)
-        if nullable and value.get("$ref"):
-            return self._nullable(self.column(name, value, base, place, around), value)
-        table_type = self._type(value, self._schema.enter(value, base), place, around)
-        return Column(name, table_type, nullable, "default" in value, place, _origin(base))
+        inner, inside, nullable = self._without_null(value, where)
+        if nullable and inner.get("$ref"):
+            column = self.column(name, inner, base, inside, around)
+            return replace(column, nullable=True, has_default="default" in inner, pointer=outer.pointer)
+        table_type = self._type(inner, self._schema.enter(inner, base), inside, around)
+        type_pointer = inside.at(inner, "type").pointer
+        has_default = "default" in inner
+        return Column(name, table_type, nullable, has_default, outer.pointer, type_pointer, origin=_origin(base))
 
-    def _nullable(self, column: Column, value: Mapping[str, Any]) -> Column:
-        return replace(column, nullable=True, has_default="default" in value)
-
-    def _without_null(self, value: Mapping[str, Any], pointer: str) -> tuple[Mapping[str, Any], bool]:
-        """The schema without its alternative null, and whether it had one."""
+    def _without_null(self, value: Mapping[str, Any], where: _Where) -> tuple[Mapping[str, Any], _Where, bool]:
+        """The schema without its alternative null, where it stands, and whether it had one."""
         for key in ("oneOf", "anyOf"):
             branches = value.get(key)
             if isinstance(branches, list):
-                kept = [branch for branch in branches if branch != {"type": "null"}]
-                if len(kept) != 1 or not isinstance(kept[0], dict):
-                    raise NotATable("a choice of several types has no table type", pointer)
-                return kept[0], len(kept) < len(branches)
+                kept = [(index, branch) for index, branch in enumerate(branches) if branch != {"type": "null"}]
+                if len(kept) != 1 or not isinstance(kept[0][1], dict):
+                    raise NotATable("a choice of several types has no table type", where.at(value, key).pointer)
+                index, branch = kept[0]
+                inside = _Where(f"{where.pointer}/{key}/{index}") if where.is_own else where
+                return branch, inside, len(kept) < len(branches)
         types = value.get("type")
         if isinstance(types, list):
-            kept = [each for each in types if each != "null"]
-            if len(kept) != 1:
-                raise NotATable("a choice of several types has no table type", pointer)
-            return {**value, "type": kept[0]}, len(kept) < len(types)
-        return value, False
+            named = [each for each in types if each != "null"]
+            if len(named) != 1:
+                raise NotATable("a choice of several types has no table type", where.at(value, "type").pointer)
+            return {**value, "type": named[0]}, where, len(named) < len(types)
+        return value, where, False
 
-    def _type(self, value: Mapping[str, Any], base: Base, pointer: str, around: tuple[int, ...]) -> TableType:
+    def _type(self, value: Mapping[str, Any], base: Base, where: _Where, around: tuple[int, ...]) -> TableType:
         kind = value.get("type")
         if kind == "object" or (kind is None and "properties" in value):
-            return self._object(value, base, pointer, around)
+            return self._object(value, base, where, around)
         if kind == "array":
             items = value.get("items")
             if not isinstance(items, dict) or "prefixItems" in value:
-                raise NotATable("an array without one kind of item has no table type", pointer)
-            return ListOf(self.column("element", items, base.below("items"), f"{pointer}/items", around))
+                raise NotATable("an array without one kind of item has no table type", where.pointer)
+            return ListOf(self.column("element", items, base.below("items"), where.at(value, "items"), around))
         if kind == "string" and value.get("format") in _SCALAR_BY_FORMAT:
             return _SCALAR_BY_FORMAT[value["format"]]
         if (
@@ -100,25 +115,28 @@ class _Reader:
             return _STRING
         found = _SCALAR_BY_TYPE.get(kind) if isinstance(kind, str) else None
         if found is None:
-            raise NotATable("a schema without a type has no table type", pointer)
+            raise NotATable("a schema without a type has no table type", where.pointer)
         return found
 
-    def _object(self, value: Mapping[str, Any], base: Base, pointer: str, around: tuple[int, ...]) -> TableType:
+    def _object(self, value: Mapping[str, Any], base: Base, where: _Where, around: tuple[int, ...]) -> TableType:
         properties = value.get("properties") or {}
         extra = value.get("additionalProperties")
         if not properties and isinstance(extra, dict):
-            inside = base.below("additionalProperties")
-            return MapOf(_STRING, self.column("value", extra, inside, f"{pointer}/additionalProperties", around))
+            place, inside = where.at(value, "additionalProperties"), base.below("additionalProperties")
+            return MapOf(_STRING, self.column("value", extra, inside, place, around))
         required = value.get("required")
         always = set(required) if isinstance(required, list) else set()
         columns = []
         for name, inner in properties.items():
-            place = f"{pointer}/properties/{escape_pointer(name)}"
-            column = self.column(name, inner, base.below("properties", name), place, around)
-            columns.append(
-                column if name in always else self._nullable(column, inner if isinstance(inner, dict) else {})
+            column = self.column(
+                name, inner, base.below("properties", name), where.at(value, "properties", name), around
             )
-        return Row(tuple(columns), _origin(base))
+            if name in always:
+                columns.append(replace(column, required_pointer=where.at(value, "required", name).pointer))
+            else:
+                has_default = isinstance(inner, dict) and "default" in inner
+                columns.append(replace(column, nullable=True, has_default=has_default, is_optional=not column.nullable))
+        return Row(tuple(columns), where.at(value, "properties").pointer, _origin(base))
 
 
 def _origin(base: Base) -> Origin:

@@ -35,7 +35,9 @@ class Scalar:
 class Column:
     """Something that holds a value: a column, an array's element, a map's value.
 
-    ``pointer`` is the JSON pointer of its place in the schema's text, ``origin`` the declaration that holds it.
+    The pointers lead into the schema's own text: ``pointer`` to the column, ``type_pointer`` to its type, and
+    ``required_pointer`` to what says that it must be there, empty where nothing does. ``is_optional`` is whether it is
+    nullable since it may be left out. ``origin`` is the declaration that holds it.
     """
 
     name: str
@@ -43,14 +45,18 @@ class Column:
     nullable: bool = False
     has_default: bool = False
     pointer: str = ""
+    type_pointer: str = ""
+    required_pointer: str = ""
+    is_optional: bool = False
     origin: Origin = field(default=_ROOT, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Columns, in their order, and the declaration that has them."""
+    """Columns, in their order; ``pointer`` leads to where they are listed, ``origin`` is the declaration with them."""
 
     columns: tuple[Column, ...]
+    pointer: str = ""
     origin: Origin = field(default=_ROOT, compare=False)
 
     def __str__(self) -> str:

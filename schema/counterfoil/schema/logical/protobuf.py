@@ -39,37 +39,39 @@ def table_column(schema: ProtobufSchema) -> Column:
     message = None if first is None else schema.types.types_of(schema.file).message(first)
     if message is None:
         raise NotATable("a file without messages has no table type", "")
-    return Column("", _row(message, message.node.pointer, ()), pointer=message.node.pointer)
+    return Column("", _row(message, (), message.pointer), pointer=message.pointer, type_pointer=message.pointer)
 
 
-def _row(message: MessageType, pointer: str, around: tuple[str, ...]) -> Row:
+def _row(message: MessageType, around: tuple[str, ...], pointer: str) -> Row:
     """The row that a message is; the columns of one from another file stand at ``pointer``, where it is used."""
     if message.full_name in around:
         raise NotATable(f"message {message.full_name} holds itself, which has no table type", pointer)
     within = (*around, message.full_name)
     origin = Origin(message.full_name, (), message.is_in_own_file)
     columns = (
-        _column(field, field.pointer if origin.is_own else pointer, origin.below(str(field.number)), within)
+        _column(field, within, field.pointer if origin.is_own else pointer, origin.below(str(field.number)))
         for field in message.fields.values()
     )
-    return Row(tuple(columns), origin)
+    return Row(tuple(columns), message.pointer if origin.is_own else pointer, origin)
 
 
-def _column(field: FieldType, pointer: str, origin: Origin, around: tuple[str, ...]) -> Column:
+def _column(field: FieldType, around: tuple[str, ...], pointer: str, origin: Origin) -> Column:
     table_type = _table_type(field.holds, pointer, origin, around)
     if field.is_repeated and not field.holds.is_map:
-        element = Column("element", table_type, pointer=pointer, origin=origin.below("element"))
-        return Column(field.name, ListOf(element), has_default=True, pointer=pointer, origin=origin)
+        element = Column("element", table_type, pointer=pointer, type_pointer=pointer, origin=origin.below("element"))
+        held = ListOf(element)
+        return Column(field.name, held, has_default=True, pointer=pointer, type_pointer=pointer, origin=origin)
     nullable = field.has_presence and not field.is_required and not field.holds.is_map
     has_default = field.holds.is_map or not field.has_presence
-    return Column(field.name, table_type, nullable, has_default, pointer, origin)
+    return Column(field.name, table_type, nullable, has_default, pointer, pointer, origin=origin)
 
 
 def _table_type(held: Held, pointer: str, origin: Origin, around: tuple[str, ...]) -> TableType:
     if held.key is not None and held.value is not None:
         key = _table_type(held.key, pointer, origin, around)
         inside = origin.below("value")
-        value = Column("value", _table_type(held.value, pointer, inside, around), pointer=pointer, origin=inside)
+        value_type = _table_type(held.value, pointer, inside, around)
+        value = Column("value", value_type, pointer=pointer, type_pointer=pointer, origin=inside)
         if not isinstance(key, Scalar):
             raise NotATable("the key of a map has no table type", pointer)
         return MapOf(key, value)
@@ -80,4 +82,4 @@ def _table_type(held: Held, pointer: str, origin: Origin, around: tuple[str, ...
         return _STRING
     if held.message is None:
         raise NotATable(f"type {held.name} is not known", pointer)
-    return Scalar("timestamp") if held.message.full_name == _TIMESTAMP else _row(held.message, pointer, around)
+    return Scalar("timestamp") if held.message.full_name == _TIMESTAMP else _row(held.message, around, pointer)

@@ -113,7 +113,7 @@ def _triggering(difference: Difference, written: SchemaSketch, *, has_references
     if place.values == 0:
         return 0
     if difference.rule == MISSING_ENUM_SYMBOLS.id:
-        is_own = difference.writer_pointer == f"{around}/symbols"
+        is_own = difference.writer_pointer.startswith(f"{around}/symbols")
         return _count_symbols(missing_of(difference), place) if is_own else None
     if difference.rule in _BY_ALL_VALUES and not has_references:
         return place.values

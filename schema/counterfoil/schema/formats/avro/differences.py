@@ -16,6 +16,7 @@ Source: Apache Avro 1.12, "Schema Resolution", and recorded answers of Confluent
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -26,6 +27,7 @@ from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.avro import rules
 from counterfoil.schema.formats.avro.places import Found, Place
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Primitive, Record, Union
+from counterfoil.schema.place import member
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -210,7 +212,7 @@ class _Walk:
         return tuple(found)
 
     def _union_from_plain(self, reader: Union, writer: AvroType, place: Place) -> tuple[Found, ...]:
-        reasons: list[Found] = []
+        reasons: list[tuple[bool, Found]] = []
         for branch in reader.branches:
             if branch.kind is not writer.kind and (writer.kind, branch.kind) not in PROMOTIONS:
                 continue  # it cannot read the writer, and is no reason worth naming; only for speed
@@ -218,9 +220,10 @@ class _Walk:
             if not failures:
                 return ()
             if branch.kind is writer.kind:
-                reasons.append(failures[0])
-        reasons.sort(key=lambda reason: reason.rule is rules.NAME_MISMATCH)
-        return (_missing_branch(place, next(iter(reasons), None)),)
+                first = failures[0]
+                reasons.append((first.rule is rules.NAME_MISMATCH and first.place.reader is branch, first))
+        reasons.sort(key=itemgetter(0))  # a branch of the writer's own name first
+        return (_missing_branch(place, reasons[0][1] if reasons else None),)
 
 
 def _reads(reader: Primitive, writer: Primitive) -> bool:
@@ -315,7 +318,9 @@ def _symbols_mismatch(reader: Enum, writer: Enum, place: Place) -> tuple[Found, 
         return ()
     facts = {"name": reader.full_name, "symbols": tuple(missing)}
     detail = f"[{', '.join(missing)}]"
-    return (found_at(rules.MISSING_ENUM_SYMBOLS, place, detail=detail, attribute="symbols", facts=facts),)
+    found = found_at(rules.MISSING_ENUM_SYMBOLS, place, detail=detail, attribute="symbols", facts=facts)
+    first = place.writer_pointer(f"/symbols/{next(i for i, symbol in enumerate(writer.symbols) if symbol in missing)}")
+    return (replace(found, difference=replace(found.difference, writer_pointer=first)),)
 
 
 def _type_mismatch(place: Place) -> tuple[Found, ...]:
@@ -339,7 +344,16 @@ def _missing_branch(place: Place, reason: Found | None) -> Found:
         return found
     because = reason.difference.because or reason.difference
     sentence = Sentence.of("{what}: {why}", {"what": found.difference.sentence, "why": _with_path(because)})
-    return replace(found, difference=replace(found.difference, sentence=sentence, because=because))
+    inner = reason.difference
+    difference = replace(
+        found.difference,
+        sentence=sentence,
+        because=because,
+        place=inner.place,
+        reader_pointer=inner.reader_pointer,
+        writer_pointer=inner.writer_pointer,
+    )
+    return replace(found, difference=difference)
 
 
 def _with_path(difference: Difference) -> Sentence:
@@ -356,9 +370,13 @@ def _ambiguous_alias(field: Field, matches: list[Field], place: Place) -> Found:
 
 
 def at_field(found: Found, field: Field) -> Found:
-    """The same finding, its reader's side pointing at the field, where that stands in the reader's text."""
-    pointer = field.pointer or found.difference.reader_pointer
-    return replace(found, difference=replace(found.difference, reader_pointer=pointer))
+    """The same finding at the field, where that stands in the reader's text, and at the fields of the writer."""
+    steps = (*found.place.reader_steps(), member(field.name))
+    pointers = (field.pointer or found.difference.reader_pointer, found.place.writer_pointer("/fields"))
+    return replace(
+        found,
+        difference=replace(found.difference, reader_pointer=pointers[0], writer_pointer=pointers[1], place=steps),
+    )
 
 
 def found_at(
@@ -383,5 +401,6 @@ def found_at(
         writer_pointer=place.writer_pointer(pointed),
         reader_origin=place.reader_origin(*attributes),
         writer_origin=place.writer_origin(*attributes),
+        place=place.reader_steps(),
     )
     return Found(rule, difference, place)

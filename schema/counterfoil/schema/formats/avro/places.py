@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeAlias
 
 from counterfoil.schema.compatibility.report import Origin
-from counterfoil.schema.formats.avro.types import Enum, Fixed, Record
+from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Map, Record, Union
+from counterfoil.schema.place import ITEMS, VALUES, branch, member
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.avro.types import AvroType, Field
+    from counterfoil.schema.place import Steps
 
 
 @dataclass(eq=False, slots=True)
@@ -49,15 +52,37 @@ class Place:
         return [*self._upwards()][::-1]
 
     def reader_pointer(self, attribute: str = "") -> str:
-        """The JSON pointer of the reader's node, or of the nearest thing around it that stands in its text.
+        """The JSON pointer in the reader's text of where its node is used, or of the nearest thing around that.
 
-        ``attribute``, such as ``/symbols``, is added where the node itself stands in the text.
+        With an ``attribute``, such as ``/symbols``, that of the attribute where the node is declared in the text.
         """
-        return _nearest([(place.reader, place.reader_field) for place in self._upwards()], attribute)
+        nodes = [(place.reader, place.reader_field) for place in self._upwards()]
+        return _declared(nodes, attribute) if attribute and _is_own(nodes) else _used(nodes)
 
     def writer_pointer(self, attribute: str = "") -> str:
         """The same for the writer's node in the writer's text."""
-        return _nearest([(place.writer, place.writer_field) for place in self._upwards()], attribute)
+        nodes = [(place.writer, place.writer_field) for place in self._upwards()]
+        return _declared(nodes, attribute) if attribute and _is_own(nodes) else _used(nodes)
+
+    def reader_steps(self) -> Steps:
+        """The steps to the reader's node."""
+        places = self.from_root()
+        return tuple(step for around, place in pairwise(places) for step in place.steps_from(around))
+
+    def steps_from(self, around: Place) -> Steps:
+        """The steps to the reader's node from that of the place before."""
+        if self.reader_field is not None:
+            return (member(self.reader_field.name),)
+        if self.reader is around.reader:
+            return ()
+        match around.reader:
+            case Array():
+                return (ITEMS,)
+            case Map():
+                return (VALUES,)
+            case Union():
+                return (branch(_branch_word(self.reader)),)
+        return ()
 
     def below(self, onto: Place) -> Place:
         """The same place under ``onto``, which takes the place of this one's root."""
@@ -102,20 +127,48 @@ def _origin(steps: list[tuple[AvroType, str]], more: tuple[str, ...]) -> Origin:
     return Origin("", (*reversed(inside), *more), is_own=True)
 
 
-def _nearest(steps: list[tuple[AvroType, Field | None]], attribute: str) -> str:
-    """The pointer of the innermost node; ``steps`` are the nodes to the root, each with the field that led to it.
+_Nodes: TypeAlias = "list[tuple[AvroType, Field | None]]"
+"""A node of one side and those around it up to the root, each with the field that led to it."""
 
-    Where another text declares the node, that of the field or the node around it which leads there.
-    """
-    innermost = steps[0][0]
-    if innermost.pointer or innermost is steps[-1][0]:  # only the root may stand at the empty pointer
-        return innermost.pointer + attribute
-    for node, field in steps:
-        if node.pointer:
-            return node.pointer
-        if field is not None and field.pointer:
-            return f"{field.pointer}/type"
+
+def _is_own(nodes: _Nodes) -> bool:
+    """Whether the innermost node is declared in the schema's own text; only the root stands at the empty pointer."""
+    return bool(nodes[0][0].pointer) or nodes[0][0] is nodes[-1][0]
+
+
+def _declared(nodes: _Nodes, attribute: str) -> str:
+    return nodes[0][0].pointer + attribute
+
+
+def _used(nodes: _Nodes) -> str:
+    """Where the innermost node is used, or what is around it, as far as that is in the schema's own text."""
+    for index, (node, field) in enumerate(nodes[:-1]):
+        if field is not None:
+            pointer: str | None = f"{field.pointer}/type" if field.pointer else None
+        else:
+            pointer = _inside(nodes[index + 1 :], node)
+        if pointer is not None:
+            return pointer
     return ""
+
+
+def _inside(around: _Nodes, node: AvroType) -> str | None:
+    """Where the innermost node ``around`` says ``node``; None where it does not, or in another text."""
+    outer = around[0][0]
+    if not _is_own(around):
+        return None
+    match outer:
+        case Array():
+            return f"{outer.pointer}/items"
+        case Map():
+            return f"{outer.pointer}/values"
+        case Union():
+            return next((f"{outer.pointer}/{index}" for index, each in enumerate(outer.branches) if each is node), None)
+    return None
+
+
+def _branch_word(node: AvroType) -> str:
+    return node.name if isinstance(node, Record | Enum | Fixed) else node.kind.value
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,8 +94,13 @@ class _Misreadings:
         if was is None or now is None or not have_other_logical_types(reader, writer) or walk(reader, writer):
             return
         facts = {"reader": describe_logical(now), "writer": describe_logical(was)}
-        rule = rules.LOGICAL_TYPE_CHANGED if was.name != now.name else rules.DECIMAL_CHANGED
-        self.found.append(found_at(rule, place, detail=f"{facts['writer']} as {facts['reader']}", facts=facts))
+        detail = f"{facts['writer']} as {facts['reader']}"
+        if was.name != now.name:
+            rule, attribute = rules.LOGICAL_TYPE_CHANGED, "logicalType"
+        else:
+            rule, attribute = rules.DECIMAL_CHANGED, "scale" if was.scale != now.scale else "precision"
+        found = found_at(rule, place, detail=detail, facts=facts, attribute=attribute, path=place.path())
+        self.found.append(found)
 
 
 def branch_that_reads(reader: Union, writer: AvroType) -> AvroType | None:

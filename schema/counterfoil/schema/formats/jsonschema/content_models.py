@@ -6,10 +6,12 @@ what the writer did not declare; what one means that only the writer declares de
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from counterfoil.schema.formats.jsonschema import content_rules as rules
-from counterfoil.schema.formats.jsonschema.findings import Finding, at, below
+from counterfoil.schema.formats.jsonschema import rules as node_rules
+from counterfoil.schema.formats.jsonschema.findings import Finding, added, at, below, removed
 from counterfoil.schema.formats.jsonschema.model import Empty, Nothing, Object
 from counterfoil.schema.formats.jsonschema.rest_rules import RESTS
 from counterfoil.schema.formats.jsonschema.scalars import compare_bound
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 class Walk(Protocol):
     """The walk that a comparison is part of."""
 
-    def compare(self, reader: Node | None, writer: Node | None) -> Sequence[Finding]:
+    def compare(self, reader: Node, writer: Node) -> Sequence[Finding]:
         """What differs between two nodes."""
 
     def is_compatible(self, findings: Iterable[Finding]) -> bool:
@@ -96,7 +98,7 @@ def _schema_beside(walk: Walk, node: Object, name: str) -> Node | None:
 
 def _removed_property(walk: Walk, reader: Object, name: str, writer: Node) -> list[Finding]:
     if _is_open(reader):
-        return [at(rules.PROPERTY_REMOVED_FROM_OPEN, reader, writer, name=name)]
+        return [removed(rules.PROPERTY_REMOVED_FROM_OPEN, reader, writer, "properties", name=name)]
     beside = _schema_beside(walk, reader, name)
     if beside is not None:
         inner = walk.compare(beside, writer)
@@ -105,7 +107,7 @@ def _removed_property(walk: Walk, reader: Object, name: str, writer: Node) -> li
         return [*inner, at(rule, beside, writer, name=name)]
     is_false = isinstance(writer, Nothing)
     rule = rules.FALSE_PROPERTY_REMOVED_FROM_CLOSED if is_false else rules.PROPERTY_REMOVED_FROM_CLOSED
-    return [at(rule, reader, writer, name=name)]
+    return [removed(rule, reader, writer, "properties", name=name)]
 
 
 def _added_property(walk: Walk, parent: Object, writer: Object, name: str) -> list[Finding]:
@@ -120,7 +122,7 @@ def _added_property(walk: Walk, parent: Object, writer: Object, name: str) -> li
             rule = rules.REQUIRED_PROPERTY_WITH_DEFAULT_ADDED_TO_OPEN
         else:
             rule = rules.REQUIRED_PROPERTY_ADDED_TO_OPEN
-        return [at(rule, reader, writer, name=name)]
+        return [added(rule, reader, writer, "properties", name=name)]
     found: list[Finding] = []
     beside = _schema_beside(walk, writer, name)
     if beside is not None:
@@ -134,7 +136,7 @@ def _added_property(walk: Walk, parent: Object, writer: Object, name: str) -> li
         rule = rules.REQUIRED_PROPERTY_WITH_DEFAULT_ADDED_TO_UNOPEN
     else:
         rule = rules.REQUIRED_PROPERTY_ADDED_TO_UNOPEN
-    return [*found, at(rule, reader, writer, name=name)]
+    return [*found, added(rule, reader, writer, "properties", name=name)]
 
 
 def _compare_dependencies(walk: Walk, reader: Object, writer: Object) -> list[Finding]:
@@ -179,13 +181,22 @@ def compare_arrays(walk: Walk, reader: Array, writer: Array) -> list[Finding]:
     if reader.has_unique_items != writer.has_unique_items:
         rule = rules.UNIQUE_ITEMS_ADDED if reader.has_unique_items else rules.UNIQUE_ITEMS_REMOVED
         found.append(at(rule, reader, writer, "uniqueItems"))
-    found += below(walk.compare(reader.items, writer.items), "items")
+    found += _compare_items(walk, reader, writer)
     return [
         *found,
         *_compare_tuples(walk, reader, writer),
         *compare_rest(walk, "additionalItems", (reader, reader.additional), (writer, writer.additional)),
         *compare_rest(walk, "unevaluatedItems", (reader, reader.unevaluated), (writer, writer.unevaluated)),
     ]
+
+
+def _compare_items(walk: Walk, reader: Array, writer: Array) -> list[Finding]:
+    if reader.items is not None and writer.items is not None:
+        return below(walk.compare(reader.items, writer.items), "items")
+    if reader.items is writer.items:
+        return []
+    rule = node_rules.SCHEMA_REMOVED if reader.items is None else node_rules.SCHEMA_ADDED
+    return [replace(at(rule, reader, writer, "items"), steps=None)]
 
 
 def _compare_tuples(walk: Walk, reader: Array, writer: Array) -> list[Finding]:
@@ -211,7 +222,7 @@ def _schema_behind(node: Array) -> Node | None:
 
 def _removed_item(walk: Walk, reader: Array, writer: Node, index: int) -> list[Finding]:
     if _is_open(reader):
-        return [at(rules.ITEM_REMOVED_FROM_OPEN, reader, writer, name=index)]
+        return [removed(rules.ITEM_REMOVED_FROM_OPEN, reader, writer, "prefixItems", name=index)]
     behind = _schema_behind(reader)
     if behind is not None:
         inner = walk.compare(behind, writer)
@@ -219,19 +230,19 @@ def _removed_item(walk: Walk, reader: Array, writer: Node, index: int) -> list[F
         return [*inner, at(rule, behind, writer, name=index)]
     is_false = isinstance(writer, Nothing)
     rule = rules.FALSE_ITEM_REMOVED_FROM_CLOSED if is_false else rules.ITEM_REMOVED_FROM_CLOSED
-    return [at(rule, reader, writer, name=index)]
+    return [removed(rule, reader, writer, "prefixItems", name=index)]
 
 
 def _added_item(walk: Walk, reader: Node, writer: Array, index: int) -> list[Finding]:
     if _is_open(writer):
         rule = rules.EMPTY_ITEM_ADDED_TO_OPEN if isinstance(reader, Empty) else rules.ITEM_ADDED_TO_OPEN
-        return [at(rule, reader, writer, name=index)]
+        return [added(rule, reader, writer, "prefixItems", name=index)]
     behind = _schema_behind(writer)
     if behind is not None:
         inner = walk.compare(reader, behind)
         rule = rules.ITEM_ADDED_COVERED if walk.is_compatible(inner) else rules.ITEM_ADDED_NOT_COVERED
         return [*inner, at(rule, reader, behind, name=index)]
-    return [at(rules.ITEM_ADDED_TO_CLOSED, reader, writer, name=index)]
+    return [added(rules.ITEM_ADDED_TO_CLOSED, reader, writer, "prefixItems", name=index)]
 
 
 def compare_rest(

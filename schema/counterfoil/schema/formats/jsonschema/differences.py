@@ -10,7 +10,6 @@ Source: recorded answers of Confluent Schema Registry 8.5.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
@@ -18,7 +17,7 @@ from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.jsonschema import rules
 from counterfoil.schema.formats.jsonschema.combined import compare_combinations
 from counterfoil.schema.formats.jsonschema.content_models import compare_arrays, compare_objects
-from counterfoil.schema.formats.jsonschema.findings import Finding, Found, at
+from counterfoil.schema.formats.jsonschema.findings import Finding, Found, at, at_kind
 from counterfoil.schema.formats.jsonschema.model import (
     Array,
     Choice,
@@ -135,17 +134,17 @@ class _Rounds:
     def matches(self, pattern: str, name: str) -> bool:
         return holds_match(pattern, name) is True
 
-    def compare(self, reader: Node | None, writer: Node | None) -> Sequence[Finding]:
-        if reader is None or writer is None:
-            if reader is writer:
-                return ()
-            rule = rules.SCHEMA_REMOVED if reader is None else rules.SCHEMA_ADDED
-            return (replace(at(rule, reader, writer), steps=None),)
-        reader, writer = _dereferenced(reader), _dereferenced(writer)
+    def compare(self, reader: Node, writer: Node) -> Sequence[Finding]:
+        mine, theirs = _dereferenced(reader), _dereferenced(writer)
+        found = self._known.get((id(mine), id(theirs)))
+        if found is None:
+            found = self._compare_meant(mine, theirs)
+        if found and (mine is not reader or theirs is not writer):
+            return [finding.through(reader, writer) for finding in found]
+        return found
+
+    def _compare_meant(self, reader: Node, writer: Node) -> Sequence[Finding]:
         pair = (id(reader), id(writer))
-        known = self._known.get(pair)
-        if known is not None:
-            return known
         if pair in self._active:
             self._assumed = True
             return self._before.get(pair, ())
@@ -170,7 +169,7 @@ class _Rounds:
         is_bytes = reader.connect_type == writer.connect_type == "bytes"
         if isinstance(reader, Empty) or isinstance(writer, Nothing) or is_bytes:
             return []
-        return [at(rules.TYPE_CHANGED, reader, writer, reader=describe(reader), writer=describe(writer))]
+        return [at_kind(rules.TYPE_CHANGED, reader, writer, reader=describe(reader), writer=describe(writer))]
 
     def _some_branch_reads(self, reader: Combination, writer: Node) -> list[Finding] | None:
         """What differs when one branch of the reader's is enough; None when none is."""

@@ -1,17 +1,20 @@
-"""What the comparison brings home: differences with paths that are relative until the walk is over."""
+"""What the comparison finds: differences with paths that are relative until the walk is over."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.compatibility.report import Difference, Origin
+from counterfoil.schema.formats.jsonschema.places import spot_at, spot_of_kind, steps_through
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.jsonschema.model import Node
+    from counterfoil.schema.formats.jsonschema.places import Spot
+    from counterfoil.schema.place import Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,25 +22,36 @@ class Finding:
     """A difference between two nodes.
 
     ``steps`` lead from where the walk stands to the place, as the reference counts it; None where it names no place.
-    ``reader`` and ``writer`` are the nodes (None where a side has none), ``keyword`` what is meant inside them, if a
-    single keyword is. ``facts`` fill the rule's sentence.
+    ``place`` leads there in the reader. ``reader`` and ``writer`` are the nodes (None where a side has none), the spots
+    where in the texts it is. Where that is another document, the references are the spots in the schema's own text that
+    lead there, once they were met. ``facts`` fill the rule's sentence.
     """
 
     rule: CompatibilityRule
     steps: tuple[str, ...] | None
     reader: Node | None
     writer: Node | None
-    reader_pointer: str
-    writer_pointer: str
+    reader_spot: Spot | None
+    writer_spot: Spot | None
     facts: Mapping[str, Any]
-    keyword: str = ""
+    place: Steps = ()
+    reader_reference: Spot | None = None
+    writer_reference: Spot | None = None
 
-    def below(self, steps: tuple[str, ...]) -> Finding:
+    def below(self, steps: tuple[str, ...], place: Steps) -> Finding:
         """The same, seen from further out."""
-        if self.steps is None:
-            return self
-        both = (self.reader, self.writer, self.reader_pointer, self.writer_pointer)
-        return Finding(self.rule, steps + self.steps, *both, self.facts, self.keyword)
+        steps_now = None if self.steps is None else steps + self.steps
+        sides = (self.reader, self.writer, self.reader_spot, self.writer_spot)
+        references = (self.reader_reference, self.writer_reference)
+        return Finding(self.rule, steps_now, *sides, self.facts, place + self.place, *references)
+
+    def through(self, reader: Node, writer: Node) -> Finding:
+        """The same, met through two nodes, of which one is a reference."""
+        return replace(
+            self,
+            reader_reference=self.reader_reference or _own(spot_of_kind(reader, None)),
+            writer_reference=self.writer_reference or _own(spot_of_kind(writer, None)),
+        )
 
     def difference(self) -> Difference:
         """The difference as it is reported."""
@@ -47,11 +61,12 @@ class Finding:
             path="" if self.steps is None else f"#/{'/'.join(self.steps)}",
             detail=self._detail(),
             sentence=self.rule.about(self.facts),
-            reader_pointer=self.reader_pointer,
-            writer_pointer=self.writer_pointer,
+            reader_pointer=_pointer(self.reader_spot, self.reader_reference),
+            writer_pointer=_pointer(self.writer_spot, self.writer_reference),
             steps=self.steps,
-            reader_origin=_origin(self.reader, self.reader_pointer, self.keyword),
-            writer_origin=_origin(self.writer, self.writer_pointer, self.keyword),
+            reader_origin=_origin(self.reader_spot),
+            writer_origin=_origin(self.writer_spot),
+            place=self.place,
         )
 
     def _detail(self) -> str:
@@ -74,36 +89,44 @@ class Found:
     writer: Node | None
 
 
-def below(findings: Iterable[Finding], *steps: str) -> list[Finding]:
-    """Findings seen from further out."""
-    return [finding.below(steps) for finding in findings]
+def below(findings: Sequence[Finding], *steps: str, place: Steps | None = None) -> list[Finding]:
+    """Findings seen from further out; ``place`` is where ``steps`` lead in the reader, where they do not say it."""
+    if not findings:
+        return []
+    through = steps_through(steps) if place is None else place
+    return [finding.below(steps, through) for finding in findings]
 
 
 def at(rule: CompatibilityRule, reader: Node | None, writer: Node | None, /, *steps: str, **facts: Any) -> Finding:
-    """A difference between two nodes, at the keyword that ``steps`` begin with, if any."""
-    keyword = steps[0] if steps else ""
-    return Finding(
-        rule=rule,
-        steps=steps,
-        reader=reader,
-        writer=writer,
-        reader_pointer=_pointer(reader, keyword),
-        writer_pointer=_pointer(writer, keyword),
-        facts=facts,
-        keyword=keyword,
-    )
+    """A difference between two nodes, at what ``steps`` lead to, if any."""
+    spots = spot_at(reader, *steps), spot_at(writer, *steps)
+    return Finding(rule, steps, reader, writer, *spots, facts, steps_through(steps))
 
 
-def _origin(node: Node | None, pointer: str, keyword: str) -> Origin | None:
-    if node is None:
-        return None
-    if node.declared is None:
-        return Origin("", (pointer,), is_own=True)
-    document, place = node.declared
-    return Origin(document, (f"{place}/{keyword}" if keyword else place,), is_own=False)
+def added(rule: CompatibilityRule, reader: Node, around: Node, keyword: str, /, **facts: Any) -> Finding:
+    """A difference in what the reader has; the writer does not have it under ``keyword`` of ``around``."""
+    return Finding(rule, (), reader, around, spot_at(reader), spot_at(around, keyword), facts)
 
 
-def _pointer(node: Node | None, keyword: str) -> str:
-    if node is None:
-        return ""
-    return f"{node.pointer}/{keyword}" if keyword else node.pointer
+def removed(rule: CompatibilityRule, around: Node, writer: Node, keyword: str, /, **facts: Any) -> Finding:
+    """A difference in what the writer has; the reader does not have it under ``keyword`` of ``around``."""
+    return Finding(rule, (), around, writer, spot_at(around, keyword), spot_at(writer), facts)
+
+
+def at_kind(rule: CompatibilityRule, reader: Node, writer: Node, /, **facts: Any) -> Finding:
+    """A difference between two nodes, at the keywords that make them different kinds of schemas."""
+    return Finding(rule, (), reader, writer, spot_of_kind(reader, writer), spot_of_kind(writer, reader), facts)
+
+
+def _own(spot: Spot | None) -> Spot | None:
+    return spot if spot is not None and not spot.document else None
+
+
+def _pointer(spot: Spot | None, reference: Spot | None) -> str:
+    """The pointer in the schema's own text."""
+    own = _own(spot) or reference
+    return own.pointer() if own is not None else ""
+
+
+def _origin(spot: Spot | None) -> Origin | None:
+    return None if spot is None else Origin(spot.document, (spot.pointer(),), is_own=not spot.document)

@@ -27,6 +27,7 @@ from counterfoil.schema.formats.jsonschema.model import (
     Object,
     Reference,
     Rest,
+    Site,
     Text,
 )
 
@@ -69,6 +70,12 @@ _GROUPS_BY_DRAFT: Final = {
 }
 """Which keywords make a node of which kind."""
 
+KEYWORDS_BY_KIND: Final[Mapping[type[Node], frozenset[str]]] = {
+    kind: frozenset().union(*(groups[kind] for groups in _GROUPS_BY_DRAFT.values()))
+    for kind in (Text, Numeric, Object, Array, Condition)
+}
+"""The same, whatever the draft."""
+
 Place = tuple[str, str]
 """A document's name, and a JSON pointer into it."""
 
@@ -91,13 +98,13 @@ class SchemaKeywords:
         translation: Translation,
         value: Mapping[str, Any],
         base: Base,
-        pointer: str,
+        site: Site,
         trail: frozenset[Place],
     ) -> None:
         self._translation = translation
         self._value = value
         self.base = base
-        self.pointer = pointer
+        self.site = site
         self.trail = trail
         self._draft = base.draft
         self._group_by_kind = _GROUPS_BY_DRAFT[base.draft]
@@ -108,10 +115,10 @@ class SchemaKeywords:
         if not parts or self._draft.is_modern:
             parts += [*self._typed_parts(), *self._untyped_parts()]
         if not parts:
-            return Empty(pointer=self.pointer)
+            return Empty(site=self.site)
         if len(parts) == 1:
             return parts[0]
-        return Combination(pointer=self.pointer, criterion=Criterion.ALL_OF, branches=tuple(parts), is_synthetic=True)
+        return Combination(site=self.site, criterion=Criterion.ALL_OF, branches=tuple(parts), is_synthetic=True)
 
     def _references(self) -> list[Node]:
         keywords = ("$ref", "$dynamicRef", "$recursiveRef") if self._draft.is_modern else ("$ref",)
@@ -120,7 +127,8 @@ class SchemaKeywords:
 
     def _reference(self, keyword: str, text: str) -> Node:
         return Reference(
-            pointer=self.pointer,
+            site=self.site,
+            keyword=keyword,
             text=f"{keyword} {text}",
             find=lambda: self._translation.meant(text, self, is_dynamic=keyword != "$ref"),
         )
@@ -129,20 +137,18 @@ class SchemaKeywords:
         value = self._value
         parts: list[Node] = []
         if isinstance(value.get("enum"), list):
-            parts.append(Choice(pointer=self.pointer, values=frozenset(map(value_text, value["enum"]))))
+            parts.append(Choice(site=self.site, values=frozenset(map(value_text, value["enum"]))))
         if "const" in value and self._draft is not Draft.DRAFT_4:
-            parts.append(Constant(pointer=self.pointer, value=value_text(value["const"])))
+            parts.append(Constant(site=self.site, value=value_text(value["const"])))
         if "not" in value:
-            parts.append(Negation(pointer=self.pointer, refused=self._below("not")))
+            parts.append(Negation(site=self.site, refused=self._below("not")))
         return parts + self._combinations()
 
     def _typed_parts(self) -> list[Node]:
         named = self._value.get("type")
         if isinstance(named, list):
             branches = [node for name in named if (node := self._typed(name)) is not None]
-            parts: list[Node] = [
-                Combination(pointer=self.pointer, criterion=Criterion.ANY_OF, branches=tuple(branches))
-            ]
+            parts: list[Node] = [Combination(site=self.site, criterion=Criterion.ANY_OF, branches=tuple(branches))]
         else:
             node = self._typed(named)
             branches = parts = [] if node is None else [node]
@@ -170,8 +176,8 @@ class SchemaKeywords:
             "integer": lambda: self._number(is_integer=True),
             "object": self._object,
             "array": self._array,
-            "boolean": lambda: Boolean(pointer=self.pointer),
-            "null": lambda: Null(pointer=self.pointer),
+            "boolean": lambda: Boolean(site=self.site),
+            "null": lambda: Null(site=self.site),
         }
         maker = makers.get(name) if isinstance(name, str) else None
         return maker() if maker else None
@@ -184,7 +190,7 @@ class SchemaKeywords:
                 branches = [self._below(criterion.value, index) for index in range(len(listed))]
                 if self._draft.is_modern:  # as the reference has it: parts of one schema join the branches around
                     branches = [part for branch in branches for part in _spliced(branch)]
-                found.append(Combination(pointer=self.pointer, criterion=criterion, branches=tuple(branches)))
+                found.append(Combination(site=self.site, criterion=criterion, branches=tuple(branches)))
         return found
 
     def _below(self, *steps: str | int) -> Node:
@@ -201,12 +207,12 @@ class SchemaKeywords:
 
     def _condition(self) -> Node:
         said = {keyword: self._value[keyword] for keyword in ("if", "then", "else") if keyword in self._value}
-        return Condition(pointer=self.pointer, content=value_text(said))
+        return Condition(site=self.site, content=value_text(said))
 
     def _text(self) -> Node:
         pattern = self._value.get("pattern")
         return Text(
-            pointer=self.pointer,
+            site=self.site,
             min_length=self._number_at("minLength"),
             max_length=self._number_at("maxLength"),
             pattern=pattern if isinstance(pattern, str) else None,
@@ -214,7 +220,7 @@ class SchemaKeywords:
 
     def _number(self, *, is_integer: bool) -> Node:
         return Numeric(
-            pointer=self.pointer,
+            site=self.site,
             is_integer=is_integer,
             minimum=self._number_at("minimum"),
             maximum=self._number_at("maximum"),
@@ -226,7 +232,7 @@ class SchemaKeywords:
     def _object(self) -> Node:
         needed_names, needed_schemas = self._dependencies()
         return Object(
-            pointer=self.pointer,
+            site=self.site,
             properties=self._schemas_at("properties"),
             required=frozenset(self._names(self._value.get("required"))),
             patterns=self._schemas_at("patternProperties"),
@@ -242,7 +248,7 @@ class SchemaKeywords:
         items, listed, additional = self._items()
         contains = "contains" in self._value and self._draft.is_modern
         return Array(
-            pointer=self.pointer,
+            site=self.site,
             items=items,
             tuple_items=listed,
             additional=additional,

@@ -29,18 +29,28 @@ class Criterion(Enum):
     ONE_OF = "oneOf"
 
 
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a node was read: ``value`` is what stands at the JSON pointer ``pointer`` of ``document``.
+
+    ``document`` is empty for the schema's own text, else the name of a document that it refers to.
+    """
+
+    document: str
+    pointer: str
+    value: Any
+
+
 @dataclass(eq=False, slots=True, kw_only=True)
 class Node:
     """A schema in one place.
 
-    ``pointer`` is the JSON pointer of the schema in the text, or, for a schema of another document, of the reference
-    that leads there. ``connect_type`` is what ``connect.type`` says. ``source`` is the schema as it was read, where two
-    schemas are the same only if all of their keywords are. ``declared`` is, for a schema of another document, that
-    document's name and the JSON pointer in it.
+    ``site`` is where it was read; nodes that stand side by side in one schema share it. ``connect_type`` is what
+    ``connect.type`` says. ``source`` is the schema as it was read, where two schemas are the same only if all of their
+    keywords are.
     """
 
-    pointer: str
-    declared: tuple[str, str] | None = None
+    site: Site
     identity: str | None = None
     title: str | None = None
     description: str | None = None
@@ -187,8 +197,12 @@ class Combination(Node):
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Reference(Node):
-    """A ``$ref``; what it means is found when it is asked for, so that schemas may contain themselves."""
+    """A ``$ref``, or a ``keyword`` like it.
 
+    What it means is found when it is asked for, so that schemas may contain themselves.
+    """
+
+    keyword: str
     text: str
     find: Callable[[], Node]
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.formats.jsonschema import rules
 from counterfoil.schema.formats.jsonschema.bound_rules import BOUNDS
 from counterfoil.schema.formats.jsonschema.canonical import print_number
-from counterfoil.schema.formats.jsonschema.findings import Finding, at
+from counterfoil.schema.formats.jsonschema.findings import Finding, at, at_kind
+from counterfoil.schema.formats.jsonschema.places import spot_of_value
 from counterfoil.schema.formats.jsonschema.wording import listed
 
 if TYPE_CHECKING:
@@ -83,7 +85,7 @@ def compare_numbers(reader: Numeric, writer: Numeric) -> list[Finding]:
     ]
     if reader.is_integer != writer.is_integer:
         rule = rules.TYPE_NARROWED if reader.is_integer else rules.TYPE_EXTENDED
-        found.append(at(rule, reader, writer, reader=_type_name(reader), writer=_type_name(writer)))
+        found.append(at_kind(rule, reader, writer, reader=_type_name(reader), writer=_type_name(writer)))
     return found
 
 
@@ -132,12 +134,14 @@ def compare_choices(reader: Choice, writer: Choice) -> list[Finding]:
     """Two enumerations."""
     if reader.values == writer.values:
         return []
-    facts = {"reader": listed(reader.values), "writer": listed(writer.values)}
     if reader.values > writer.values:
         return [at(rules.ENUM_ARRAY_EXTENDED, reader, writer, "enum", values=listed(reader.values - writer.values))]
     if reader.values < writer.values:
-        return [at(rules.ENUM_ARRAY_NARROWED, reader, writer, "enum", values=listed(writer.values - reader.values))]
-    return [at(rules.ENUM_ARRAY_CHANGED, reader, writer, "enum", **facts)]
+        found = at(rules.ENUM_ARRAY_NARROWED, reader, writer, "enum", values=listed(writer.values - reader.values))
+    else:
+        facts = {"reader": listed(reader.values), "writer": listed(writer.values)}
+        found = at(rules.ENUM_ARRAY_CHANGED, reader, writer, "enum", **facts)
+    return [replace(found, writer_spot=spot_of_value(writer, known=reader.values))]
 
 
 def compare_constants(reader: Constant, writer: Constant) -> list[Finding]:

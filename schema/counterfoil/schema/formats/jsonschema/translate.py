@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from counterfoil.schema.formats.jsonschema.keyword_nodes import SchemaKeywords
-from counterfoil.schema.formats.jsonschema.model import Combination, Empty, Node, Nothing
+from counterfoil.schema.formats.jsonschema.model import Empty, Node, Nothing, Site
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.keyword_nodes import Place
@@ -29,17 +29,9 @@ def node_of(schema: JsonSchema) -> Node:
     node = _TREES.get(schema)
     if node is None:
         translation = _Translation(schema.resolver)
-        node = translation.translate(schema.document, schema.base, "", frozenset({("", "")}))
+        node = translation.translate(schema.document, schema.base, frozenset({("", "")}))
         node = _TREES.setdefault(schema, node)
     return node
-
-
-def _declare(node: Node, declared: tuple[str, str]) -> None:
-    """Say of a node, and of those that the same schema makes inside it, which schema of another document they are."""
-    if node.declared is None:
-        node.declared = declared
-        for branch in node.branches if isinstance(node, Combination) else ():
-            _declare(branch, declared)
 
 
 class _Translation:
@@ -49,19 +41,12 @@ class _Translation:
         self._resolver = resolver
         self._node_by_place: dict[tuple[Place, bool], Node] = {}
 
-    def translate(self, value: Any, base: Base, origin: str, trail: frozenset[Place]) -> Node:
-        """The node of the schema ``value``.
-
-        ``origin`` is where the text leads into another document, ``trail`` the places that references led through.
-        """
-        pointer = base.pointer if base.document == "" else origin
-        declared = (base.document, base.pointer) if base.document else None
+    def translate(self, value: Any, base: Base, trail: frozenset[Place]) -> Node:
+        """The node of the schema ``value``; ``trail`` are the places that references led through."""
+        site = Site(base.document, base.pointer, value)
         if not isinstance(value, dict):
-            kind = Nothing if value is False else Empty
-            return kind(pointer=pointer, declared=declared)
-        node = SchemaKeywords(self, value, base, pointer, trail).node()
-        if declared is not None:
-            _declare(node, declared)
+            return Nothing(site=site) if value is False else Empty(site=site)
+        node = SchemaKeywords(self, value, base, site, trail).node()
         if isinstance(title := value.get("title"), str):
             node.title = title
         if isinstance(description := value.get("description"), str):
@@ -79,7 +64,7 @@ class _Translation:
     def below(self, value: Any, around: SchemaKeywords, *steps: str | int) -> Node:
         """The node of a schema inside another."""
         base = self._resolver.enter(value, around.base.below(*steps))
-        return self.translate(value, base, around.pointer, around.trail)
+        return self.translate(value, base, around.trail)
 
     def meant(self, text: str, around: SchemaKeywords, *, is_dynamic: bool) -> Node:
         """The node that a reference means.
@@ -93,6 +78,6 @@ class _Translation:
         key = (place, base.draft.is_modern and place in around.trail)
         node = self._node_by_place.get(key)
         if node is None:
-            node = self.translate(value, base, around.pointer, around.trail | {place})
+            node = self.translate(value, base, around.trail | {place})
             node = self._node_by_place.setdefault(key, node)  # the same for every thread that asks
         return node

@@ -278,6 +278,7 @@ class ProtoFile:
 
     ``edition`` is ``2023`` or ``2024`` for a file of an edition (``syntax`` is None then). ``package`` is ``""`` where
     there is none; ``path`` is the path under which others import the file, ``""`` for the schema itself.
+    ``package_position`` is where the package is written.
     """
 
     path: str = ""
@@ -293,6 +294,7 @@ class ProtoFile:
     position: Position = START
     pointer: str = ""
     doc: str = ""
+    package_position: Position | None = None
 
     @property
     def is_proto3(self) -> bool:

@@ -22,7 +22,8 @@ from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.protobuf import rules
 from counterfoil.schema.formats.protobuf.ast import Label
 from counterfoil.schema.formats.protobuf.findings import ROOT, Place, found_at
-from counterfoil.schema.formats.protobuf.oneofs import is_oneof_gone, oneof_differences
+from counterfoil.schema.formats.protobuf.oneofs import is_oneof_gone, oneof_differences, oneof_field_removed
+from counterfoil.schema.formats.protobuf.places import PACKAGE_POINTER
 from counterfoil.schema.formats.protobuf.symbols import SCALARS
 from counterfoil.schema.java_order import java_hash_order
 
@@ -121,7 +122,8 @@ class _Walk:
         reader, writer = self._reader.root, self._writer.root
         if reader.file.package != writer.file.package:
             said = {"reader": reader.file.package or "empty", "writer": writer.file.package or "empty"}
-            yield found_at(ROOT, rules.PACKAGE_CHANGED, detail=f"{said['writer']} to {said['reader']}", facts=said)
+            detail, pointers = f"{said['writer']} to {said['reader']}", (PACKAGE_POINTER, PACKAGE_POINTER)
+            yield found_at(ROOT, rules.PACKAGE_CHANGED, detail=detail, facts=said, pointers=pointers)
         yield from self._enums(reader.enums, writer.enums, ROOT)
         yield from self._messages(reader.messages, writer.messages, ROOT)
 
@@ -137,7 +139,7 @@ class _Walk:
                 yield found_at(at, rules.MESSAGE_ADDED, detail=mine.local_name, facts={"name": mine.local_name})
             elif theirs is not None and not theirs.is_map_entry:
                 at = Place(path, place.reader, theirs, parent=place.parent)
-                yield found_at(at, rules.MESSAGE_REMOVED, detail=theirs.local_name, facts={"name": theirs.local_name})
+                yield message_removed(at, theirs, self._reader)
 
     def _message(self, reader: MessageType, writer: MessageType, place: Place) -> Iterator[Found]:
         """What differs between two messages, and inside them."""
@@ -277,6 +279,15 @@ class _Walk:
                 yield from _constants(mine, writer[name], place)
 
 
+def message_removed(place: Place, writer: MessageType, reader: TypeIndex) -> Found:
+    """The finding that a message is gone; where the reader has it in another file, at what leads there."""
+    moved = reader.message(f".{writer.full_name}", "") if place.reader is None else None
+    mine = place.reader_pointer if moved is None else reader.uses.pointer_to(moved)
+    pointers, named = (mine, place.writer_pointer), place.writer_pointer
+    facts = {"name": writer.local_name}
+    return found_at(place, rules.MESSAGE_REMOVED, detail=writer.local_name, facts=facts, pointers=pointers, named=named)
+
+
 _SCALAR, _MESSAGE, _MAP = "scalar", "message", "map"
 
 
@@ -364,13 +375,12 @@ def _field_added(reader: FieldType, place: Place) -> Found:
 
 def _field_removed(writer: FieldType, place: Place) -> Iterator[Found]:
     at = place.at_field(None, writer, writer.oneof_name)
-    facts = {**_facts(writer), "oneof": writer.oneof_name}
     if writer.oneof is None:
         is_required = writer.node.label is Label.REQUIRED
         rule = rules.REQUIRED_FIELD_REMOVED if is_required else rules.FIELD_REMOVED
-        yield found_at(at, rule, detail=writer.name, facts=facts)
+        yield found_at(at, rule, detail=writer.name, facts=_facts(writer))
     elif place.reader is not None and not is_oneof_gone(writer, place.reader):
-        yield found_at(at, rules.ONEOF_FIELD_REMOVED, detail=writer.name, facts=facts)
+        yield oneof_field_removed(writer, at)
 
 
 def _constants(reader: EnumType, writer: EnumType, place: Place) -> Iterator[Found]:

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.compatibility.report import Difference, Origin
+from counterfoil.schema.formats.protobuf.places import option_pointer
+from counterfoil.schema.json_text import pointer_steps
+from counterfoil.schema.place import member
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,24 +49,44 @@ class Place:
     @property
     def reader_pointer(self) -> str:
         """Where it stands in the reader's text: the field, the message, or the field that led into another file."""
-        if self.reader is not None and not self.reader.is_in_own_file:
-            return self.parent.reader_pointer if self.parent else ""
-        nearest = self.reader_field or self.reader
-        return nearest.pointer if nearest else ""
+        return (
+            _pointer(self.reader, self.reader_field)
+            or (self.parent.reader_pointer if self.parent else "")
+            or (_use(self.reader, self.reader_field))
+        )
 
     @property
     def writer_pointer(self) -> str:
         """The same for the writer's text."""
-        if self.writer is not None and not self.writer.is_in_own_file:
-            return self.parent.writer_pointer if self.parent else ""
-        nearest = self.writer_field or self.writer
-        return nearest.pointer if nearest else ""
+        return (
+            _pointer(self.writer, self.writer_field)
+            or (self.parent.writer_pointer if self.parent else "")
+            or (_use(self.writer, self.writer_field))
+        )
+
+    def option_pointers(self, name: str) -> tuple[str, str]:
+        """The pointers of an option of the two fields, or of the fields where they do not have it."""
+        return option_pointer(self.reader_pointer, name), option_pointer(self.writer_pointer, name)
 
     def pointers_to(self, reader: str, writer: str) -> tuple[str, str]:
         """The pointers of two things inside, where the schemas' own files declare them; else those of the place."""
         is_mine = self.reader is None or self.reader.is_in_own_file
         is_theirs = self.writer is None or self.writer.is_in_own_file
         return (reader if is_mine else self.reader_pointer, writer if is_theirs else self.writer_pointer)
+
+
+def _pointer(message: MessageType | None, field: FieldType | None) -> str:
+    """The pointer of the field or of its message in the schema's own file; empty where that is another file."""
+    if field is not None and field.types is field.types.index.root:
+        return field.pointer
+    return message.pointer if message is not None and message.is_in_own_file else ""
+
+
+def _use(message: MessageType | None, field: FieldType | None) -> str:
+    """The pointer of what leads to the message, or to the file of the field, in the schema's own file."""
+    if message is not None:
+        return message.types.index.uses.pointer_to(message)
+    return "" if field is None else field.types.index.uses.pointer_to_file(field.types.file)
 
 
 ROOT = Place("#/")
@@ -95,10 +118,12 @@ def found_at(
     detail: str,
     facts: Mapping[str, object],
     pointers: tuple[str, str] | None = None,
+    named: str | None = None,
 ) -> Found:
     """The finding of ``rule`` at ``place``; ``facts`` fill its sentence.
 
     ``pointers`` are those of reader and writer where something smaller than the place is meant, such as a oneof.
+    ``named`` is the pointer of what the finding is called after, where that is not the longer one of these.
     """
     reader_pointer, writer_pointer = pointers or (place.reader_pointer, place.writer_pointer)
     difference = Difference(
@@ -111,5 +136,6 @@ def found_at(
         writer_pointer=writer_pointer,
         reader_origin=_origin(place.enums[0] if place.enums else place.reader, place.path),
         writer_origin=_origin(place.enums[1] if place.enums else place.writer, place.path),
+        place=None if named is None else tuple(member(name) for name in pointer_steps(named)),
     )
     return Found(rule, difference, place)

@@ -58,6 +58,16 @@ def is_oneof_gone(field: FieldType, reader: MessageType) -> bool:
     return not any(member.number in reader.fields for member in oneof.fields)
 
 
+def oneof_field_removed(writer: FieldType, place: Place) -> Found:
+    """The finding that a oneof's member is gone, at the oneof where the reader still has it."""
+    facts = {"name": writer.name, "tag": writer.number, "oneof": writer.oneof_name}
+    kept = place.reader.oneofs.get(writer.oneof_name or "") if place.reader is not None else None
+    reader_pointer = kept.pointer if kept is not None else place.reader_pointer
+    pointers = place.pointers_to(reader_pointer, place.writer_pointer)
+    rule, named = rules.ONEOF_FIELD_REMOVED, place.writer_pointer
+    return found_at(place, rule, detail=writer.name, facts=facts, pointers=pointers, named=named)
+
+
 def _united(origins: list[list[FieldType]], name: str, place: Place) -> Found:
     alone = sum(1 for fields in origins if fields[0].oneof is None)
     rule = rules.MULTIPLE_FIELDS_MOVED_TO_ONEOF if alone > 1 else rules.FIELD_MOVED_TO_EXISTING_ONEOF

@@ -14,6 +14,7 @@ from counterfoil.schema.formats.protobuf.literals import read_string, read_text,
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.ast import Enum, Extend, Message, Option
+    from counterfoil.schema.position import Position
 
 SYNTAXES: Final = ("proto2", "proto3")
 EDITIONS: Final = ("2023", "2024")
@@ -38,6 +39,7 @@ class _FileReader:
         self._syntax: str | None = None
         self._edition: str | None = None
         self._package = ""
+        self._package_position: Position | None = None
         self._imports: list[Import] = []
         self._options: list[Option] = []
         self._messages: list[Message] = []
@@ -75,6 +77,7 @@ class _FileReader:
             position,
             "",
             doc,
+            self._package_position,
         )
 
     def _read_syntax(self) -> None:
@@ -108,10 +111,11 @@ class _FileReader:
 
     def _read_package(self) -> None:
         cursor = self._cursor
+        position = cursor.position()
         cursor.advance()
         if self._package:
             cursor.fail("the file has two packages", expected="one 'package'")
-        self._package = read_word(cursor, "the package's name")
+        self._package, self._package_position = read_word(cursor, "the package's name"), position
         cursor.expect(";")
 
     def _read_import(self) -> None:

@@ -17,10 +17,10 @@ from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.protobuf import rules
 from counterfoil.schema.formats.protobuf import sound_rules as sound
-from counterfoil.schema.formats.protobuf.differences import walk
+from counterfoil.schema.formats.protobuf.differences import message_removed, walk
 from counterfoil.schema.formats.protobuf.findings import ROOT, Place, found_at
 from counterfoil.schema.formats.protobuf.meaning import mean_different_things
-from counterfoil.schema.formats.protobuf.oneofs import is_oneof_gone, oneof_differences
+from counterfoil.schema.formats.protobuf.oneofs import is_oneof_gone, oneof_differences, oneof_field_removed
 from counterfoil.schema.formats.protobuf.sound_fields import enum_renamings, enum_renumberings, field_problems
 from counterfoil.schema.formats.protobuf.type_index import ENTRY_VALUE
 
@@ -129,7 +129,7 @@ class _Walk:
             if _have_common_fields(*renamed):
                 return
         place = Place(ROOT.at(theirs.local_name).path, None, theirs)
-        yield found_at(place, rules.MESSAGE_REMOVED, detail=theirs.local_name, facts={"name": theirs.local_name})
+        yield message_removed(place, theirs, self._reader.index)
 
     def _meet(self, reader: MessageType, writer: MessageType, parent: Place | None) -> None:
         pair = (reader, writer)
@@ -157,7 +157,7 @@ class _Walk:
             elif mine is not None and mine.is_required:
                 yield _field_found(rules.REQUIRED_FIELD_ADDED, at, {})
             elif theirs is not None and theirs.oneof is not None and not is_oneof_gone(theirs, reader):
-                yield _field_found(rules.ONEOF_FIELD_REMOVED, at, {"oneof": theirs.oneof_name})
+                yield oneof_field_removed(theirs, at)
 
     def _enter(self, reader: Held, writer: Held, place: Place) -> Iterator[Found]:
         """What two fields of one number hold: their enums are compared, their messages put on the list."""
@@ -233,7 +233,8 @@ def _have_common_fields(reader: MessageType, writer: MessageType) -> bool:
 def _field_found(rule: CompatibilityRule, place: Place, facts: dict[str, object]) -> Found:
     field = place.reader_field or place.writer_field
     named = {"name": field.name, "tag": field.number} if field else {}
-    return found_at(place, rule, detail=field.name if field else "", facts={**named, **facts})
+    pointers = place.option_pointers("default") if rule is sound.DEFAULT_VALUE_CHANGED else None
+    return found_at(place, rule, detail=field.name if field else "", facts={**named, **facts}, pointers=pointers)
 
 
 def _key(place: Place) -> _Key:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.ast import Enum, Field, OneOf, Option
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
     from counterfoil.schema.formats.protobuf.symbols import Symbol
+    from counterfoil.schema.formats.protobuf.uses import Uses
 
 ENTRY_KEY: Final = 1
 ENTRY_VALUE: Final = 2
@@ -353,9 +354,23 @@ class TypeIndex:
         """What ``name`` means inside ``scope`` when files that are not imported directly may declare it, too."""
         return self._everywhere.resolve(name, scope)
 
+    def message(self, name: str, scope: str) -> MessageType | None:
+        """The message that ``name`` means inside ``scope``, whichever file declares it."""
+        symbol = self.root.symbols.resolve(name, scope) or self.find(name, scope)
+        if symbol is None or not isinstance(symbol.node, Message):
+            return None
+        return self.types_of(symbol.file).message(symbol.node)
+
     def reference(self, file: ProtoFile) -> tuple[str, int] | None:
         """The subject and version that an imported file came from; None for the schema itself and known types."""
         return self._reference_by_file.get(id(file))
+
+    @cached_property
+    def uses(self) -> Uses:
+        """Where the schema's own file uses what others declare."""
+        from counterfoil.schema.formats.protobuf.uses import Uses
+
+        return Uses(self)
 
     @cached_property
     def _everywhere(self) -> SymbolTable:

@@ -16,6 +16,7 @@ from counterfoil.schema.formats.protobuf.ast import MAX_TAG, Enum, Label, Range,
 from counterfoil.schema.formats.protobuf.defaults import default_problem
 from counterfoil.schema.formats.protobuf.features import features_of, with_options
 from counterfoil.schema.formats.protobuf.naming import json_name_of
+from counterfoil.schema.formats.protobuf.places import import_pointer
 from counterfoil.schema.formats.protobuf.resolution import missing_imports
 from counterfoil.schema.formats.protobuf.symbols import MAP_KEYS
 from counterfoil.schema.formats.protocol import SchemaWarning
@@ -71,7 +72,7 @@ class _Finder:
         file, scope = self._file, self._file.package
         for item, asker in missing_imports(file, self._schema.imports):
             text = f"No file is known for the import {item.path!r} of {asker or 'the schema'}"
-            yield SchemaWarning("missing-import", text, "")
+            yield SchemaWarning("missing-import", text, "" if asker else import_pointer(item.path))
         features = features_of(file)
         for message in file.messages:
             yield from self._message(message, file.package_prefix + message.name, features)

@@ -9,13 +9,14 @@ Source: the answers of ``buf breaking`` 1.75.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.protobuf import wire_rules as rules
 from counterfoil.schema.formats.protobuf.ast import Field, Label, MapType, Message
 from counterfoil.schema.formats.protobuf.findings import ROOT, Place, found_at
 from counterfoil.schema.formats.protobuf.naming import map_entry_name
+from counterfoil.schema.formats.protobuf.places import PACKAGE_POINTER, reserved_pointer
 from counterfoil.schema.formats.protobuf.type_index import ENTRY_KEY, ENTRY_VALUE, MessageType
 from counterfoil.schema.formats.protobuf.wire_fields import entry_name, field_differences
 from counterfoil.schema.formats.protobuf.wire_reserved import no_longer_reserved, reserved_names, reserved_ranges
@@ -24,9 +25,11 @@ from counterfoil.schema.formats.protobuf.wire_rpcs import rpc_differences
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from counterfoil.schema.formats.protobuf.ast import Reserved
     from counterfoil.schema.formats.protobuf.findings import Found
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
     from counterfoil.schema.formats.protobuf.type_index import EnumType, FieldType, FileTypes
+    from counterfoil.schema.formats.protobuf.uses import Uses
 
 
 def walk_wire(reader: ProtobufSchema, writer: ProtobufSchema) -> list[Found]:
@@ -58,7 +61,13 @@ def _packages(reader: Mapping[str, FileTypes], writer: Mapping[str, FileTypes]) 
         mine = reader.get(path)
         if mine is not None and mine.file.package != theirs.file.package:
             said = {"reader": mine.file.package or "empty", "writer": theirs.file.package or "empty"}
-            yield found_at(ROOT, rules.FILE_SAME_PACKAGE, detail=f"{said['writer']} to {said['reader']}", facts=said)
+            detail = f"{said['writer']} to {said['reader']}"
+            pointers = (_package_pointer(mine), _package_pointer(theirs))
+            yield found_at(ROOT, rules.FILE_SAME_PACKAGE, detail=detail, facts=said, pointers=pointers)
+
+
+def _package_pointer(types: FileTypes) -> str:
+    return types.index.uses.pointer_to_file(types.file) or PACKAGE_POINTER
 
 
 def _by_full_name(files: Mapping[str, FileTypes]) -> dict[str, MessageType]:
@@ -77,14 +86,27 @@ def _maps(message: MessageType) -> Iterator[FieldType]:
 def _entry(field: FieldType, message: MessageType) -> MessageType:
     """The entries of a map, as the message that a descriptor has for them."""
     types = field.node.map or MapType("", "")
-    fields = (Field(None, types.key, "key", ENTRY_KEY), Field(None, types.value, "value", ENTRY_VALUE))
+    key = Field(None, types.key, "key", ENTRY_KEY, pointer=field.pointer)
+    fields = (key, Field(None, types.value, "value", ENTRY_VALUE, pointer=field.pointer))
     node = Message(map_entry_name(field.name), fields=fields, all_fields=fields, pointer=field.pointer)
     local_name = f"{message.local_name}.{node.name}"
     return MessageType(node, message.file, entry_name(field), local_name, message.features, message.types, message)
 
 
-def _enums_by_full_name(files: Mapping[str, FileTypes]) -> dict[str, EnumType]:
-    return {enum.full_name: enum for types in files.values() for enum in types.all_enums()}
+class _Sided(NamedTuple):
+    """An enum, and where the schema on whose side it is uses it."""
+
+    enum: EnumType
+    uses: Uses
+
+    def pointer(self, constant: str = "") -> str:
+        """The pointer of the enum, or of one of its constants; of what uses it where another file declares it."""
+        pointer = self.uses.pointer_to(self.enum)
+        return f"{pointer}/{constant}" if constant and self.uses.is_own(self.enum.file) else pointer
+
+
+def _enums_by_full_name(files: Mapping[str, FileTypes]) -> dict[str, _Sided]:
+    return {enum.full_name: _Sided(enum, types.index.uses) for types in files.values() for enum in types.all_enums()}
 
 
 def _message(reader: MessageType, writer: MessageType) -> Iterator[Found]:
@@ -98,7 +120,9 @@ def _message(reader: MessageType, writer: MessageType) -> Iterator[Found]:
     yield from _required(reader, writer, place)
     name = {"name": reader.local_name}
     for what in no_longer_reserved(reader.node.reserved, writer.node.reserved):
-        yield found_at(place, rules.RESERVED_MESSAGE_NO_DELETE, detail=what, facts={**name, "what": what})
+        pointers = (place.reader_pointer, _reserved(writer.node.reserved, what, place.writer_pointer))
+        facts = {**name, "what": what}
+        yield found_at(place, rules.RESERVED_MESSAGE_NO_DELETE, detail=what, facts=facts, pointers=pointers)
     if writer.features.allows_json and not reader.features.allows_json:
         yield found_at(place, rules.MESSAGE_SAME_JSON_FORMAT, detail=reader.local_name, facts=name)
 
@@ -137,35 +161,49 @@ def _extensions(reader: Mapping[str, FileTypes], writer: Mapping[str, FileTypes]
             yield from field_differences(mine[key], field, place)
 
 
-def _enum(reader: EnumType, writer: EnumType) -> Iterator[Found]:
-    place = Place("#/" + reader.local_name.replace(".", "/"), enums=(reader, writer))
-    pointers = (reader.pointer, writer.pointer)
-    for number, names in writer.names_by_number.items():
-        yield from _constant(reader, number, names, place.at(str(number)), pointers)
-    name = {"name": reader.local_name}
-    for what in no_longer_reserved(reader.node.reserved, writer.node.reserved):
+def _reserved(statements: Sequence[Reserved], what: str, pointer: str) -> str:
+    """The pointer of the statement that reserves ``what`` in the message or enum at ``pointer``."""
+    index = next(index for index, each in enumerate(statements) if what in no_longer_reserved((), (each,)))
+    return reserved_pointer(pointer, index)
+
+
+def _enum(reader: _Sided, writer: _Sided) -> Iterator[Found]:
+    mine, theirs = reader.enum, writer.enum
+    place = Place("#/" + mine.local_name.replace(".", "/"), enums=(mine, theirs))
+    for number, names in theirs.names_by_number.items():
+        yield from _constant(reader, writer, number, names, place.at(str(number)))
+    name = {"name": mine.local_name}
+    for what in no_longer_reserved(mine.node.reserved, theirs.node.reserved):
         facts = {**name, "what": what}
+        pointers = (reader.pointer(), _reserved(theirs.node.reserved, what, writer.pointer()))
         yield found_at(place, rules.RESERVED_ENUM_NO_DELETE, detail=what, facts=facts, pointers=pointers)
-    if writer.allows_json and not reader.allows_json:
-        yield found_at(place, rules.ENUM_SAME_JSON_FORMAT, detail=reader.local_name, facts=name, pointers=pointers)
+    if theirs.allows_json and not mine.allows_json:
+        pointers = (reader.pointer(), writer.pointer())
+        yield found_at(place, rules.ENUM_SAME_JSON_FORMAT, detail=mine.local_name, facts=name, pointers=pointers)
 
 
-def _constant(
-    reader: EnumType, number: int, names: Sequence[str], place: Place, pointers: tuple[str, str]
-) -> Iterator[Found]:
+def _constant(reader: _Sided, writer: _Sided, number: int, names: Sequence[str], place: Place) -> Iterator[Found]:
     """What became of one number of the writer's enum, which has ``names`` there."""
-    known = reader.names_by_number.get(number)
+    enum = reader.enum
+    known = enum.names_by_number.get(number)
     told = ", ".join(names)
-    facts = {"enum": reader.local_name, "number": number, "name": told}
+    facts = {"enum": enum.local_name, "number": number, "name": told}
     if known is not None:
         if not set(names) <= set(known):
             said = {**facts, "reader": ", ".join(known), "writer": told}
+            pointers = (reader.pointer(_other(known, names)), writer.pointer(_other(names, known)))
             yield found_at(place, rules.ENUM_VALUE_SAME_NAME, detail=told, facts=said, pointers=pointers)
         return
-    reserved = reader.node.reserved
+    pointers = (reader.pointer(), writer.pointer(names[0]))
+    reserved = enum.node.reserved
     if not any(number in numbers for numbers in reserved_ranges(reserved)):
         rule = rules.ENUM_VALUE_NO_DELETE_UNLESS_NUMBER_RESERVED
         yield found_at(place, rule, detail=told, facts=facts, pointers=pointers)
     if not set(names) <= set(reserved_names(reserved)):
         rule = rules.ENUM_VALUE_NO_DELETE_UNLESS_NAME_RESERVED
         yield found_at(place, rule, detail=told, facts=facts, pointers=pointers)
+
+
+def _other(names: Sequence[str], others: Sequence[str]) -> str:
+    """The first of ``names`` that is not among the others; the first where all are."""
+    return next((name for name in names if name not in others), names[0])

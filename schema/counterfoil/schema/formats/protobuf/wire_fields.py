@@ -43,7 +43,7 @@ def field_differences(reader: FieldType, writer: FieldType, place: Place) -> Ite
         yield _found(rules.FIELD_SAME_ONEOF, place, reader=mine, writer=theirs)
     if _have_other_defaults(reader, writer):
         mine, theirs = str(default_of(reader)), str(default_of(writer))
-        yield _found(rules.FIELD_SAME_DEFAULT, place, reader=mine, writer=theirs)
+        yield _found(rules.FIELD_SAME_DEFAULT, place, reader=mine, writer=theirs, option="default")
 
 
 def json_name(field: FieldType) -> str:
@@ -61,7 +61,8 @@ def _names(reader: FieldType, writer: FieldType, place: Place) -> Iterator[Found
     if _full_name(reader) != _full_name(writer):
         yield _found(rules.FIELD_SAME_NAME, place, reader=_full_name(reader), writer=_full_name(writer))
     if not reader.is_extension and json_name(reader) != json_name(writer):
-        yield _found(rules.FIELD_SAME_JSON_NAME, place, reader=json_name(reader), writer=json_name(writer))
+        names = {"reader": json_name(reader), "writer": json_name(writer)}
+        yield _found(rules.FIELD_SAME_JSON_NAME, place, **names, option="json_name")
 
 
 def _full_name(field: FieldType) -> str:
@@ -129,7 +130,10 @@ def _have_other_defaults(reader: FieldType, writer: FieldType) -> bool:
     return mine != theirs and bool(mine or theirs)
 
 
-def _found(rule: CompatibilityRule, place: Place, *, reader: str, writer: str) -> Found:
+def _found(rule: CompatibilityRule, place: Place, *, reader: str, writer: str, option: str = "") -> Found:
+    """What differs between the two fields, at an ``option`` of theirs where that says it."""
     field = place.reader_field or place.writer_field
     facts = {"name": field.name if field else "", "tag": field.number if field else ""}
-    return found_at(place, rule, detail=f"{writer} to {reader}", facts={**facts, "reader": reader, "writer": writer})
+    pointers = place.option_pointers(option) if option else None
+    said = {**facts, "reader": reader, "writer": writer}
+    return found_at(place, rule, detail=f"{writer} to {reader}", facts=said, pointers=pointers)

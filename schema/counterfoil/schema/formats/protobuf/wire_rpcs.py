@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.schema.formats.protobuf import wire_rules as rules
 from counterfoil.schema.formats.protobuf.ast import Scalar
 from counterfoil.schema.formats.protobuf.findings import Place, found_at
+from counterfoil.schema.formats.protobuf.places import option_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -49,8 +50,15 @@ def _method(name: str, reader: tuple[Rpc, FileTypes], writer: tuple[Rpc, FileTyp
     for rule, is_now, was in compared:
         if is_now != was:
             facts = {"name": name, "reader": is_now, "writer": was}
-            pointers = (mine.pointer, theirs.pointer)
+            option = "idempotency_level" if rule is rules.RPC_SAME_IDEMPOTENCY_LEVEL else ""
+            pointers = (_pointer(*reader, option), _pointer(*writer, option))
             yield found_at(place, rule, detail=f"{was} to {is_now}", facts=facts, pointers=pointers)
+
+
+def _pointer(rpc: Rpc, types: FileTypes, option: str) -> str:
+    """The pointer of the method or of an option of it; of the import where another file declares it."""
+    pointer = types.index.uses.pointer_to_file(types.file) or rpc.pointer
+    return option_pointer(pointer, option) if option else pointer
 
 
 def _type(name: str, types: FileTypes) -> str:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.json_text import pointer_steps
+from counterfoil.schema.place import StepKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.formats.jsonschema.samples.property_names import Step
+    from counterfoil.schema.place import Step as SchemaStep
     from counterfoil.schema.witness.jsonschema.validator import Failure
 
 _BRANCHES: Final = frozenset({"allOf", "anyOf", "oneOf"})
@@ -70,10 +71,17 @@ class Place:
 
 
 def place_of(difference: Difference) -> Place:
-    """The place that a difference's path leads to; where it has no path, the place that its pointer leads to."""
+    """The place that a difference's path leads to; where it has no path, the place that its steps lead to."""
     if difference.steps is not None:
         return _read(difference.steps)
-    return _read(pointer_steps(difference.reader_pointer))
+    steps = (each for each in difference.place or () if each.kind is not StepKind.BRANCH)
+    return Place(tuple(_in_value(each) for each in steps), None)
+
+
+def _in_value(step: SchemaStep) -> Step:
+    if step.kind is StepKind.MEMBER:
+        return step.name
+    return int(step.name) if step.kind is StepKind.ITEM and step.name else None
 
 
 def _read(tokens: Sequence[str]) -> Place:

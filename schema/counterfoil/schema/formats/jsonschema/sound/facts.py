@@ -180,7 +180,8 @@ class _Reading:
                 self._is_opaque = True
                 continue
             self._is_opaque |= keyword != "$ref"
-            found.append(self._schema.source.at(value, base, self._schema.pointer))
+            own = self._schema.pointer if self._schema.base.document else f"{self._schema.pointer}/{keyword}"
+            found.append(self._schema.source.at(value, base, own))
         return tuple(found)
 
     def _read_general(self, facts: Facts) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.schema.compatibility.report import Difference
 from counterfoil.schema.formats.jsonschema import sound_rules as rules
 from counterfoil.schema.formats.jsonschema.canonical import print_exact
+from counterfoil.schema.formats.jsonschema.places import pointer_in, steps_through
 from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sieve
 from counterfoil.schema.formats.jsonschema.samples.values import ValueSource
 from counterfoil.schema.formats.jsonschema.sites import root_of
@@ -158,14 +159,39 @@ def _difference(reason: Reason) -> Difference:
     if len(shown) > _SHOWN_CHARACTERS:
         shown = f"{shown[:_SHOWN_CHARACTERS]}…"
     facts = {"value": shown, "name": reason.name}
-    pointer = reason.reader.pointer + (f"/{reason.keyword}" if reason.keyword else "")
     return Difference(
         rule=reason.rule.id,
         error_type=reason.rule.error_type,
         path=f"#/{'/'.join(reason.steps)}",
         detail=reason.name or shown,
         sentence=reason.rule.about(facts),
-        reader_pointer=pointer,
+        reader_pointer=_pointer(reason),
         writer_pointer=reason.writer_pointer,
         steps=reason.steps,
+        place=steps_through(reason.steps),
     )
+
+
+def _pointer(reason: Reason) -> str:
+    """What asks too much of the value, in the reader's own text: a keyword, or the name that follows it."""
+    schema = reason.reader
+    if schema.base.document:
+        return schema.pointer
+    steps: tuple[str, ...] = (_limiting_keyword(reason.keyword, schema.value),)
+    if reason.keyword in reason.steps[-2:-1]:
+        steps = reason.steps[-2:]
+    elif not reason.keyword:
+        steps = (_deciding_keyword(schema.value),) if reason.rule is rules.VALUE_REFUSED else ()
+    return pointer_in(schema.pointer, schema.value, steps)
+
+
+def _limiting_keyword(keyword: str, value: Any) -> str:
+    """The keyword that narrows a limit whose number stayed, where ``exclusiveMaximum`` and its like are booleans."""
+    exclusive = f"exclusive{keyword[:1].upper()}{keyword[1:]}"
+    return exclusive if isinstance(value, dict) and value.get(exclusive) is True else keyword
+
+
+def _deciding_keyword(value: Any) -> str:
+    """The keyword by which a schema refuses a value outright."""
+    keywords = value if isinstance(value, dict) else {}
+    return next((keyword for keyword in ("enum", "const", "type") if keyword in keywords), "")

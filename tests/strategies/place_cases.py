@@ -1,0 +1,89 @@
+"""Pairs of files of which it is known where a finding must stand, and what the check says of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.contracts.baseline import TreeBaseline
+from counterfoil.contracts.check import check_files
+from counterfoil.contracts.tree import SchemaFile, SchemaTree
+from counterfoil.schema.compatibility.levels import CompatibilityLevel
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.json_scanner import escape_pointer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+BACKWARD, FORWARD = CompatibilityLevel.BACKWARD, CompatibilityLevel.FORWARD
+
+
+@dataclass(frozen=True)
+class PlaceCase:
+    """Files before and after a change, and the finding that is expected in one of them."""
+
+    name: str
+    base: Mapping[str, str]
+    head: Mapping[str, str]
+    rule: str
+    path: str
+    line: int
+    element: str
+    level: CompatibilityLevel = BACKWARD
+    policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
+
+    def places(self) -> set[tuple[int | None, str]]:
+        """Line and element of each finding of the rule."""
+        head, base = _tree(self.head, "head"), _tree(self.base, "base")
+        baseline = TreeBaseline(head, [base], label="base", is_wanted=lambda _: False)
+        report = check_files(head, [self.path], baseline=baseline, level=self.level, policy=self.policy)
+        return {
+            (finding.position.line if finding.position else None, finding.element)
+            for finding in report.findings
+            if finding.rule == self.rule
+        }
+
+    @property
+    def expected(self) -> tuple[int, str]:
+        """The line and element that are expected."""
+        return self.line, self.element
+
+
+def _tree(texts: Mapping[str, str], label: str) -> SchemaTree:
+    files = [SchemaFile(path, text.encode()) for path, text in texts.items()]
+    return SchemaTree(files, label=label, validation=Validation.STRICT)
+
+
+@dataclass
+class LaidOut:
+    """A JSON text, and the line on which each value of it starts."""
+
+    text: str = ""
+    line_by_pointer: dict[str, int] = field(default_factory=dict)
+
+
+def lay_out(value: Any, *, inlines: bool) -> LaidOut:
+    """JSON as people write it: a value on each line; with ``inlines`` what holds no objects stands on one line."""
+    out = LaidOut()
+    _write(out, value, "", "", inlines=inlines)
+    return out
+
+
+def _write(out: LaidOut, value: Any, pointer: str, indent: str, *, inlines: bool) -> None:
+    out.line_by_pointer[pointer] = out.text.count("\n") + 1
+    is_object = isinstance(value, dict)
+    entries = [*value.items()] if is_object else [*enumerate(value)] if isinstance(value, list) else []
+    is_flat = inlines and pointer and all(not isinstance(inner, dict | list) for _, inner in entries)
+    if not entries:
+        out.text += json.dumps(value, ensure_ascii=False)
+        return
+    inner_indent = f"{indent}  "
+    out.text += "{" if is_object else "["
+    for number, (key, inner) in enumerate(entries):
+        separator = ", " if is_flat and number else "," if number else ""
+        out.text += separator + ("" if is_flat else f"\n{inner_indent}")
+        out.text += f"{json.dumps(key, ensure_ascii=False)}: " if is_object else ""
+        _write(out, inner, f"{pointer}/{escape_pointer(str(key))}", inner_indent, inlines=inlines)
+    out.text += ("" if is_flat else f"\n{indent}") + ("}" if is_object else "]")
