@@ -79,7 +79,7 @@ def _place_options(command: _Command) -> _Command:
     return store(url(_login_options("", "COUNTERFOIL_", "the registry of --url")(command)))
 
 
-@click.command(name="export", short_help="Write all of a registry into one file.")
+@click.command(name="export")
 @click.argument("file", type=click.Path(dir_okay=False))
 @_place_options
 @click.option("--skip-unreadable", is_flag=True, help="Leave out what cannot be read, and say what.")
@@ -98,7 +98,7 @@ def export_command(file: str, **options: Any) -> int:
     return run_export(file, options)
 
 
-@click.command(name="import", short_help="Bring a backup, another registry or a schemas topic into a registry.")
+@click.command(name="import")
 @click.argument("file", type=click.Path(dir_okay=False), required=False)
 @click.option("--from", "from_url", metavar="URL", help="Copy this running registry in place of a file.")
 @click.option(
@@ -124,7 +124,7 @@ def import_command(file: str | None, **options: Any) -> int:
     return run_import(file, options)
 
 
-@click.command(name="compare", short_help="List every difference between two running registries.")
+@click.command(name="compare")
 @click.argument("url1")
 @click.argument("url2")
 @_login_options("left-", "COUNTERFOIL_LEFT_", "URL1")
