@@ -27,10 +27,16 @@ if TYPE_CHECKING:
     from counterfoil.converter.topics import Cluster
     from counterfoil.schema.evolution import ConversionPlan
     from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.sdk.registry_options import RegistryAccess
 
 
 def show_plan(
-    *, file: Path, registry: str | None, formats: Sequence[str], source_schema: Path | None, target_schema: Path | None
+    *,
+    file: Path,
+    registry: RegistryAccess,
+    formats: Sequence[str],
+    source_schema: Path | None,
+    target_schema: Path | None,
 ) -> ExitCode:
     """``bridge plan``: how every target field is filled."""
     forms = parse_forms(formats)
@@ -64,13 +70,10 @@ def _schema_file(path: Path) -> AvroSchema:
     return parse_avro(text)
 
 
-def _resolved(declared: BridgeFile, url: str | None) -> ResolvedBridge:
+def _resolved(declared: BridgeFile, access: RegistryAccess) -> ResolvedBridge:
     from counterfoil.converter.resolve import resolve
-    from counterfoil.sdk import Registry
 
-    if not url:
-        raise click.UsageError("which registry? --registry or COUNTERFOIL_REGISTRY_URL")
-    with Registry(url) as registry:
+    with access.open() as registry:
         return resolve(declared, registry)
 
 
@@ -123,7 +126,7 @@ def _plan_document(declared: BridgeFile, plan: ConversionPlan, problems: Sequenc
 def check_bridge(
     *,
     file: Path,
-    registry: str | None,
+    registry: RegistryAccess,
     bootstrap_servers: str | None,
     engine: str,
     jars: Path | None,
@@ -181,7 +184,7 @@ def _check_document(findings: Sequence[Finding], trial: TrialReport) -> dict[str
 def run_bridge(
     *,
     file: Path,
-    registry: str | None,
+    registry: RegistryAccess,
     bootstrap_servers: str | None,
     engine: str,
     jars: Path | None,
@@ -243,11 +246,11 @@ def _ready_topics(
     """What was created and what people should know; ``PreflightFailed`` when the run cannot keep its promises."""
     from counterfoil.converter.preflight import Severity, inspect, prepare_topics
 
-    yield from prepare_topics(declared, cluster, create_target=create_target)
-    findings = inspect(declared, cluster, checkpoint)
+    findings = inspect(declared, cluster, checkpoint, will_create_target=create_target)
     errors = [finding.text for finding in findings if finding.severity is Severity.ERROR]
     if errors:
         raise PreflightFailed(errors)
+    yield from prepare_topics(declared, cluster, create_target=create_target)
     yield from (str(finding) for finding in findings)
 
 
@@ -267,7 +270,7 @@ def _stop_on_signals(stop: threading.Event) -> None:
 def verify_bridge(
     *,
     file: Path,
-    registry: str | None,
+    registry: RegistryAccess,
     bootstrap_servers: str | None,
     formats: Sequence[str],
     sample: str,

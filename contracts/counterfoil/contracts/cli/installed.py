@@ -35,7 +35,7 @@ class CommandEntry(NamedTuple):
         return _named_by(named[0]) if isinstance(named, tuple) else named
 
     def summary(self) -> str | None:
-        """The command's line in the list of commands, for which its module is not imported; None where none is given."""
+        """The command's line in the list of commands, without importing its module; None where none is given."""
         named = _named_by(self.target)
         return named[1] if isinstance(named, tuple) else None
 

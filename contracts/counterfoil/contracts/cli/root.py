@@ -79,12 +79,13 @@ class CommandTable(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The sub-command that ``args`` begin with; for a name that there is not, an error with those like it."""
-        if args[0].startswith("-") or args[0] in self._entry_by_name or ctx.resilient_parsing:
-            return super().resolve_command(ctx, args)
-        from difflib import get_close_matches
+        is_name = not args[0].startswith("-") and not ctx.resilient_parsing
+        if is_name and args[0] not in self._entry_by_name:
+            from difflib import get_close_matches
 
-        like = " or ".join(repr(each) for each in get_close_matches(args[0], self.list_commands(ctx)))
-        ctx.fail(f"No such command {args[0]!r}.{f' Did you mean {like}?' if like else ''}")
+            like = " or ".join(repr(each) for each in get_close_matches(args[0], self.list_commands(ctx)))
+            ctx.fail(f"No such command {args[0]!r}.{f' Did you mean {like}?' if like else ''}")
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """What the sub-command returns; a module that is not installed becomes a sentence that names its extra."""

@@ -25,7 +25,8 @@ _COMPLETION = "_COUNTERFOIL_COMPLETE"
 def run(command: click.Command, arguments: Sequence[str], *, name: str = PROGRAM) -> int:
     """The exit code of ``command`` for ``arguments``, after errors were reported on stderr.
 
-    ``name`` is what the command is called in its usage. A command's return value is its exit code when it is an int; anything else is 0. ``SystemExit`` passes through.
+    ``name`` is what the command is called in its usage. A command's return value is its exit code when it is an int;
+    anything else is 0. ``SystemExit`` passes through.
     """
     _tolerate_narrow_terminals()
     try:
@@ -70,11 +71,18 @@ def _show(mistake: click.ClickException) -> None:
 
 def _report(error: Exception) -> int:
     code = exit_code_for(error)
-    line = " ".join(str(error).split()) or type(error).__name__
+    line = " ".join(_sentence(error).split()) or type(error).__name__
     if code is ExitCode.BUG:
         line = f"unexpected {type(error).__name__}: {line} ({_keep_traceback(error)})"
     _write(f"{PROGRAM}: {line}")
     return code
+
+
+def _sentence(error: Exception) -> str:
+    """What an error says, without the number that the operating system has for it."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
 
 
 def _write(text: str) -> None:

@@ -12,6 +12,7 @@ import click
 
 from counterfoil.contracts.model import Severity, Status
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.counting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -74,7 +75,8 @@ def _fine(outcome: FileOutcome, style: TextStyle) -> str:
     asked = outcome.level if outcome.policy is _USUAL_POLICY else f"{outcome.level}, {outcome.policy}"
     said = "unchanged" if outcome.status is Status.UNCHANGED else f"compatible ({asked})"
     compared = f" with {', '.join(outcome.compared_with)}" if outcome.status is Status.COMPARED else ""
-    confirmed = f"; {outcome.confirmed} generated records were written and read" if outcome.confirmed else ""
+    records = counted(outcome.confirmed, "generated record was", "generated records were")
+    confirmed = f"; {records} written and read" if outcome.confirmed else ""
     return printable(f"{outcome.subject}  {style.shown_path(outcome.path)}  {said}{compared}{confirmed}")
 
 
@@ -141,15 +143,11 @@ def _wrapped(text: str, *, deeper: bool = False) -> list[str]:
 
 
 def _summary(report: CheckReport, exit_code: ExitCode) -> str:
-    counts = [_counted(report.count(severity), severity) for severity in (Severity.ERROR, Severity.WARNING)]
-    checked = _counted(report.checked, "schema")
+    counts = [counted(report.count(severity), severity) for severity in (Severity.ERROR, Severity.WARNING)]
+    checked = counted(report.checked, "schema")
     policies = sorted({outcome.policy for outcome in report.files} - {_USUAL_POLICY})
     under = f" under {', '.join(policies)}" if policies else ""
     return printable(f"{', '.join(counts)}; {checked} checked against {report.against}{under} (exit {int(exit_code)})")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def printable(text: str) -> str:
