@@ -85,6 +85,7 @@ def _strangers(folder: Path, declared: set[str]) -> set[tuple[str, str]]:
     own |= {path.stem for path in ROOT.glob("tests/*/*.py")} | {
         "counterfoil",
         "local_services",
+        "nowhere_to_be_found",
         *sys.stdlib_module_names,
     }
     return {

@@ -37,6 +37,7 @@ def stage(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Stage]:
         yield made
 
 
+@pytest.mark.timeout(1800)  # README's bridge starts Spark twice
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if any("not run" not in each.notes for each in SNIPPETS[page])]
 )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
-_DEADLINE_S = 300
+_DEADLINE_S = 900
 _WITHOUT_EXTRAS = """
 import runpy, sys
 absent = {"confluent_kafka", "fastapi", "starlette", "uvicorn", "orjson", "pyspark", "pyarrow", "pandas", "sqlalchemy"}
