@@ -55,8 +55,8 @@ def _install(folder: Path) -> None:
     unfinished = folder.with_name(f"{folder.name}.{os.getpid()}")
     print(f"Installing PySpark {newest_spark_version()} (450 MB, once) into {folder}", file=sys.stderr)
     uv = Path(sys.executable).with_name("uv")
-    command = [uv, "pip", "install", "--quiet", "--no-deps", "--require-hashes", "--python", sys.executable]
-    command += ["--target", unfinished, "-r", _REQUIREMENTS]
+    command = [str(uv), "pip", "install", "--quiet", "--no-deps", "--require-hashes", "--python", sys.executable]
+    command += ["--target", str(unfinished), "-r", str(_REQUIREMENTS)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_INSTALL_DEADLINE_S, check=False)
         if done.returncode:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from counterfoil.converter.bridge_file import load_bridge_file
-from counterfoil.converter.errors import BridgeError, PreflightFailed
+from counterfoil.converter.errors import BridgeError
 from counterfoil.converter.reports import give, parse_forms
 from counterfoil.schema.exit_codes import ExitCode
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from counterfoil.converter.bridge_file import BridgeFile
-    from counterfoil.converter.checkpoint import Checkpoint
     from counterfoil.converter.preflight import Finding
     from counterfoil.converter.resolve import ResolvedBridge
     from counterfoil.converter.sampling import TrialReport
@@ -199,6 +198,7 @@ def run_bridge(
     """``bridge run``: convert, Kafka to Kafka."""
     from counterfoil.converter.checkpoint import Checkpoint
     from counterfoil.converter.java import check_java
+    from counterfoil.converter.preflight import ready_topics
     from counterfoil.converter.session import connector_settings
 
     resolved = _resolved(load_bridge_file(file), registry)
@@ -207,7 +207,7 @@ def run_bridge(
     check_java()
     connector_settings(jars)
     folder = Checkpoint(checkpoint or file.parent / "checkpoints" / resolved.file.name)
-    for line in _ready_topics(resolved.file, cluster, folder, create_target=create_topics):
+    for line in ready_topics(resolved.file, cluster, folder, create_target=create_topics):
         click.echo(line)
 
     from counterfoil.converter.engine_choice import FAILURE_CODES, make_engine
@@ -238,20 +238,6 @@ def run_bridge(
         spark.stop()
     click.echo(outcome.text)
     return outcome.exit_code
-
-
-def _ready_topics(
-    declared: BridgeFile, cluster: Cluster, checkpoint: Checkpoint, *, create_target: bool
-) -> Iterator[str]:
-    """What was created and what people should know; ``PreflightFailed`` when the run cannot keep its promises."""
-    from counterfoil.converter.preflight import Severity, inspect, prepare_topics
-
-    findings = inspect(declared, cluster, checkpoint, will_create_target=create_target)
-    errors = [finding.text for finding in findings if finding.severity is Severity.ERROR]
-    if errors:
-        raise PreflightFailed(errors)
-    yield from prepare_topics(declared, cluster, create_target=create_target)
-    yield from (str(finding) for finding in findings)
 
 
 def _stop_on_signals(stop: threading.Event) -> None:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.bridge_file import Partitioning
+from counterfoil.converter.errors import PreflightFailed
 from counterfoil.schema.counting import counted
 
 if TYPE_CHECKING:
@@ -66,6 +67,21 @@ class TopicFacts:
         """How long records stay; -1 is for ever, also where size or time do not delete at all."""
         deletes = "delete" in self.settings.get("cleanup.policy", "delete")
         return int(self.settings.get("retention.ms", _FOREVER)) if deletes else _FOREVER
+
+
+def ready_topics(
+    file: BridgeFile, cluster: Cluster, checkpoint: Checkpoint | None, *, create_target: bool
+) -> list[str]:
+    """What was created and what people should know before a run, as sentences.
+
+    Raises ``PreflightFailed``, before anything is created, when the run could not keep its promises.
+    """
+    findings = inspect(file, cluster, checkpoint, will_create_target=create_target)
+    errors = [finding.text for finding in findings if finding.severity is Severity.ERROR]
+    if errors:
+        raise PreflightFailed(errors)
+    created = prepare_topics(file, cluster, create_target=create_target)
+    return [*created, *(str(finding) for finding in findings)]
 
 
 def prepare_topics(file: BridgeFile, cluster: Cluster, *, create_target: bool) -> list[str]:
@@ -179,9 +195,9 @@ def _cleaning(source: TopicFacts, target: TopicFacts) -> Iterator[Finding]:
     elif source.is_compacted:
         yield _warning(f"{source.name} is compacted and {target.name} is not: tombstones go there and delete nothing")
     if target.retention_ms != _FOREVER and not 0 <= source.retention_ms <= target.retention_ms:
+        days = counted(target.retention_ms / 86_400_000, "day", spec="g")
         yield _warning(
-            f"{target.name} deletes records {target.retention_ms / 86_400_000:g} days after the bridge wrote them, and "
-            f"{source.name} keeps them longer"
+            f"{target.name} deletes records {days} after the bridge wrote them, and {source.name} keeps them longer"
         )
 
 

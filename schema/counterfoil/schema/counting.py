@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def counted(count: int, noun: str, plural: str = "", *, spec: str = "d") -> str:
+def counted(count: float, noun: str, plural: str = "", *, spec: str = "d") -> str:
     """``count`` with ``noun`` in the form that fits it; ``plural`` is needed where it is not the noun with an s.
 
     ``spec`` is how the number is printed, as Python's format specification has it: ``,`` groups thousands.

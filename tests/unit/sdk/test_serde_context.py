@@ -19,7 +19,7 @@ def test_ours_and_theirs_are_the_same_to_either(half: str) -> None:
         theirs.SerializationContext("rides", theirs.MessageField[half]),
     )
     assert {topic_subject_name_strategy(each, "Ride") for each in contexts} == {f"rides-{half.lower()}"}
-    registry = InMemoryRegistry()
+    registry = InMemoryRegistry().client(retries=0)
     messages = {AvroSerializer(registry, TEXT)({"fare": 9.3}, each) for each in contexts}
     assert len(messages) == 1
     assert registry.subjects() == (f"rides-{half.lower()}",)
@@ -37,7 +37,7 @@ def test_a_field_is_the_value_unless_it_is_named() -> None:
 
 
 def test_headers_are_written_and_read() -> None:
-    registry = InMemoryRegistry()
+    registry = InMemoryRegistry().client(retries=0)
     context = SerializationContext("rides", MessageField.VALUE, headers=[])
     body = AvroSerializer(registry, TEXT, id_location="header")({"fare": 9.3}, context)
     assert [name for name, _ in context.headers] == ["__value_schema_id"]
