@@ -114,6 +114,18 @@ def test_an_import_into_a_new_store_makes_it_and_reports_that(counterfoil, sourc
     assert f"{tmp_path}/new.db: new, made for this import\n" in done.err
 
 
+def test_neither_a_dry_run_nor_an_export_makes_tables_in_an_empty_database(
+    counterfoil, source, postgres, postgres_url
+) -> None:
+    tables = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'counterfoil'"
+    looked = counterfoil("import", "--from", source.url, "--store", postgres_url, "--dry-run")
+    assert (looked.code, looked.out.split(";")[0]) == (0, "nothing was written")
+    refused = counterfoil("export", "x", "--store", postgres_url)
+    assert (refused.code, refused.out) == (14, "")
+    assert "is empty; expected the database of a registry" in refused.err
+    assert postgres.run(tables, database=postgres_url.rpartition("/")[2])[0][0] == 0
+
+
 def test_an_import_that_is_killed_is_completed_by_the_next(counterfoil, tmp_path) -> None:
     """Killed while it writes; what was written stays, and the second run adds the rest."""
     dump = tmp_path / "dump.jsonl"

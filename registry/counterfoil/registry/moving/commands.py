@@ -25,8 +25,8 @@ from counterfoil.registry.moving.spool import read_once
 from counterfoil.registry.moving.store_source import StoreSource
 from counterfoil.registry.moving.store_target import StoreTarget
 from counterfoil.registry.moving.topic import TopicSource
-from counterfoil.registry.store.opening import IN_MEMORY, open_store, sqlite_path
-from counterfoil.registry.store.upgrading import check_is_store
+from counterfoil.registry.store.opening import open_store
+from counterfoil.registry.store.upgrading import check_is_store, is_new_store
 from counterfoil.schema.counting import counted
 from counterfoil.schema.exit_codes import ExitCode
 
@@ -161,7 +161,7 @@ async def _source(options: Options) -> AsyncIterator[Source]:
         async with _peer(_settings(access), options) as peer:
             yield PeerSource(peer)
         return
-    await asyncio.to_thread(check_is_store, str(store))  # a thread, since it may have an event loop of its own
+    await asyncio.to_thread(check_is_store, str(store))
     async with _opened(str(store)) as storage:
         yield StoreSource(storage, origin=_without_secrets(str(store)))
 
@@ -196,12 +196,11 @@ async def _target(options: Options, progress: Progress) -> AsyncIterator[tuple[T
         async with _peer(_settings(access), options) as peer:
             yield PeerTarget(peer, progress), options["concurrency"]
         return
-    path = sqlite_path(str(store))
-    if path is not None and path != IN_MEMORY and not path.exists():
+    if await asyncio.to_thread(is_new_store, str(store)):  # in a thread, since it may have an event loop of its own
         if options["dry_run"]:
-            store = "sqlite://"  # looking must not make a file
+            store = "sqlite://"  # looking must not make a store
         else:
-            progress.say(f"{path}: new, made for this import")
+            progress.say(f"{_without_secrets(str(store))}: new, made for this import")
     async with _opened(str(store)) as storage:
         yield StoreTarget(storage), WIDTH
 

@@ -66,10 +66,18 @@ def check_is_store(url: str) -> None:
     path = sqlite_path(url)
     if path is not None and path != IN_MEMORY:
         stored_format(path)
-    elif path is None and asyncio.run(_format_of_database(url)) == 0:
+    elif is_new_store(url):
         from counterfoil.registry.store.postgres_address import parse_address
 
         raise StoreNotUsable(f"{parse_address(url).shown} is empty; expected the database of a registry")
+
+
+def is_new_store(url: str) -> bool:
+    """Whether opening the store at ``url`` would make it; nothing is made by asking."""
+    path = sqlite_path(url)
+    if path is None:
+        return asyncio.run(_format_of_database(url)) == 0
+    return path != IN_MEMORY and (not path.exists() or path.stat().st_size == 0)
 
 
 def _in_a_file(path: Path) -> Path:
