@@ -3,12 +3,22 @@
 #   docker build -t counterfoil . && docker run -p 8081:8081 -v counterfoil:/data counterfoil
 #
 # Every step is a script under deploy/image/, so that it can be run, and is tested, without a container engine.
+#
+# The base image is pinned by its digest (python:3.13.15-slim-trixie, all architectures). To move on to a newer one, put in
+# what this prints, or pass it with --build-arg PYTHON_IMAGE=python:3.13-slim@sha256:…:
+#
+#   docker buildx imagetools inspect python:3.13-slim --format '{{.Manifest.Digest}}'
+ARG PYTHON_IMAGE=python:3.13-slim@sha256:7c61056e61ac89e852de05f3dc6fa51a6dd2181797bceed46aa725dd7cb2cd3b
 
-FROM python:3.13-slim AS build
+FROM ${PYTHON_IMAGE} AS build
+# A layer for the dependencies, which is built anew only when one of these files has changed.
+COPY deploy/bootstrap.txt /source/deploy/bootstrap.txt
+COPY deploy/image /source/deploy/image
+RUN sh /source/deploy/image/dependencies.sh /source /opt/counterfoil
 COPY . /source
-RUN sh /source/deploy/image/build.sh /source /opt/counterfoil
+RUN sh /source/deploy/image/package.sh /source /opt/counterfoil
 
-FROM python:3.13-slim
+FROM ${PYTHON_IMAGE}
 COPY --from=build /opt/counterfoil /opt/counterfoil
 COPY deploy/image/health.py /opt/counterfoil/health.py
 RUN mkdir /data && chown 10001:10001 /data

@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 export COUNTERFOIL_MAKE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test fuzz differential hammer check bench bench-http docs constraints clean
+.PHONY: help install demo test test-unit fuzz differential hammer check bench bench-http docs constraints clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ demo: install  ## the whole road on real data: registry, check, bridge, on a rea
 
 test: install  ## every test, from nothing: real broker, real Spark
 	@$(BIN)/python -m pytest
+
+test-unit: install  ## the tests that touch nothing outside the process, on all cores, less than a minute
+	@$(BIN)/python -m pytest -n auto --dist worksteal tests/unit tests/architecture
 
 fuzz: install  ## the parsers and the check, coverage-guided, FUZZ_SECONDS (60) for each of nine targets
 	@$(BIN)/python tests/fuzz/fuzz.py

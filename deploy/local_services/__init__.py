@@ -6,6 +6,7 @@ process id. Nothing here is part of the installed package.
 
 from local_services.broker import KafkaBroker
 from local_services.jars import JarsUnavailableError, cache_folder, jar_folder
+from local_services.newest_spark import newest_spark_environment, newest_spark_version
 from local_services.pgbouncer import PgBouncer
 from local_services.postgres import PostgresServer
 from local_services.process import ServiceError, free_port, wait_until
@@ -21,5 +22,7 @@ __all__ = [
     "cache_folder",
     "free_port",
     "jar_folder",
+    "newest_spark_environment",
+    "newest_spark_version",
     "wait_until",
 ]

@@ -22,9 +22,10 @@ _IVY_FILE = Path(__file__).with_name("ivy.xml")
 _FETCH_DEADLINE_S = 900
 _SHOWN_LINES = 15
 
-JarSet = Literal["spark", "broker", "postgres", "confluent"]
+JarSet = Literal["spark", "newest-spark", "broker", "postgres", "confluent"]
 _CONTENTS: Final[dict[JarSet, str]] = {
     "spark": "the jars of Spark's connectors (10 MB",
+    "newest-spark": "the jars of the newest Spark's connectors (10 MB",
     "broker": "the jars of a Kafka broker (44 MB",
     "postgres": "PostgreSQL's programs (12 MB",
     "confluent": "Confluent's Java client (26 MB",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.metadata
 import re
 import subprocess
 import sys
@@ -52,24 +53,48 @@ def test_a_base_install_imports_without_any_extra():
     assert done.returncode == 0, done.stderr
 
 
-def test_every_import_of_the_base_rooms_is_a_declared_dependency():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    declared = {line.split(">")[0].split("[")[0].lower() for line in project["dependencies"]}
-    module_by_distribution = {"protobuf": "google", "pyyaml": "yaml"}
-    allowed = (
-        {module_by_distribution.get(name, name) for name in declared} | set(sys.stdlib_module_names) | {"counterfoil"}
-    )
-    # These two are looked at only where an extra, or the user's own program, has brought them.
-    allowed |= {"confluent_kafka"}
-    strangers = {
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+EXTRAS = PROJECT["project"]["optional-dependencies"]
+# What is looked at only where the user's own program has brought it.
+FOREIGN = {"sdk": {"confluent-kafka"}, "contracts": {"confluent-kafka"}}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_import_of_a_room_is_declared_by_what_brings_the_room(room: str):
+    """A package that is there because another one needs it goes when that one no longer does."""
+    requirements = [*PROJECT["project"]["dependencies"], *EXTRAS.get(room, [])]
+    declared = {_distribution_of(each) for each in requirements} | FOREIGN.get(room, set())
+    assert _strangers(ROOT / room, declared) == set()
+
+
+@pytest.mark.parametrize("folder", ["tests", "benchmarks", "deploy", "docs", "examples"])
+def test_every_import_of_tests_and_tools_is_declared(folder: str):
+    requirements = [*PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"]["dev"]]
+    requirements += [each for extra in EXTRAS.values() for each in extra]
+    assert _strangers(ROOT / folder, {_distribution_of(each) for each in requirements}) == set()
+
+
+def _distribution_of(requirement: str) -> str:
+    return re.match(r"[\w.-]+", requirement)[0].lower().replace("_", "-")
+
+
+def _strangers(folder: Path, declared: set[str]) -> set[tuple[str, str]]:
+    """What the modules of a folder import that is neither Python's, nor ours, nor in ``declared``."""
+    distributions = importlib.metadata.packages_distributions()
+    own = {path.stem for path in folder.rglob("*.py")} | {path.parent.name for path in folder.rglob("__init__.py")}
+    own |= {path.stem for path in ROOT.glob("tests/*/*.py")} | {
+        "counterfoil",
+        "local_services",
+        "nowhere_to_be_found",
+        *sys.stdlib_module_names,
+    }
+    return {
         (module, str(path.relative_to(ROOT)))
-        for room in ("schema", "sdk", "contracts")
-        for path in (ROOT / room).rglob("*.py")
+        for path in folder.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
         for module in _imported(node)
-        if module not in allowed
+        if module not in own and not declared & {_distribution_of(each) for each in distributions.get(module, [])}
     }
-    assert strangers == set()
 
 
 def _imported(node: ast.AST) -> list[str]:

@@ -9,8 +9,10 @@ import sys
 
 import pytest
 
+from counterfoil.contracts.cli.installed import COMMAND_GROUP, find_installed
+
 HEAVY = {"fastapi", "uvicorn", "starlette", "pydantic", "orjson", "pyspark", "httpx", "httpcore", "fastavro", "sqlite3"}
-HEAVY |= {"confluent_kafka", "pyarrow", "pandas", "yaml", "asyncio", "ssl"}
+HEAVY |= {"confluent_kafka", "pyarrow", "pandas", "yaml", "asyncio", "ssl", "email", "zipfile", "hashlib", "tempfile"}
 
 
 def imported_modules(*arguments: str) -> set[str]:
@@ -29,6 +31,35 @@ def test_help_imports_nothing_heavy(arguments):
     modules = imported_modules(*arguments)
     assert "click" in modules
     assert not HEAVY & {name.partition(".")[0] for name in modules}
+
+
+def test_the_list_of_commands_imports_none_of_them():
+    """Each module costs start time, and none is needed: a command's line in the list is in its room's table."""
+    ours = {name for name in imported_modules("--help") if name.startswith("counterfoil.")}
+    assert {name for name in ours if name.count(".") > 1} == {
+        "counterfoil.contracts.cli",
+        "counterfoil.contracts.cli.installed",
+        "counterfoil.contracts.cli.root",
+        "counterfoil.contracts.cli.run",
+        "counterfoil.contracts.entry_points",
+        "counterfoil.converter.entry_points",
+        "counterfoil.registry.entry_points",
+        "counterfoil.schema.exit_codes",
+    }
+
+
+def test_the_installed_table_is_the_one_that_importlib_reads():
+    distribution = importlib.metadata.distribution("counterfoil")
+    entries = distribution.entry_points.select(group=COMMAND_GROUP)
+    installed = find_installed()
+    assert installed.version == distribution.version
+    assert {(each.name, each.target, each.extra) for each in installed.entries} == {
+        (each.name, f"{each.module}:{each.attr}", "".join(each.extras)) for each in entries
+    }
+
+
+def test_a_distribution_that_is_in_no_plain_folder_is_found_by_importlib():
+    assert set(find_installed(path=[]).entries) == set(find_installed().entries)
 
 
 def test_a_subcommand_does_not_import_the_others():
@@ -57,6 +88,42 @@ def test_usage_errors_are_2(counterfoil, arguments):
     result = counterfoil(*arguments)
     assert (result.code, result.out) == (2, "")
     assert "Usage: counterfoil" in result.err
+    assert "Error:" not in result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["serv"], "No such command 'serv'. Did you mean 'serve'?"),
+        (["nonsense"], "No such command 'nonsense'."),
+        (["db", "upgrad"], "No such command 'upgrad'. Did you mean 'upgrade'?"),
+        (["diff", "one"], "Missing argument 'HEAD'."),
+        (["check", "--format", "xml"], "unknown format 'xml'; expected one of text, json"),
+        (["check", "--subject", "x"], "--subject 'x' is not FILE=SUBJECT"),
+        (["serve", "--port", "x"], "Invalid value for '--port': 'x'; expected an integer from 0 to 65535"),
+        (["export", "x"], "name one registry: --store URL for its store, or --registry URL for a running one"),
+    ],
+)
+def test_a_usage_error_begins_with_the_programs_name(counterfoil, arguments, line):
+    result = counterfoil(*arguments)
+    assert result.code == 2
+    assert result.err.startswith(f"counterfoil: {line}")
+
+
+@pytest.mark.parametrize("module", ["counterfoil.registry", "counterfoil.converter"])
+def test_modules_that_are_programs_report_errors_like_the_command(module, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", module, "--nonsense"], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("counterfoil: No such option")
+
+
+def test_a_report_that_cannot_be_written_is_a_sentence(workshop, order, counterfoil):
+    workshop.write("order.avsc", order(id="string"))
+    workshop.commit()
+    done = counterfoil("check", "--format", "json=none/report.json", folder=workshop.folder)
+    assert (done.code, done.err) == (14, "counterfoil: none/report.json: No such file or directory\n")
 
 
 def test_a_closed_pipe_is_silent(workshop, order, tmp_path):

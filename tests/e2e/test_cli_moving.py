@@ -46,11 +46,14 @@ def source() -> Iterator[RegistryProcess]:
 def test_a_backup_of_a_running_registry_restored_into_a_file_and_served(counterfoil, source, tmp_path) -> None:
     backup, store = tmp_path / "all.jsonl.gz", f"sqlite:///{tmp_path}/copy.db"
     written = counterfoil("export", backup, "--url", source.url)
-    assert (written.code, written.out) == (0, f"{backup}: 4 version, 2 context, 1 settings from {source.url}\n")
+    assert (written.code, written.out) == (
+        0,
+        f"{backup}: 4 versions, 2 contexts, settings of 1 scope from {source.url}\n",
+    )
     assert json.loads(gzip.decompress(backup.read_bytes()).splitlines()[0])["origin"] == source.url
 
     done = counterfoil("import", backup, settings={"COUNTERFOIL_STORE": store})
-    assert (done.code, done.out) == (0, "written: 4 version, 1 settings; there already: 2\n")
+    assert (done.code, done.out) == (0, "written: 4 versions, settings of 1 scope; there already: 2\n")
 
     checked = counterfoil("db", "check", "--store", store)
     assert checked.code == 0, checked
@@ -72,7 +75,7 @@ def test_a_copy_of_a_running_registry_into_a_running_one(counterfoil, source) ->
         assert {each["what"] for each in different.report["differences"]} == {"context", "subject", "config"}
         done = counterfoil("import", "--from", source.url, "--url", target.url)
         assert done.code == 0, done
-        assert done.out == "written: 4 version, 1 settings; there already: 2; read back and the same: 7\n"
+        assert done.out == "written: 4 versions, settings of 1 scope; there already: 2; read back and the same: 7\n"
         assert "mode of the default context: nothing again" in done.err
         assert counterfoil("compare", source.url, target.url).code == 0
 
@@ -85,6 +88,42 @@ def test_a_copy_of_a_running_registry_into_a_running_one(counterfoil, source) ->
         clash = counterfoil("import", "--from", source.url, "--url", target.url, "--dry-run")
         assert clash.code == 13
         assert clash.out.startswith("clash: version 1 of subject 's': id 1 of context '.' stands for another schema")
+
+
+@pytest.mark.parametrize("is_left", [True, False])
+def test_a_registry_that_does_not_answer_is_one_line(counterfoil, source, is_left) -> None:
+    urls = ["http://127.0.0.1:1", source.url] if is_left else [source.url, "http://127.0.0.1:1"]
+    done = counterfoil("compare", *urls, "--retries", "1")
+    assert (done.code, done.out) == (11, "")
+    assert done.err.startswith("counterfoil: http://127.0.0.1:1 cannot be reached")
+    assert done.err.count("\n") == 1
+
+
+def test_a_command_that_reads_a_store_makes_none(counterfoil, tmp_path) -> None:
+    store = f"sqlite:///{tmp_path}/typo.db"
+    for command in (["export", "x"], ["db", "upgrade"], ["db", "check"], ["db", "stats"], ["db", "upgrade", "--sql"]):
+        done = counterfoil(*command, "--store", store)
+        assert (done.code, done.out) == (14, "")
+        assert f"{tmp_path}/typo.db does not exist; expected the SQLite file of a registry" in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_import_into_a_new_store_makes_it_and_reports_that(counterfoil, source, tmp_path) -> None:
+    done = counterfoil("import", "--from", source.url, "--store", f"sqlite:///{tmp_path}/new.db")
+    assert done.code == 0
+    assert f"{tmp_path}/new.db: new, made for this import\n" in done.err
+
+
+def test_neither_a_dry_run_nor_an_export_makes_tables_in_an_empty_database(
+    counterfoil, source, postgres, postgres_url
+) -> None:
+    tables = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'counterfoil'"
+    looked = counterfoil("import", "--from", source.url, "--store", postgres_url, "--dry-run")
+    assert (looked.code, looked.out.split(";")[0]) == (0, "nothing was written")
+    refused = counterfoil("export", "x", "--store", postgres_url)
+    assert (refused.code, refused.out) == (14, "")
+    assert "is empty; expected the database of a registry" in refused.err
+    assert postgres.run(tables, database=postgres_url.rpartition("/")[2])[0][0] == 0
 
 
 def test_an_import_that_is_killed_is_completed_by_the_next(counterfoil, tmp_path) -> None:

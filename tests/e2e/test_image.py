@@ -58,9 +58,25 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_build_step_is_a_script_that_is_tested_here():
     runs = re.findall(r"^RUN (.*)$", DOCKERFILE, re.MULTILINE)
     assert runs == [
-        "sh /source/deploy/image/build.sh /source /opt/counterfoil",
+        "sh /source/deploy/image/dependencies.sh /source /opt/counterfoil",
+        "sh /source/deploy/image/package.sh /source /opt/counterfoil",
         "mkdir /data && chown 10001:10001 /data",
     ]
+
+
+def test_the_layer_of_the_dependencies_needs_no_file_but_those_that_say_which():
+    """The files that are copied before it are all that it reads, so that no change of the code builds it anew."""
+    before = DOCKERFILE[: DOCKERFILE.index("RUN sh /source/deploy/image/dependencies.sh")]
+    copied = re.findall(r"^COPY (\S+) /source/(\S+)$", before, re.MULTILINE)
+    assert {source for source, _ in copied} == {"deploy/bootstrap.txt", "deploy/image"}
+    script = (ROOT / "deploy/image/dependencies.sh").read_text()
+    read = set(re.findall(r'"\$source/(\S+)"', script))
+    assert read == {"deploy/bootstrap.txt", "deploy/image/requirements.txt"}
+
+
+def test_the_base_image_is_pinned_by_its_digest():
+    assert re.search(r"^ARG PYTHON_IMAGE=python:3\.13-slim@sha256:[0-9a-f]{64}$", DOCKERFILE, re.MULTILINE)
+    assert set(re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)) == {"${PYTHON_IMAGE}"}
 
 
 def test_the_container_runs_as_a_numbered_user_that_is_not_root():

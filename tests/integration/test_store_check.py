@@ -375,14 +375,22 @@ def test_stats_are_counts_and_sizes(url: str, counterfoil: Any) -> None:
 
 
 def test_upgrade_says_what_it_did(url: str, counterfoil: Any) -> None:
-    assert counterfoil("upgrade", "--store", url).stdout.endswith(f": new, made in format {FORMAT}\n")
+    made = counterfoil("upgrade", "--store", url)
+    if url.startswith("sqlite"):
+        assert made.returncode == ExitCode.PRECONDITION
+        assert "does not exist; expected the SQLite file of a registry" in made.stderr
+        lived(url)
+    else:
+        assert made.stdout.endswith(f": new, made in format {FORMAT}\n")
     assert counterfoil("upgrade", "--store", url).stdout.endswith(f": has format {FORMAT} already\n")
 
 
 def test_sql_is_written_and_nothing_is_changed(tmp_path: Path, counterfoil: Any) -> None:
     path = tmp_path / "registry.db"
-    shown = counterfoil("upgrade", "--sql", "--store", f"sqlite:///{path}").stdout
-    assert shown == counterfoil("upgrade", "--sql", "--from", "0", "--store", f"sqlite:///{path}").stdout
+    assert "does not exist" in counterfoil("upgrade", "--sql", "--store", f"sqlite:///{path}").stderr
+    assert (
+        "CREATE TABLE contexts" in counterfoil("upgrade", "--sql", "--from", "0", "--store", f"sqlite:///{path}").stdout
+    )
     assert not path.exists()
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.executescript(upgrade_script(SQLITE, 0, until=1))

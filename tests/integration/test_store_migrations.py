@@ -23,7 +23,7 @@ from counterfoil.registry.store.inspection.rows import open_rows
 from counterfoil.registry.store.migrations.scripts import POSTGRESQL, SQLITE, in_transaction, revisions, upgrade_script
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.sqlite_file import APPLICATION_ID
-from counterfoil.registry.store.upgrading import upgrade, upgrade_sql
+from counterfoil.registry.store.upgrading import find_format, upgrade, upgrade_sql
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.model import SchemaType
 from plans_on_storage import append, delete, put
@@ -179,11 +179,23 @@ def test_an_upgrade_that_is_repeated_changes_nothing(old_url: str) -> None:
     assert told(old_url, lambda storage: storage.changes(0, 100)) == before
 
 
-def test_an_upgrade_makes_a_new_store(tmp_path: Path, postgres_url: str) -> None:
-    for url in (f"sqlite:///{tmp_path}/new.db", postgres_url):
-        assert upgrade(url).found == 0
-        assert upgrade(url).found == FORMAT
-        assert told(url, lambda storage: storage.last_change()) == 0
+def test_an_upgrade_makes_a_new_store_in_an_empty_database(postgres_url: str) -> None:
+    assert upgrade(postgres_url).found == 0
+    assert upgrade(postgres_url).found == FORMAT
+    assert told(postgres_url, lambda storage: storage.last_change()) == 0
+
+
+@pytest.mark.parametrize("content", [None, b""])
+def test_an_upgrade_of_a_file_that_holds_no_store_makes_none(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "typo.db"
+    if content is not None:
+        path.write_bytes(content)
+    for look in (upgrade, find_format):
+        with pytest.raises(StoreNotUsable, match=r"typo\.db (does not exist|is empty); expected the SQLite file of"):
+            look(f"sqlite:///{path}")
+    assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == (
+        [] if content is None else [("typo.db", content)]
+    )
 
 
 def test_a_store_in_use_is_not_upgraded(tmp_path: Path) -> None:
@@ -210,7 +222,7 @@ def test_an_upgrade_that_fails_leaves_the_store_as_it_was(tmp_path: Path) -> Non
 def test_a_newer_store_is_refused(tmp_path: Path, postgres: PostgresServer, postgres_url: str) -> None:
     file = tmp_path / "new.db"
     for url in (f"sqlite:///{file}", postgres_url):
-        upgrade(url)
+        told(url, lambda storage: storage.last_change())
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute(f"PRAGMA user_version = {FORMAT + 1}")
     mark = f"INSERT INTO counterfoil.store_format VALUES ({FORMAT + 1});;SELECT 1"
@@ -266,7 +278,7 @@ def test_postgres_stores_have_the_tables_of_the_metadata(postgres: PostgresServe
 
 def test_starting_on_a_store_loads_no_migrations(tmp_path: Path, postgres_url: str) -> None:
     for url in (f"sqlite:///{tmp_path}/registry.db", postgres_url):
-        upgrade(url)
+        told(url, lambda storage: storage.last_change())
         program = (
             "import sys; from counterfoil.registry.store.opening import open_store; import counterfoil.registry.app;"
             f"open_store({url!r}); print([name for name in ('alembic', 'sqlalchemy', 'mako') if name in sys.modules])"

@@ -10,7 +10,8 @@ from urllib.parse import parse_qsl, unquote, urlencode
 
 import httpx
 
-from counterfoil.registry.moving.peer import Peer, PeerSettings
+from counterfoil.registry.moving.peer import Peer
+from counterfoil.sdk.settings import RegistrySettings
 
 if TYPE_CHECKING:
     from registry_driver import InProcessRegistry
@@ -110,4 +111,5 @@ def peer_of(transport: httpx.AsyncBaseTransport, *, prefix: str = "", **settings
     async def at_once(seconds: float) -> None:
         del seconds
 
-    return Peer(PeerSettings(f"http://registry.test{prefix}", **settings), transport=transport, pause=at_once)
+    found = RegistrySettings.of(f"http://registry.test{prefix}", **settings)
+    return Peer(found, transport=transport, pause=at_once)

@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from counterfoil.schema.exit_codes import ExitCode
 
 _FILE = click.argument("file", type=click.Path(path_type=Path))
-_REGISTRY = click.option(
-    "--registry",
-    envvar="COUNTERFOIL_REGISTRY_URL",
-    metavar="URL",
-    help="The schema registry. [COUNTERFOIL_REGISTRY_URL]",
-)
+_REGISTRY = registry_options(THE_REGISTRY)
 _BROKER = click.option(
     "--bootstrap-servers",
     envvar="COUNTERFOIL_BOOTSTRAP_SERVERS",

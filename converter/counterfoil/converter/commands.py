@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from counterfoil.converter.bridge_file import load_bridge_file
-from counterfoil.converter.errors import BridgeError, PreflightFailed
+from counterfoil.converter.errors import BridgeError
 from counterfoil.converter.reports import give, parse_forms
 from counterfoil.schema.exit_codes import ExitCode
 
@@ -20,17 +20,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from counterfoil.converter.bridge_file import BridgeFile
-    from counterfoil.converter.checkpoint import Checkpoint
     from counterfoil.converter.preflight import Finding
     from counterfoil.converter.resolve import ResolvedBridge
     from counterfoil.converter.sampling import TrialReport
     from counterfoil.converter.topics import Cluster
     from counterfoil.schema.evolution import ConversionPlan
     from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.sdk.registry_options import RegistryAccess
 
 
 def show_plan(
-    *, file: Path, registry: str | None, formats: Sequence[str], source_schema: Path | None, target_schema: Path | None
+    *,
+    file: Path,
+    registry: RegistryAccess,
+    formats: Sequence[str],
+    source_schema: Path | None,
+    target_schema: Path | None,
 ) -> ExitCode:
     """``bridge plan``: how every target field is filled."""
     forms = parse_forms(formats)
@@ -64,13 +69,10 @@ def _schema_file(path: Path) -> AvroSchema:
     return parse_avro(text)
 
 
-def _resolved(declared: BridgeFile, url: str | None) -> ResolvedBridge:
+def _resolved(declared: BridgeFile, access: RegistryAccess) -> ResolvedBridge:
     from counterfoil.converter.resolve import resolve
-    from counterfoil.sdk import Registry
 
-    if not url:
-        raise click.UsageError("which registry? --registry or COUNTERFOIL_REGISTRY_URL")
-    with Registry(url) as registry:
+    with access.open() as registry:
         return resolve(declared, registry)
 
 
@@ -123,7 +125,7 @@ def _plan_document(declared: BridgeFile, plan: ConversionPlan, problems: Sequenc
 def check_bridge(
     *,
     file: Path,
-    registry: str | None,
+    registry: RegistryAccess,
     bootstrap_servers: str | None,
     engine: str,
     jars: Path | None,
@@ -181,7 +183,7 @@ def _check_document(findings: Sequence[Finding], trial: TrialReport) -> dict[str
 def run_bridge(
     *,
     file: Path,
-    registry: str | None,
+    registry: RegistryAccess,
     bootstrap_servers: str | None,
     engine: str,
     jars: Path | None,
@@ -196,6 +198,7 @@ def run_bridge(
     """``bridge run``: convert, Kafka to Kafka."""
     from counterfoil.converter.checkpoint import Checkpoint
     from counterfoil.converter.java import check_java
+    from counterfoil.converter.preflight import ready_topics
     from counterfoil.converter.session import connector_settings
 
     resolved = _resolved(load_bridge_file(file), registry)
@@ -204,7 +207,7 @@ def run_bridge(
     check_java()
     connector_settings(jars)
     folder = Checkpoint(checkpoint or file.parent / "checkpoints" / resolved.file.name)
-    for line in _ready_topics(resolved.file, cluster, folder, create_target=create_topics):
+    for line in ready_topics(resolved.file, cluster, folder, create_target=create_topics):
         click.echo(line)
 
     from counterfoil.converter.engine_choice import FAILURE_CODES, make_engine
@@ -237,20 +240,6 @@ def run_bridge(
     return outcome.exit_code
 
 
-def _ready_topics(
-    declared: BridgeFile, cluster: Cluster, checkpoint: Checkpoint, *, create_target: bool
-) -> Iterator[str]:
-    """What was created and what people should know; ``PreflightFailed`` when the run cannot keep its promises."""
-    from counterfoil.converter.preflight import Severity, inspect, prepare_topics
-
-    yield from prepare_topics(declared, cluster, create_target=create_target)
-    findings = inspect(declared, cluster, checkpoint)
-    errors = [finding.text for finding in findings if finding.severity is Severity.ERROR]
-    if errors:
-        raise PreflightFailed(errors)
-    yield from (str(finding) for finding in findings)
-
-
 def _stop_on_signals(stop: threading.Event) -> None:
     """Let SIGINT and SIGTERM end the run after the current batch; a second one ends the process at once."""
 
@@ -267,7 +256,7 @@ def _stop_on_signals(stop: threading.Event) -> None:
 def verify_bridge(
     *,
     file: Path,
-    registry: str | None,
+    registry: RegistryAccess,
     bootstrap_servers: str | None,
     formats: Sequence[str],
     sample: str,

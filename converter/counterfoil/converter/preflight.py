@@ -11,6 +11,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.bridge_file import Partitioning
+from counterfoil.converter.errors import PreflightFailed
+from counterfoil.schema.counting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -67,27 +69,50 @@ class TopicFacts:
         return int(self.settings.get("retention.ms", _FOREVER)) if deletes else _FOREVER
 
 
+def ready_topics(
+    file: BridgeFile, cluster: Cluster, checkpoint: Checkpoint | None, *, create_target: bool
+) -> list[str]:
+    """What was created and what people should know before a run, as sentences.
+
+    Raises ``PreflightFailed``, before anything is created, when the run could not keep its promises.
+    """
+    findings = inspect(file, cluster, checkpoint, will_create_target=create_target)
+    errors = [finding.text for finding in findings if finding.severity is Severity.ERROR]
+    if errors:
+        raise PreflightFailed(errors)
+    created = prepare_topics(file, cluster, create_target=create_target)
+    return [*created, *(str(finding) for finding in findings)]
+
+
 def prepare_topics(file: BridgeFile, cluster: Cluster, *, create_target: bool) -> list[str]:
     """What was created, as sentences: the dead-letter topic, and with ``create_target`` the target, where missing.
 
-    Both get as many partitions as the source. Dead letters stay until somebody has looked at them
-    (``retention.ms=-1``), and have room for the original and the headers that say what is wrong.
+    Call it when ``inspect`` has found no error. Both get as many partitions as the source. Dead letters stay until
+    somebody has looked at them (``retention.ms=-1``), and have room for the original and the headers that say what is
+    wrong.
     """
     source = facts_of(file.source_topic, cluster)
     if source is None:
         return []
     created = []
     if create_target and cluster.partition_count(file.target_topic) is None:
-        kept = ("cleanup.policy", "retention.ms", "retention.bytes", _MAX_BYTES)
-        settings = {name: source.settings[name] for name in kept if name in source.settings}
-        cluster.create_topic(file.target_topic, partitions=source.partitions, settings=settings)
-        created.append(f"created topic {file.target_topic} with {source.partitions} partitions, set up as the source")
+        made = _as_created(file.target_topic, source)
+        cluster.create_topic(made.name, partitions=made.partitions, settings=made.settings)
+        created.append(f"created topic {file.target_topic} with {_partitions(source)}, set up as the source")
     if cluster.partition_count(file.dead_letter_topic) is None:
         room = str(source.max_message_bytes + _HEADER_ROOM_BYTES)
         settings = {"cleanup.policy": "delete", "retention.ms": str(_FOREVER), _MAX_BYTES: room}
         cluster.create_topic(file.dead_letter_topic, partitions=source.partitions, settings=settings)
-        created.append(f"created topic {file.dead_letter_topic} with {source.partitions} partitions, kept for ever")
+        created.append(f"created topic {file.dead_letter_topic} with {_partitions(source)}, kept for ever")
     return created
+
+
+def _as_created(target: str, source: TopicFacts) -> TopicFacts:
+    """The target topic as ``prepare_topics`` creates it."""
+    kept = ("cleanup.policy", "retention.ms", "retention.bytes", _MAX_BYTES)
+    return TopicFacts(
+        target, source.partitions, {name: source.settings[name] for name in kept if name in source.settings}
+    )
 
 
 def facts_of(topic: str, cluster: Cluster) -> TopicFacts | None:
@@ -96,12 +121,19 @@ def facts_of(topic: str, cluster: Cluster) -> TopicFacts | None:
     return None if partitions is None else TopicFacts(topic, partitions, cluster.settings(topic))
 
 
-def inspect(file: BridgeFile, cluster: Cluster, checkpoint: Checkpoint | None) -> list[Finding]:
-    """All findings about a bridge's topics and, where there is one, its checkpoint; errors first."""
+def inspect(
+    file: BridgeFile, cluster: Cluster, checkpoint: Checkpoint | None, *, will_create_target: bool = False
+) -> list[Finding]:
+    """All findings about a bridge's topics and, where there is one, its checkpoint; errors first.
+
+    With ``will_create_target`` a missing target is looked at as ``prepare_topics`` would create it afterwards.
+    """
     source, target, dead = (
         facts_of(topic, cluster) for topic in (file.source_topic, file.target_topic, file.dead_letter_topic)
     )
-    findings = list(_missing(file, source, target))
+    if target is None and source is not None and will_create_target:
+        target = _as_created(file.target_topic, source)
+    findings = list(_missing(file, source, target, will_create_target=will_create_target))
     if source is not None:
         if target is not None:
             findings += [*_partition_counts(file, source, target), *_sizes(source, target), *_cleaning(source, target)]
@@ -113,6 +145,10 @@ def inspect(file: BridgeFile, cluster: Cluster, checkpoint: Checkpoint | None) -
     return sorted(findings, key=lambda finding: finding.severity)
 
 
+def _partitions(topic: TopicFacts) -> str:
+    return counted(topic.partitions, "partition")
+
+
 def _error(text: str) -> Finding:
     return Finding(Severity.ERROR, text)
 
@@ -121,10 +157,12 @@ def _warning(text: str) -> Finding:
     return Finding(Severity.WARNING, text)
 
 
-def _missing(file: BridgeFile, source: TopicFacts | None, target: TopicFacts | None) -> Iterator[Finding]:
+def _missing(
+    file: BridgeFile, source: TopicFacts | None, target: TopicFacts | None, *, will_create_target: bool
+) -> Iterator[Finding]:
     if source is None:
         yield _error(f"there is no topic {file.source_topic} to read")
-    if target is None:
+    if target is None and not will_create_target:
         count = source.partitions if source else "N"
         yield _error(
             f"there is no topic {file.target_topic} to write; create it with kafka-topics.sh --create --topic "
@@ -157,16 +195,16 @@ def _cleaning(source: TopicFacts, target: TopicFacts) -> Iterator[Finding]:
     elif source.is_compacted:
         yield _warning(f"{source.name} is compacted and {target.name} is not: tombstones go there and delete nothing")
     if target.retention_ms != _FOREVER and not 0 <= source.retention_ms <= target.retention_ms:
+        days = counted(target.retention_ms / 86_400_000, "day", spec="g")
         yield _warning(
-            f"{target.name} deletes records {target.retention_ms / 86_400_000:g} days after the bridge wrote them, and "
-            f"{source.name} keeps them longer"
+            f"{target.name} deletes records {days} after the bridge wrote them, and {source.name} keeps them longer"
         )
 
 
 def _dead_letters(file: BridgeFile, source: TopicFacts, dead: TopicFacts) -> Iterator[Finding]:
     if dead.partitions < source.partitions:
         yield _error(
-            f"{dead.name} has {dead.partitions} partitions and {source.name} {source.partitions}; a dead letter goes "
+            f"{dead.name} has {_partitions(dead)} and {source.name} {source.partitions}; a dead letter goes "
             "to the partition with the number it came from"
         )
     if dead.is_compacted:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
 
+from counterfoil.schema.counting import counted
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -154,7 +156,8 @@ def progress_line(totals: Totals, position: Position, *, rate_per_s: float) -> s
 def summary_line(totals: Totals, *, took_s: float, ending: str) -> str:
     """The last line of a run. ``ending`` says why it ended."""
     rate = totals.read / took_s if took_s > 0 else 0.0
-    parts = [f"{totals.read:,} records in {totals.batches:,} batches", f"{totals.converted:,} converted", _dead(totals)]
+    read = f"{counted(totals.read, 'record', spec=',')} in {counted(totals.batches, 'batch', 'batches', spec=',')}"
+    parts = [read, f"{totals.converted:,} converted", _dead(totals)]
     return f"{ending}: {', '.join([*parts, *_oddities(totals)])}, {duration(took_s)}, {rate:,.0f}/s"
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from counterfoil.converter.engines.protocol import Conversion
 from counterfoil.converter.errors import BridgeError, PlanIncomplete, SubjectMissing
+from counterfoil.schema.counting import counted
 from counterfoil.schema.errors import SubjectNotFound, VersionNotFound
 from counterfoil.schema.evolution import derive_plan
 from counterfoil.schema.formats.avro.differences import find_differences
@@ -54,10 +55,10 @@ class ResolvedBridge:
         for schema_id, writer in self.writer_by_id.items():
             differences = find_differences(self.writer_by_id[newest], writer)
             if differences:
+                count = counted(len(differences), "difference")
                 found.append(
                     f"version {self.version_by_id[schema_id]} (id {schema_id}) of {self.file.source_subject} cannot be "
-                    f"read as version {self.version_by_id[newest]}: {len(differences)} difference(s), the first is "
-                    f"{differences[0]}"
+                    f"read as version {self.version_by_id[newest]}: {count}, the first is {differences[0]}"
                 )
         return found
 

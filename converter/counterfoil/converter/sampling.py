@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from counterfoil.converter.engines.protocol import RECORD_COLUMNS
+from counterfoil.schema.counting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -71,8 +72,9 @@ class TrialReport:
             return ["no records to try"]
         growth = f"{self.bytes_out / self.bytes_in:.2f} times the size" if self.bytes_in and self.bytes_out else "empty"
         converted = f"{self.converted:,} converted ({growth})"
-        dead = f"{self.failures.total():,} would be dead letters"
-        shown = [f"{self.records:,} records tried: {converted}, {self.tombstones:,} tombstones, {dead}"]
+        dead = counted(self.failures.total(), "would be a dead letter", "would be dead letters", spec=",")
+        tombstones = counted(self.tombstones, "tombstone", spec=",")
+        shown = [f"{counted(self.records, 'record', spec=',')} tried: {converted}, {tombstones}, {dead}"]
         for (code, name), count in self.failures.most_common():
             where = f" at {name}" if name else ""
             shown.append(f"  {count:,} {code}{where}, for example {self.examples[code, name]}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
+from counterfoil.schema.counting import counted
 from counterfoil.schema.exit_codes import ExitCode
 
 EXAMPLES: Final = 5
@@ -111,9 +112,9 @@ class VerifyReport:
         shown = [f"{self.source_topic} -> {self.target_topic} (dead letters: {self.dead_letter_topic})"]
         shown += [line for each in self.partitions for line in _partition_lines(each)]
         if self.native:
-            shown.append(f"{self.native:,} records of {self.target_topic} are not from this bridge")
+            shown.append(_not_ours(self.native, self.target_topic))
         if self.foreign:
-            shown.append(f"{self.foreign:,} records of {self.dead_letter_topic} are not from this bridge")
+            shown.append(_not_ours(self.foreign, self.dead_letter_topic))
         if self.dead_by_code:
             by_code = ", ".join(f"{code} {count:,}" for code, count in sorted(self.dead_by_code.items()))
             shown.append(f"dead letters by reason: {by_code}")
@@ -126,12 +127,16 @@ class VerifyReport:
         if not self.records:
             return f"cannot say: {self.source_topic} holds no records"
         recomputed = sum(each.recomputed for each in self.partitions)
-        return (
-            f"good: {self.records:,} records, each exactly once and in order; {recomputed:,} computed again and equal"
-        )
+        records = counted(self.records, "record", spec=",")
+        return f"good: {records}, each exactly once and in order; {recomputed:,} computed again and equal"
 
     def _count(self, kind: str) -> int:
         return sum(getattr(each, kind) for each in self.partitions)
+
+
+def _not_ours(count: int, topic: str) -> str:
+    records = counted(count, f"record of {topic} is", f"records of {topic} are", spec=",")
+    return f"{records} not from this bridge"
 
 
 def _spoken(kind: str) -> str:
@@ -143,11 +148,10 @@ def _kinds(partitions: list[PartitionVerdict]) -> list[str]:
 
 
 def _partition_lines(each: PartitionVerdict) -> list[str]:
-    parts = [f"{each.converted:,} converted", f"{each.dead_letters:,} dead letters"]
-    parts += [
-        f"{count:,} {name}" for name, count in (("tombstones", each.tombstones), ("echoes", each.echoes)) if count
-    ]
-    line = f"  partition {each.partition}: {each.records:,} records = {' + '.join(parts)}"
+    parts = [f"{each.converted:,} converted", counted(each.dead_letters, "dead letter", spec=",")]
+    parts += [counted(each.tombstones, "tombstone", spec=",")] if each.tombstones else []
+    parts += [counted(each.echoes, "echo", "echoes", spec=",")] if each.echoes else []
+    line = f"  partition {each.partition}: {counted(each.records, 'record', spec=',')} = {' + '.join(parts)}"
     faults = [
         f"    {_spoken(kind)} {count:,}: {', '.join(each.examples.get(kind, []))}"
         for kind, count in each.faults.items()

@@ -1,6 +1,9 @@
 """``python -m counterfoil.registry``: the same as ``counterfoil serve``."""
 
+import sys
+
+from counterfoil.contracts.cli.run import run
 from counterfoil.registry.cli import serve
 
 if __name__ == "__main__":
-    serve()
+    sys.exit(run(serve, sys.argv[1:], name="python -m counterfoil.registry"))

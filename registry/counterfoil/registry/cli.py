@@ -7,13 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from counterfoil.registry.settings import SETTINGS, shown
-from counterfoil.registry.settings_reading import FILE_VARIABLE, parse_text, resolve
-
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
     from counterfoil.registry.settings import Setting
+
+
+class _ServeCommand(click.Command):
+    """A command with one option for each setting, None where it is not given.
+
+    The options are made when they are first needed: the list of commands needs none of them.
+    """
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The settings' options, and after them the command's own."""
+        if not any(parameter.name == "host" for parameter in self.params):
+            self.params[:0] = _setting_options()
+        return super().get_params(ctx)
 
 
 class _ValueOf(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone
@@ -25,32 +35,32 @@ class _ValueOf(click.ParamType):  # type: ignore[type-arg]  # generic in the new
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The value, or a usage error that says what would be right."""
+        from counterfoil.registry.settings_reading import parse_text
+
         try:
             return parse_text(self._setting, value)
         except ValueError as problem:
             self.fail(f"{value[:80]!r}; expected {problem}", param, ctx)
 
 
-def _with_settings(command: Callable[..., int]) -> Callable[..., int]:
-    """``command`` with one option for each setting, None where it is not given."""
-    for setting in reversed(SETTINGS):
+def _setting_options() -> Iterator[click.Option]:
+    from counterfoil.registry.settings import SETTINGS, shown
+
+    for setting in SETTINGS:
         about = f"{setting.about}  [default: {shown(setting.default) or 'none'}]"
         if isinstance(setting.default, bool):
-            command = click.option(f"{setting.flag}/{setting.negative_flag}", setting.name, default=None, help=about)(
-                command
-            )
+            spellings = [f"{setting.flag}/{setting.negative_flag}", setting.name]
+            yield click.Option(spellings, default=None, help=about)
         else:
-            command = click.option(setting.flag, setting.name, type=_ValueOf(setting), help=about)(command)
-    return command
+            yield click.Option([setting.flag, setting.name], type=_ValueOf(setting), help=about)
 
 
-@click.command()
-@_with_settings
+@click.command(cls=_ServeCommand)
 @click.option(
     "--settings",
     "settings_file",
     metavar="FILE",
-    help=f"A YAML file with settings, such as `port: 8081`; {FILE_VARIABLE} names it, too.",
+    help="A YAML file with settings, such as `port: 8081`; COUNTERFOIL_SETTINGS names it, too.",
 )
 @click.option("--print-settings", is_flag=True, help="Print each setting's value and where it came from, and end.")
 def serve(*, settings_file: str | None, print_settings: bool, **flags: Any) -> int:
@@ -59,6 +69,8 @@ def serve(*, settings_file: str | None, print_settings: bool, **flags: Any) -> i
     Prints one line with the address once requests are taken. Each setting can come from the environment as well
     (COUNTERFOIL_PORT for --port), or from a settings file (port); what is nearer to the command wins.
     """
+    from counterfoil.registry.settings_reading import resolve
+
     resolved = resolve(flags, os.environ, file=settings_file)
     if print_settings:
         click.echo("\n".join(resolved.lines()))

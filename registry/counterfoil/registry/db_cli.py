@@ -48,12 +48,13 @@ def db() -> None:
     "found",
     type=click.IntRange(min=0),
     metavar="FORMAT",
-    help="With --sql: the format to begin with, 0 for an empty store; nothing is connected then.",
+    help="With --sql: the format to begin with, 0 for a new store; nothing is connected then.",
 )
 def upgrade(*, store: str, sql: bool, found: int | None) -> ExitCode:
-    """Bring a store to the format of this version, in one transaction; a new store is made.
+    """Bring a store to the format of this version, in one transaction.
 
-    Stop its servers and back it up before.
+    Stop its servers and back it up before. An empty PostgreSQL database becomes a new store; a SQLite file that is not
+    there is refused, since only `counterfoil serve` and `counterfoil import` make one.
     """
     if found is not None and not sql:
         raise click.UsageError("--from says what --sql begins with; give both")

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 from uuid import UUID
 
+from counterfoil.schema.counting import counted
 from counterfoil.schema.errors import CounterfoilError
 
 if TYPE_CHECKING:
@@ -117,7 +118,9 @@ def read_frame(data: Buffer) -> Frame:
 
 def _require(data: Buffer, size_bytes: int, what: str) -> None:
     if len(data) < size_bytes:
-        raise ShortFrame(f"The data has {len(data)} bytes; expected {what} after the magic byte", offset=len(data))
+        raise ShortFrame(
+            f"The data has {counted(len(data), 'byte')}; expected {what} after the magic byte", offset=len(data)
+        )
 
 
 def encode_message_indexes(path: Sequence[int]) -> bytes:
@@ -127,7 +130,9 @@ def encode_message_indexes(path: Sequence[int]) -> bytes:
     too long path and for steps that are not 0 to 2147483647.
     """
     if not 1 <= len(path) <= MAX_MESSAGE_INDEXES:
-        raise BadMessageIndexes(f"A path of {len(path)} message indexes; expected 1 to {MAX_MESSAGE_INDEXES}")
+        raise BadMessageIndexes(
+            f"A path of {counted(len(path), 'message index', 'message indexes')}; expected 1 to {MAX_MESSAGE_INDEXES}"
+        )
     for step in path:
         if not 0 <= step <= _MAX_INDEX:
             raise BadMessageIndexes(f"{step} is no message index; expected 0 to {_MAX_INDEX}")

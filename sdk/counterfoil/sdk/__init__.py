@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         UnknownSchemaId,
     )
     from counterfoil.sdk.serde.avro import AvroDeserializer, AvroSerializer, Decoded
+    from counterfoil.sdk.serde.context import MessageField, SerializationContext
     from counterfoil.sdk.settings import (
         BasicAuth,
         BearerToken,
@@ -51,7 +52,9 @@ _MODULE_BY_NAME = {
     "AvroDeserializer": "serde.avro",
     "AvroSerializer": "serde.avro",
     "Decoded": "serde.avro",
+    "MessageField": "serde.context",
     "Registry": "client",
+    "SerializationContext": "serde.context",
     **dict.fromkeys(
         (
             "Compatibility",
@@ -108,6 +111,7 @@ __all__ = [
     "FrameError",
     "IncompatibleReader",
     "InvalidSettings",
+    "MessageField",
     "Mode",
     "NotFramed",
     "RegisteredSchema",
@@ -117,6 +121,7 @@ __all__ = [
     "RetrySettings",
     "RulesNotSupported",
     "SerdeError",
+    "SerializationContext",
     "SubjectUnresolved",
     "SubjectVersion",
     "TlsSettings",

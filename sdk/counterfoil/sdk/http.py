@@ -64,7 +64,7 @@ class HttpTransport:
             if self._client is None or self._owner != os.getpid():
                 import httpx
 
-                self._client = httpx.Client(**_options(self._settings))
+                self._client = httpx.Client(**connection_options(self._settings))
                 self._owner = os.getpid()
             return self._client
 
@@ -104,7 +104,7 @@ class AsyncHttpTransport:
 
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:  # connections end with the loop that they were opened in
-            self._client = httpx.AsyncClient(**_options(self._settings))
+            self._client = httpx.AsyncClient(**connection_options(self._settings))
             self._loop = loop
         return self._client
 
@@ -169,7 +169,7 @@ def _words(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def _options(settings: RegistrySettings) -> dict[str, Any]:
+def connection_options(settings: RegistrySettings) -> dict[str, Any]:
     """The arguments of both of httpx's clients."""
     import httpx
 

@@ -82,22 +82,25 @@ class _Source:
         return InvalidSettings(f"The setting {spelt} is not {expected}", setting=spelt)
 
 
-def settings_from_environment(environment: Mapping[str, str] | None = None) -> RegistrySettings:
+def settings_from_environment(
+    environment: Mapping[str, str] | None = None, *, prefix: str = PREFIX
+) -> RegistrySettings:
     """The settings in the ``COUNTERFOIL_REGISTRY_…`` variables of this process, or of ``environment``.
 
-    ``…_URL`` is needed; ``…_USER`` with ``…_PASSWORD``, or ``…_TOKEN``, ``…_TIMEOUT_S``, ``…_RETRIES``, ``…_CA_FILE``,
-    ``…_CERTIFICATE_FILE``, ``…_KEY_FILE``, ``…_KEY_PASSWORD``, ``…_PROXY``, ``…_LATEST_TTL_S`` are read when set. Other
-    names are left alone, since Kubernetes sets some for every service. Raises ``InvalidSettings``.
+    ``…_URL`` is needed; ``…_USER`` with ``…_PASSWORD`` (or ``name:password`` in ``…_USER`` alone), or ``…_TOKEN``,
+    ``…_TIMEOUT_S``, ``…_RETRIES``, ``…_CA_FILE``, ``…_CERTIFICATE_FILE``, ``…_KEY_FILE``, ``…_KEY_PASSWORD``,
+    ``…_PROXY``, ``…_LATEST_TTL_S`` are read when set. Other names are left alone, since Kubernetes sets some for every
+    service. ``prefix`` is what the names begin with where they are for another registry. Raises ``InvalidSettings``.
     """
-    source = _Source(os.environ if environment is None else environment, PREFIX)
+    source = _Source(os.environ if environment is None else environment, prefix)
     url = source.text("URL")
     if url is None:
         raise InvalidSettings(
-            f"{PREFIX}URL is not set; expected one such as http://localhost:8081", setting=f"{PREFIX}URL"
+            f"{prefix}URL is not set; expected one such as http://localhost:8081", setting=f"{prefix}URL"
         )
     settings = RegistrySettings.of(
         url,
-        auth=_environment_auth(source),
+        auth=_environment_auth(source, prefix),
         timeout_s=source.seconds("TIMEOUT_S"),
         retries=source.count("RETRIES"),
     )
@@ -115,13 +118,16 @@ def settings_from_environment(environment: Mapping[str, str] | None = None) -> R
     )
 
 
-def _environment_auth(source: _Source) -> Auth | None:
+def _environment_auth(source: _Source, prefix: str) -> Auth | None:
     user, password, token = source.text("USER"), source.text("PASSWORD"), source.text("TOKEN")
     if token is not None and user is not None:
-        raise InvalidSettings(f"{PREFIX}USER and {PREFIX}TOKEN are both set; expected one", setting=f"{PREFIX}TOKEN")
+        raise InvalidSettings(f"{prefix}USER and {prefix}TOKEN are both set; expected one", setting=f"{prefix}TOKEN")
     if token is not None:
         return BearerToken(token)
-    return None if user is None else BasicAuth(user, password or "")
+    if user is None:
+        return None
+    name, _, rest = user.partition(":")  # a user's name holds no colon: RFC 7617, section 2
+    return BasicAuth(name, rest) if password is None else BasicAuth(user, password)
 
 
 def settings_from_confluent(conf: Mapping[str, object]) -> RegistrySettings:

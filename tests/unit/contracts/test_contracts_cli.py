@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import click
 import pytest
 
 from counterfoil.contracts.baselines.workspace import shown_path
+from counterfoil.contracts.cli.installed import COMMAND_GROUP, parse_entries
 from counterfoil.contracts.cli.options import Output, parse_outputs, shown_address
 from counterfoil.contracts.cli.root import command_table
 from counterfoil.contracts.cli.run import exit_code_for, run
@@ -27,8 +27,6 @@ from counterfoil.schema.errors import (
 )
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.sdk.errors import RegistryUnavailable
-
-GROUP = "counterfoil.commands"
 
 # Commands that the tables below point to, as a room's module would hold them.
 
@@ -60,7 +58,8 @@ def inner():
 
 
 def table(**values):
-    return command_table([EntryPoint(name, value, GROUP) for name, value in values.items()], version="1.2.3")
+    text = "\n".join([f"[{COMMAND_GROUP}]", *(f"{name} = {value}" for name, value in values.items())])
+    return command_table(parse_entries(text, COMMAND_GROUP), version="1.2.3")
 
 
 def here(name):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.converter.bridge_file import BridgeFile, Partitioning
-from counterfoil.converter.preflight import Severity, inspect, overtaken, prepare_topics
+from counterfoil.converter.errors import PreflightFailed
+from counterfoil.converter.preflight import Severity, inspect, overtaken, prepare_topics, ready_topics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,7 +74,7 @@ def test_what_would_break_a_promise_is_an_error(changes: dict[str, Any], words: 
         ({"out": (3, {"max.message.bytes": "999"})}, "becomes a dead letter (too-large)"),
         ({"out": (3, {"cleanup.policy": "compact"})}, "a record without a key ends the run"),
         ({"in": (3, {"cleanup.policy": "compact"})}, "tombstones go there and delete nothing"),
-        ({"out": (3, {"retention.ms": "86400000"})}, "deletes records 1 days after"),
+        ({"out": (3, {"retention.ms": "86400000"})}, "deletes records 1 day after"),
         (
             {"out": (3, {"retention.ms": "86400000"}), "in": (3, {"retention.ms": "172800000"})},
             "in keeps them longer",
@@ -105,6 +106,23 @@ def test_what_retention_took_is_named():
 def test_a_checkpoint_beyond_the_end_is_of_another_topic():
     (only,) = overtaken("in", {0: 25}, {0: (0, 20)})
     assert "was made anew" in only.text
+
+
+def test_nothing_is_created_while_there_is_an_error():
+    for changes, word in (({"out": None, "dead": None}, "no topic out"), ({"out": (4, {}), "dead": None}, "out has 4")):
+        found = cluster(**changes)
+        before = set(found.topics)
+        with pytest.raises(PreflightFailed, match=word):
+            ready_topics(file(), found, None, create_target=False)
+        assert set(found.topics) == before
+
+
+def test_topics_are_created_when_there_is_no_error():
+    found = cluster(out=None, dead=None, **{"in": (1, {"cleanup.policy": "compact"})})
+    created_target, created_dead, warning = ready_topics(file(), found, None, create_target=True)
+    assert created_target == "created topic out with 1 partition, set up as the source"
+    assert created_dead.startswith("created topic dead with 1 partition,")
+    assert warning.startswith("warning: out is compacted")
 
 
 def test_missing_topics_are_created_with_the_partitions_of_the_source():

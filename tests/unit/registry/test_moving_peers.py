@@ -21,6 +21,7 @@ from counterfoil.registry.moving.errors import (
     UnreadableContent,
 )
 from counterfoil.registry.moving.importing import Import
+from counterfoil.registry.moving.peer import Peer
 from counterfoil.registry.moving.peer_source import PeerSource
 from counterfoil.registry.moving.peer_target import PeerTarget
 from counterfoil.registry.moving.progress import Progress
@@ -29,6 +30,7 @@ from counterfoil.registry.moving.spool import read_once
 from counterfoil.registry.moving.store_target import StoreTarget
 from counterfoil.registry.moving.target import State
 from counterfoil.registry.store.memory import MemoryStorage
+from counterfoil.sdk.settings import RegistrySettings
 from registry_driver import InProcessRegistry
 from registry_histories import HISTORIES, ITEM, REFERRING, all_answers, live
 from registry_peers import Filter, apicurio, karapace, old_confluent, ours, peer_of
@@ -291,8 +293,6 @@ def test_requests_are_made_again_with_growing_pauses() -> None:
         waited.append(seconds)
 
     async def check() -> None:
-        from counterfoil.registry.moving.peer import Peer, PeerSettings
-
         trouble = [
             httpx.ConnectError("no route"),
             httpx.Response(429, headers={"Retry-After": "7"}),
@@ -300,7 +300,8 @@ def test_requests_are_made_again_with_growing_pauses() -> None:
             httpx.ReadTimeout("slow"),
         ]
         transport = Flaky(ours(await filled()), trouble)
-        async with Peer(PeerSettings("http://registry.test/", retries=4), transport=transport, pause=pause) as peer:
+        settings = RegistrySettings.of("http://registry.test/", retries=4)
+        async with Peer(settings, transport=transport, pause=pause) as peer:
             assert await peer.get("/subjects/cart/versions") == [1]
         assert 0.1 <= waited[0] <= 0.2
         assert waited[1] == 7
@@ -332,26 +333,35 @@ def test_a_registry_that_does_not_answer_well_is_told(answer: Any, error: type[M
     asyncio.run(check())
 
 
-@pytest.mark.parametrize("url", ["registry:8081", "ftp://registry", "http://", "", "http:///x"])
-def test_what_is_no_url_is_told(url: str) -> None:
-    from counterfoil.registry.moving.peer import Peer, PeerSettings
+def test_the_next_url_is_asked_when_one_does_not_answer() -> None:
+    asked: list[str] = []
 
-    with pytest.raises(MovingError, match="is not the URL of a registry"):
-        Peer(PeerSettings(url))
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.host)
+        return httpx.Response(200 if request.url.host == "b.test" else 503, json=[])
+
+    async def at_once(seconds: float) -> None:
+        del seconds
+
+    async def check() -> None:
+        settings = RegistrySettings.of("http://a.test,http://b.test/", retries=1)
+        async with Peer(settings, transport=httpx.MockTransport(answer), pause=at_once) as peer:
+            assert await peer.get("/subjects") == []
+
+    asyncio.run(check())
+    assert asked == ["a.test", "b.test"]
 
 
 @pytest.mark.parametrize(
     ("url", "settings_", "header"),
     [
         ("http://name:p%40ss@registry.test", {}, "Basic bmFtZTpwQHNz"),
-        ("http://registry.test", {"user": "name:p:w"}, "Basic bmFtZTpwOnc="),
-        ("http://registry.test", {"token": "t0ken"}, "Bearer t0ken"),
-        ("http://name:x@registry.test", {"token": "t0ken"}, "Bearer t0ken"),
+        ("http://registry.test", {"auth": ("name", "p:w")}, "Basic bmFtZTpwOnc="),
+        ("http://registry.test", {"auth": "t0ken"}, "Bearer t0ken"),
+        ("http://name:x@registry.test", {"auth": "t0ken"}, "Bearer t0ken"),
     ],
 )
 def test_it_says_who_it_is(url: str, settings_: dict[str, str], header: str) -> None:
-    from counterfoil.registry.moving.peer import Peer, PeerSettings
-
     seen: list[httpx.Request] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -359,7 +369,8 @@ def test_it_says_who_it_is(url: str, settings_: dict[str, str], header: str) -> 
         return httpx.Response(200, json=[])
 
     async def check() -> None:
-        async with Peer(PeerSettings(url, **settings_), transport=httpx.MockTransport(answer)) as peer:
+        settings = RegistrySettings.of(url, **settings_)
+        async with Peer(settings, transport=httpx.MockTransport(answer)) as peer:
             assert peer.url == "http://registry.test"
             await peer.get("/subjects")
 

@@ -71,7 +71,7 @@ def test_the_spellings_are_the_names_of_the_fields() -> None:
     assert [each.name for each in SETTINGS] == [each.name for each in fields(ServerSettings)]
     setting = BY_NAME["read_timeout_s"]
     assert (setting.flag, setting.variable) == ("--read-timeout-s", "COUNTERFOIL_READ_TIMEOUT_S")
-    options = {option for parameter in serve.params for option in parameter.opts}
+    options = {option for parameter in serve.get_params(click.Context(serve)) for option in parameter.opts}
     assert options >= {each.flag for each in SETTINGS}
 
 

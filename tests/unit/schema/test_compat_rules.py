@@ -236,9 +236,6 @@ def test_a_missing_field_points_at_the_field_and_at_the_writers_record():
     assert difference.detail == "y"
     pointers = difference.reader_pointer, difference.writer_pointer
     assert pointers == ("/fields/0/type/fields/1", "/fields/1/type/fields")
-        "/fields/0/type/fields/1",
-        "/fields/1/type/fields",
-    )
     assert (
         difference.text == "The reader needs field y, which the writer's record In does not have, and it has no default"
     )

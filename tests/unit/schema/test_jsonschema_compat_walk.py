@@ -127,10 +127,6 @@ def test_the_sides_of_a_found_difference_are_its_nodes():
     (added,) = walk(schema({"type": "array", "items": {}}), schema({"type": "array"}))
     places = added.difference.reader_pointer, added.difference.writer_pointer, added.difference.path
     assert places == ("/items", "", "")
-        "/items",
-        "",
-        "",
-    )
 
 
 @pytest.mark.parametrize("policy", POLICIES)

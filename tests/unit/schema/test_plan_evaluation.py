@@ -213,7 +213,7 @@ def test_texts() -> None:
     value = {"a": "x..7", "e": "RED", "n": 3, "b": True}
     assert convert(source, target, rules, value) == {"j": "x..7-3", "k": "REDtrue", "first": "x", "last": 7}
     assert convert(source, target, rules, {**value, "n": None})["j"] is None
-    with pytest.raises(ConversionError, match="'x' has 1 pieces; piece 1 is not there") as failure:
+    with pytest.raises(ConversionError, match="'x' has 1 piece; piece 1 is not there") as failure:
         one("string", "string", {"split": {"from": "v", "on": ".", "take": 1}}, "x")
     assert failure.value.code == "split-missing"
 

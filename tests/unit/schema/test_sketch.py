@@ -67,23 +67,23 @@ WEIGHED: dict[str, tuple[Json, Json, list[Any], int | None, str]] = {
         record(("a", {"type": "array", "items": "string"})),
         [{"a": []}],
         1,
-        "1 values in 1 retained records are at this place",
+        "1 value in 1 retained record is at this place",
     ),
     "records of another shape in an array, and no such records": (
         record(("a", {"type": "array", "items": record(("b", "int"), name="Item")})),
         record(("a", {"type": "array", "items": record(("b", "string"), name="Item")})),
         [{"a": []}],
         0,
-        "0 values in 1 retained records are at this place",
+        "0 values in 1 retained record are at this place",
     ),
-    "a type that changed": (record(("a", "int")), record(("a", "string")), [{"a": "x"}], 1, "1 values in 1 retained"),
+    "a type that changed": (record(("a", "int")), record(("a", "string")), [{"a": "x"}], 1, "1 value in 1 retained"),
     "no record of that schema": (record(("a", "int")), record(("a", "string")), [], 0, "no retained record"),
     "one enum in two places": (
         record(("c", COLOURS | {"symbols": ["RED"]}), ("d", "Colour")),
         record(("c", COLOURS), ("d", "Colour")),
         [{"c": "RED", "d": "BLUE"}],
         1,
-        "1 values in 1 retained records use BLUE or GREEN",
+        "1 value in 1 retained record uses BLUE or GREEN",
     ),
 }
 

@@ -8,21 +8,19 @@ import click
 
 from counterfoil.contracts.cli.options import (
     Output,
-    open_registry,
     output_options,
     parse_outputs,
-    registry_options,
     shown_address,
     text_style,
     write_outputs,
 )
-from counterfoil.contracts.errors import UsageMistake
-from counterfoil.contracts.model import FailOn
+from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
     from counterfoil.contracts.baselines.choose import Comparison, Request
     from counterfoil.contracts.model import CheckReport
     from counterfoil.schema.exit_codes import ExitCode
+    from counterfoil.sdk.registry_options import RegistryAccess
 
 _LEVELS = (
     "NONE",
@@ -33,11 +31,12 @@ _LEVELS = (
     "FULL",
     "FULL_TRANSITIVE",
 )
+_FAIL_ON = ("error", "warning", "never")
 _CONFIRMED = 100
 _POLICIES = ("STRICT", "LENIENT", "LOGICAL", "SOUND", "WIRE", "WIRE_JSON")
 
 
-@click.command(short_help="Judge changed schemas against a git ref, a file or a registry.")
+@click.command()
 @click.argument("paths", nargs=-1, metavar="[PATHS]...")
 @click.option(
     "--against",
@@ -62,11 +61,11 @@ _POLICIES = ("STRICT", "LENIENT", "LOGICAL", "SOUND", "WIRE", "WIRE_JSON")
     metavar="FILE=SUBJECT",
     help="The subject of a file. Default: the file's name, without suffix, if it ends in -key or -value. Repeatable.",
 )
-@registry_options
+@registry_options(THE_REGISTRY)
 @click.option(
     "--fail-on",
-    type=click.Choice([one.value for one in FailOn]),
-    default=FailOn.ERROR.value,
+    type=click.Choice(_FAIL_ON),
+    default=_FAIL_ON[0],
     show_default=True,
     help="The least severity that ends in exit code 1.",
 )
@@ -92,8 +91,7 @@ def check(  # noqa: PLR0917 (click passes options by name)
     level: str | None,
     policy: str | None,
     subjects: tuple[str, ...],
-    registry_url: str | None,
-    timeout_s: float | None,
+    registry: RegistryAccess,
     fail_on: str,
     confirm: int,
     allow_empty: bool,  # noqa: FBT001 (a flag of the command line)
@@ -114,6 +112,7 @@ def check(  # noqa: PLR0917 (click passes options by name)
     Exit codes: 0 fine, 1 broken, 2 usage, 4 nothing was checked or, against a registry, not every file, 11 registry
     unreachable, 12 registry refused, 14 a file or git ref is missing.
     """
+    from counterfoil.contracts.model import FailOn
     from counterfoil.contracts.verdict import exit_code_of
 
     outputs = parse_outputs(formats)
@@ -122,8 +121,7 @@ def check(  # noqa: PLR0917 (click passes options by name)
         against=against,
         level=level,
         subjects=_parse_subjects(subjects),
-        registry_url=None if offline else registry_url,
-        timeout_s=timeout_s,
+        registry=None if offline else registry,
     )
     comparison, report = _judge(request, level, policy, confirm, allow_unmapped=allow_unmapped)
     code = exit_code_of(report, fail_on=FailOn(fail_on), is_empty_fine=allow_empty)
@@ -173,18 +171,18 @@ def _request(
     against: str | None,
     level: str | None,
     subjects: dict[str, str],
-    registry_url: str | None,
-    timeout_s: float | None,
+    registry: RegistryAccess | None,
 ) -> Request:
     from counterfoil.contracts.baselines.choose import Request
 
+    url = registry.url if registry else None
     return Request(
         current=".",
         paths=paths,
         against=against,
         subjects=subjects,
-        registry=(lambda: open_registry(registry_url, timeout_s)) if registry_url else None,
-        registry_label=shown_address(registry_url) if registry_url else "registry",
+        registry=registry.open if registry and url else None,
+        registry_label=shown_address(url) if url else "registry",
         is_transitive=bool(level and level.endswith("_TRANSITIVE")),
     )
 
@@ -194,6 +192,6 @@ def _parse_subjects(values: tuple[str, ...]) -> dict[str, str]:
     for value in values:
         path, separator, subject = value.partition("=")
         if not (separator and path and subject):
-            raise UsageMistake(f"--subject {value!r} is not FILE=SUBJECT")
+            raise click.UsageError(f"--subject {value!r} is not FILE=SUBJECT")
         subjects[path] = subject
     return subjects

@@ -8,30 +8,29 @@ import click
 
 from counterfoil.contracts.cli.options import (
     Output,
-    open_registry,
     output_options,
     parse_outputs,
-    registry_options,
     text_style,
     write_outputs,
 )
+from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
     from counterfoil.contracts.tree import ReadSchema
     from counterfoil.schema.exit_codes import ExitCode
+    from counterfoil.sdk.registry_options import RegistryAccess
 
 
-@click.command(short_help="Say what changed between two schemas.")
+@click.command()
 @click.argument("base")
 @click.argument("head")
-@registry_options
+@registry_options(THE_REGISTRY)
 @click.option("--offline", is_flag=True, help="Refuse to ask a registry.")
 @output_options
 def diff(  # noqa: PLR0917 (click passes options by name)
     base: str,
     head: str,
-    registry_url: str | None,
-    timeout_s: float | None,
+    registry: RegistryAccess,
     offline: bool,  # noqa: FBT001 (a flag of the command line)
     formats: tuple[str, ...],
     no_color: bool,  # noqa: FBT001 (likewise, a flag)
@@ -51,7 +50,7 @@ def diff(  # noqa: PLR0917 (click passes options by name)
     from counterfoil.schema.exit_codes import ExitCode
 
     outputs = parse_outputs(formats)
-    open_it = (lambda: open_registry(registry_url, timeout_s)) if registry_url and not offline else None
+    open_it = registry.open if registry.url and not offline else None
     earlier, later = (read_operand(one, ".", registry=open_it) for one in (base, head))
     report = DiffReport.of(_named(earlier, base), _named(later, head))
 

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they come to: where output goes, how it looks, which registry.
+"""Options that the checking commands share, and what they come to: where output goes, and how it looks.
 
 Nothing beyond click and the standard library is imported here, since help pages load this module.
 """
@@ -7,28 +7,20 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
-
-from counterfoil.contracts.errors import UsageMistake
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from counterfoil.contracts.reports.text import TextStyle
-    from counterfoil.sdk.client import Registry
 
 FORMATS: Final = ("text", "json")
-REGISTRY_VARIABLE: Final = "COUNTERFOIL_REGISTRY_URL"
 _Command = TypeVar("_Command", bound="Callable[..., Any]")
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(NamedTuple):
     """One report to write: its format, and the file it goes to; None is standard output."""
 
     format: str
@@ -39,7 +31,7 @@ def parse_outputs(values: Sequence[str]) -> tuple[Output, ...]:
     """The outputs that ``NAME[=PATH]`` values ask for; text on standard output when there are none."""
     outputs = tuple(_parse_output(value) for value in values or ("text",))
     if sum(output.path is None for output in outputs) > 1:
-        raise UsageMistake(
+        raise click.UsageError(
             "two formats go to standard output; give one of them a file, as in --format json=report.json"
         )
     return outputs
@@ -48,14 +40,16 @@ def parse_outputs(values: Sequence[str]) -> tuple[Output, ...]:
 def _parse_output(value: str) -> Output:
     name, separator, path = value.partition("=")
     if name not in FORMATS:
-        raise UsageMistake(f"unknown format {name!r}; expected one of {', '.join(FORMATS)}")
+        raise click.UsageError(f"unknown format {name!r}; expected one of {', '.join(FORMATS)}")
     if separator and not path:
-        raise UsageMistake(f"--format {value} names no file after the equals sign")
+        raise click.UsageError(f"--format {value} names no file after the equals sign")
     return Output(name, path or None)
 
 
 def write_outputs(outputs: Sequence[Output], render: Mapping[str, Callable[[Output], str]]) -> None:
     """Write every output, rendered by the function of its format; files first, so that they are there in any case."""
+    from pathlib import Path
+
     for output in sorted(outputs, key=lambda one: one.path is None):
         text = render[output.format](output)
         if output.path is None:
@@ -81,17 +75,10 @@ def text_style(output: Output, *, no_color: bool, quiet: bool, verbose: int, pre
     )
 
 
-def open_registry(url: str, timeout_s: float | None = None) -> Registry:
-    """A client of the registry at ``url``; credentials and the like are in the ``COUNTERFOIL_REGISTRY_…`` variables."""
-    from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.settings_sources import settings_from_environment
-
-    settings = settings_from_environment({**os.environ, REGISTRY_VARIABLE: url})
-    return Registry(settings, timeout_s=timeout_s)
-
-
 def shown_address(url: str) -> str:
     """``url`` without the user and password it may hold."""
+    from urllib.parse import urlsplit
+
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
@@ -116,11 +103,4 @@ output_options: Final = _chain(
     click.option("--no-color", is_flag=True, help="Plain text also on a terminal. So does the variable NO_COLOR."),
     click.option("-q", "--quiet", is_flag=True, help="Say nothing when all is well."),
     click.option("-v", "--verbose", count=True, help="Name also the files that are fine."),
-)
-
-registry_options: Final = _chain(
-    click.option("--registry", "registry_url", metavar="URL", envvar=REGISTRY_VARIABLE, help="The registry to ask."),
-    click.option(
-        "--timeout", "timeout_s", type=click.FloatRange(min=0, min_open=True), help="Seconds to wait for an answer."
-    ),
 )

@@ -6,27 +6,26 @@ when the command is called or its help line is wanted.
 
 from __future__ import annotations
 
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from counterfoil.contracts.errors import MissingExtra
+from counterfoil.contracts.cli.installed import DISTRIBUTION, find_installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-DISTRIBUTION = "counterfoil"
-COMMAND_GROUP = "counterfoil.commands"
+    from counterfoil.contracts.cli.installed import CommandEntry
+    from counterfoil.contracts.errors import MissingExtra
 
 
 def root_command() -> CommandTable:
     """The ``counterfoil`` command with the sub-commands that the installed distribution declares."""
-    distribution = metadata.distribution(DISTRIBUTION)
-    return command_table(distribution.entry_points.select(group=COMMAND_GROUP), version=distribution.version)
+    installed = find_installed()
+    return command_table(installed.entries, version=installed.version)
 
 
-def command_table(entries: Iterable[metadata.EntryPoint], *, version: str) -> CommandTable:
+def command_table(entries: Iterable[CommandEntry], *, version: str) -> CommandTable:
     """A root command over ``entries``; each must load as a click command."""
     table = CommandTable(
         name="counterfoil",
@@ -40,7 +39,7 @@ def command_table(entries: Iterable[metadata.EntryPoint], *, version: str) -> Co
 class CommandTable(click.Group):
     """A click group that finds its commands in entry points and imports each one when it is asked for."""
 
-    def __init__(self, *, entries: Iterable[metadata.EntryPoint], **settings: Any) -> None:
+    def __init__(self, *, entries: Iterable[CommandEntry], **settings: Any) -> None:
         super().__init__(**settings)
         self._entry_by_name = {entry.name: entry for entry in entries}
 
@@ -61,6 +60,33 @@ class CommandTable(click.Group):
             return _stand_in(cmd_name, _absent(entry, missing))
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands, each with its line; none is imported whose line its entry gives."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self._summary(ctx, name)) for name in self.list_commands(ctx)])
+
+    def _summary(self, ctx: click.Context, name: str) -> str:
+        try:
+            summary = self._entry_by_name[name].summary()
+        except ModuleNotFoundError:
+            summary = None
+        if summary is not None:
+            return summary
+        command = self.get_command(ctx, name)
+        return command.get_short_help_str() if command else ""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The sub-command that ``args`` begin with; for a name that there is not, an error with those like it."""
+        is_name = not args[0].startswith("-") and not ctx.resilient_parsing
+        if is_name and args[0] not in self._entry_by_name:
+            from difflib import get_close_matches
+
+            like = " or ".join(repr(each) for each in get_close_matches(args[0], self.list_commands(ctx)))
+            ctx.fail(f"No such command {args[0]!r}.{f' Did you mean {like}?' if like else ''}")
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """What the sub-command returns; a module that is not installed becomes a sentence that names its extra."""
         try:
@@ -70,12 +96,14 @@ class CommandTable(click.Group):
             raise _absent(entry, missing) from missing
 
 
-def _absent(entry: metadata.EntryPoint, missing: ModuleNotFoundError) -> ModuleNotFoundError | MissingExtra:
+def _absent(entry: CommandEntry, missing: ModuleNotFoundError) -> ModuleNotFoundError | MissingExtra:
     """The error to raise for a module that is not there: ours to repair, unless an extra of the command brings it."""
+    from counterfoil.contracts.errors import MissingExtra
+
     module = missing.name or ""
-    if not entry.extras or module.partition(".")[0] == DISTRIBUTION:
+    if not entry.extra or module.partition(".")[0] == DISTRIBUTION:
         return missing
-    return MissingExtra(command=entry.name, module=module, extra=entry.extras[0])
+    return MissingExtra(command=entry.name, module=module, extra=entry.extra)
 
 
 def _stand_in(name: str, problem: ModuleNotFoundError | MissingExtra) -> click.Command:

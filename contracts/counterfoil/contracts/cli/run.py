@@ -9,9 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import tempfile
-import traceback
-from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 import click
@@ -25,17 +22,18 @@ PROGRAM = "counterfoil"
 _COMPLETION = "_COUNTERFOIL_COMPLETE"
 
 
-def run(command: click.Command, arguments: Sequence[str]) -> int:
-    """The exit code of ``command`` for ``arguments``, after errors were told on stderr.
+def run(command: click.Command, arguments: Sequence[str], *, name: str = PROGRAM) -> int:
+    """The exit code of ``command`` for ``arguments``, after errors were reported on stderr.
 
-    A command's return value is its exit code when it is an int; anything else is 0. ``SystemExit`` passes through.
+    ``name`` is what the command is called in its usage. A command's return value is its exit code when it is an int;
+    anything else is 0. ``SystemExit`` passes through.
     """
     _tolerate_narrow_terminals()
     try:
-        code = _invoke(command, arguments)
+        code = _invoke(command, arguments, name)
         sys.stdout.flush()
     except click.ClickException as mistake:
-        mistake.show()
+        _show(mistake)
         return ExitCode.USAGE if isinstance(mistake, click.UsageError) else ExitCode.PRECONDITION
     except (KeyboardInterrupt, click.Abort):
         return ExitCode.INTERRUPTED
@@ -47,28 +45,50 @@ def run(command: click.Command, arguments: Sequence[str]) -> int:
     return code
 
 
-def _invoke(command: click.Command, arguments: Sequence[str]) -> int:
+def _invoke(command: click.Command, arguments: Sequence[str], name: str) -> int:
     if instruction := os.environ.get(_COMPLETION):
         from click.shell_completion import shell_complete
 
-        return shell_complete(command, {}, PROGRAM, _COMPLETION, instruction)
+        return shell_complete(command, {}, name, _COMPLETION, instruction)
     try:
-        with command.make_context(PROGRAM, list(arguments)) as context:
+        with command.make_context(name, list(arguments)) as context:
             result = command.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code
     return result if isinstance(result, int) else ExitCode.OK
 
 
+def _show(mistake: click.ClickException) -> None:
+    """Write the line of an error of click's and, after it, how the command is used."""
+    context = mistake.ctx if isinstance(mistake, click.UsageError) else None
+    if context is not None and mistake.format_message() == context.get_help():
+        _write(context.get_help())  # a group that was called without a command
+        return
+    _write(f"{PROGRAM}: {' '.join(mistake.format_message().split())}")
+    if context is not None:
+        _write(f"{context.get_usage()}\nTry '{context.command_path} --help' for help.")
+
+
 def _report(error: Exception) -> int:
     code = exit_code_for(error)
-    line = " ".join(str(error).split()) or type(error).__name__
+    line = " ".join(_sentence(error).split()) or type(error).__name__
     if code is ExitCode.BUG:
         line = f"unexpected {type(error).__name__}: {line} ({keep_traceback(error)})"
-    with contextlib.suppress(OSError):  # stderr may be closed, and then nobody can be told
-        sys.stderr.write(f"{PROGRAM}: {line}\n")
-        sys.stderr.flush()
+    _write(f"{PROGRAM}: {line}")
     return code
+
+
+def _sentence(error: Exception) -> str:
+    """What an error says, without the number that the operating system has for it."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
+
+
+def _write(text: str) -> None:
+    with contextlib.suppress(OSError):  # stderr may be closed, and then there is no place for it
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
 
 
 def exit_code_for(error: Exception) -> ExitCode:
@@ -94,6 +114,8 @@ def exit_code_for(error: Exception) -> ExitCode:
 
 
 def _exit_code_for_status(status: int) -> ExitCode:
+    from http import HTTPStatus
+
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN} or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return ExitCode.REFUSED
     return ExitCode.CONFLICT if status == HTTPStatus.CONFLICT else ExitCode.PRECONDITION
@@ -101,6 +123,9 @@ def _exit_code_for_status(status: int) -> ExitCode:
 
 def keep_traceback(error: Exception) -> str:
     """Where the traceback was written, in words."""
+    import tempfile
+    import traceback
+
     try:
         with tempfile.NamedTemporaryFile(
             "w", prefix="counterfoil-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"

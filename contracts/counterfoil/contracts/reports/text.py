@@ -12,6 +12,7 @@ import click
 
 from counterfoil.contracts.model import Severity, Status
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.counting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -78,7 +79,8 @@ def _fine(outcome: FileOutcome, style: TextStyle) -> str:
     asked = outcome.level if outcome.policy is _USUAL_POLICY else f"{outcome.level}, {outcome.policy}"
     said = "unchanged" if outcome.status is Status.UNCHANGED else f"compatible ({asked})"
     compared = f" with {', '.join(outcome.compared_with)}" if outcome.status is Status.COMPARED else ""
-    confirmed = f"; {outcome.confirmed} generated records were written and read" if outcome.confirmed else ""
+    records = counted(outcome.confirmed, "generated record was", "generated records were")
+    confirmed = f"; {records} written and read" if outcome.confirmed else ""
     return printable(f"{outcome.subject}  {style.shown_path(outcome.path)}  {said}{compared}{confirmed}")
 
 
@@ -141,7 +143,7 @@ def _dependants(finding: Finding, style: TextStyle) -> Iterator[str]:
     shown = [_named(one.subject, one.path, one.position, style) for one in finding.also_breaks[:_SHOWN_DEPENDANTS]]
     more = len(finding.also_breaks) - len(shown)
     rest = f", and {more} more" if more else ""
-    yield from _wrapped(f"also breaks {_counted(len(finding.also_breaks), 'schema')}: {', '.join(shown)}{rest}")
+    yield from _wrapped(f"also breaks {counted(len(finding.also_breaks), 'schema')}: {', '.join(shown)}{rest}")
 
 
 def _named(subject: str, path: str, position: Position | None, style: TextStyle) -> str:
@@ -162,7 +164,7 @@ def _wrapped(text: str, *, deeper: bool = False) -> list[str]:
 
 
 def _summary(report: CheckReport, exit_code: ExitCode) -> str:
-    counts = [_counted(report.count(severity), severity) for severity in (Severity.ERROR, Severity.WARNING)]
+    counts = [counted(report.count(severity), severity) for severity in (Severity.ERROR, Severity.WARNING)]
     checked = _looked_at(report)
     policies = sorted({outcome.policy for outcome in report.files} - {_USUAL_POLICY})
     under = f" under {', '.join(policies)}" if policies else ""
@@ -172,16 +174,12 @@ def _summary(report: CheckReport, exit_code: ExitCode) -> str:
 def _looked_at(report: CheckReport) -> str:
     """How many files were checked; where they go by subjects, how many of them were judged, and why the others not."""
     if not report.names_subjects:
-        return f"{_counted(report.checked, 'schema')} checked"
+        return f"{counted(report.checked, 'schema')} checked"
     others = [f"{report.new} new", f"{report.unmapped} unmapped"]
     unread = len(report.files) - report.judged - report.new - report.unmapped
     if unread:
         others.append(f"{unread} not comparable")
-    return f"{_counted(report.judged, 'schema')} judged, {', '.join(others)},"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{counted(report.judged, 'schema')} judged, {', '.join(others)},"
 
 
 def printable(text: str) -> str:

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.converter.engines.cannot import EngineCannot
+from counterfoil.schema.counting import counted
 from counterfoil.schema.evolution import (
     ConversionError,
     FailureCode,
@@ -116,7 +117,8 @@ class RecordConverter:
 
     def _decoded(self, data: bytes) -> Any:
         if len(data) < ID_PREFIX_BYTES or data[0] != MAGIC_ID:
-            text = f"{len(data)} bytes beginning with {data[:1].hex() or 'nothing'} are no id frame of magic byte 00"
+            size = counted(len(data), "byte")
+            text = f"{size} beginning with {data[:1].hex() or 'nothing'} are no id frame of magic byte 00"
             raise ConversionError(FailureCode.NOT_FRAMED, "", text)
         schema_id = int.from_bytes(data[1:ID_PREFIX_BYTES])
         decode = self._decode_by_id.get(schema_id)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from counterfoil.sdk.registry_options import THE_REGISTRY, RegistryRole, registry_options
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -14,76 +16,41 @@ _Command = TypeVar("_Command", bound="Callable[..., Any]")
 _STORE_HELP: Final = (
     "The store itself: sqlite:///relative.db, sqlite:////absolute.db or postgresql://user@host/database."
 )
-_URL_HELP: Final = "A running registry, asked over its REST API."
+_REGISTRY: Final = THE_REGISTRY._replace(about="A running registry, asked over its REST API.")
+_ORIGIN: Final = RegistryRole(
+    "origin",
+    "COUNTERFOIL_FROM_",
+    prefix="from-",
+    spellings=("--from",),
+    whose="the registry of --from",
+    about="Copy this running registry in place of a file.",
+)
+_LEFT: Final = RegistryRole("left", "COUNTERFOIL_LEFT_", prefix="left-", whose="URL1")
+_RIGHT: Final = RegistryRole("right", "COUNTERFOIL_RIGHT_", prefix="right-", whose="URL2")
 
 
-def _access_options(command: _Command) -> _Command:
-    """The options that say how patiently registries are asked."""
-    options = (
-        click.option(
-            "--timeout-s",
-            type=click.FloatRange(min=0.1),
-            default=30.0,
-            show_default=True,
-            help="How long a request may take.",
-        ),
-        click.option(
-            "--retries",
-            type=click.IntRange(min=0),
-            default=5,
-            show_default=True,
-            help="How often a request is made again when no answer comes, or 429 or 5xx.",
-        ),
-        click.option(
-            "--concurrency",
-            type=click.IntRange(min=1, max=256),
-            default=16,
-            show_default=True,
-            help="How many requests are under way at once.",
-        ),
-        click.option(
-            "--ca-file",
-            type=click.Path(dir_okay=False),
-            help="Certificates to trust, in place of the system's.",
-        ),
-        click.option("--quiet", is_flag=True, help="Say nothing on standard error but errors."),
+def _working_options(command: _Command) -> _Command:
+    """The options that say how many requests are made at once, and whether progress is reported."""
+    concurrency = click.option(
+        "--concurrency",
+        type=click.IntRange(min=1, max=256),
+        default=16,
+        show_default=True,
+        help="How many requests are under way at once.",
     )
-    for option in reversed(options):
-        command = option(command)
-    return command
+    quiet = click.option("--quiet", is_flag=True, help="Write nothing on standard error but errors.")
+    return concurrency(quiet(command))
 
 
-def _login_options(prefix: str, variable: str, whose: str) -> Callable[[_Command], _Command]:
-    """``--PREFIXuser`` and ``--PREFIXtoken`` for one registry, each with its variable of the environment."""
-
-    def add(command: _Command) -> _Command:
-        name = f"--{prefix}user"
-        user = click.option(
-            name,
-            metavar="NAME:PASSWORD",
-            envvar=f"{variable}USER",
-            show_envvar=True,
-            help=f"Basic authentication at {whose}.",
-        )
-        token = click.option(
-            f"--{prefix}token", envvar=f"{variable}TOKEN", show_envvar=True, help=f"Bearer token for {whose}."
-        )
-        return user(token(command))
-
-    return add
+_STORE: Final = click.option("--store", envvar="COUNTERFOIL_STORE", show_envvar=True, help=_STORE_HELP)
 
 
-def _place_options(command: _Command) -> _Command:
-    store = click.option("--store", envvar="COUNTERFOIL_STORE", show_envvar=True, help=_STORE_HELP)
-    url = click.option("--url", help=_URL_HELP)
-    return store(url(_login_options("", "COUNTERFOIL_", "the registry of --url")(command)))
-
-
-@click.command(name="export", short_help="Write all of a registry into one file.")
+@click.command(name="export")
 @click.argument("file", type=click.Path(dir_okay=False))
-@_place_options
+@_STORE
+@registry_options(_REGISTRY)
 @click.option("--skip-unreadable", is_flag=True, help="Leave out what cannot be read, and say what.")
-@_access_options
+@_working_options
 def export_command(file: str, **options: Any) -> int:
     """Write all of a registry into FILE: JSON Lines with a checksum, compressed when the name ends in .gz.
 
@@ -98,18 +65,17 @@ def export_command(file: str, **options: Any) -> int:
     return run_export(file, options)
 
 
-@click.command(name="import", short_help="Bring a backup, another registry or a schemas topic into a registry.")
+@click.command(name="import")
 @click.argument("file", type=click.Path(dir_okay=False), required=False)
-@click.option("--from", "from_url", metavar="URL", help="Copy this running registry in place of a file.")
 @click.option(
     "--from-topic", metavar="FILE", type=click.Path(dir_okay=False),
     help="Read a dump of the topic _schemas, made with print.key=true or as JSON lines.",
 )  # fmt: skip
-@_place_options
-@_login_options("from-", "COUNTERFOIL_FROM_", "the registry of --from")
+@_STORE
+@registry_options(_REGISTRY, _ORIGIN)
 @click.option("--dry-run", is_flag=True, help="Write nothing; list every clash and everything that cannot be read.")
 @click.option("--skip-unreadable", is_flag=True, help="Leave out what cannot be read, and say what.")
-@_access_options
+@_working_options
 def import_command(file: str | None, **options: Any) -> int:
     """Bring the backup FILE, the registry of --from, or the topic of --from-topic into a registry.
 
@@ -124,14 +90,13 @@ def import_command(file: str | None, **options: Any) -> int:
     return run_import(file, options)
 
 
-@click.command(name="compare", short_help="List every difference between two running registries.")
+@click.command(name="compare")
 @click.argument("url1")
 @click.argument("url2")
-@_login_options("left-", "COUNTERFOIL_LEFT_", "URL1")
-@_login_options("right-", "COUNTERFOIL_RIGHT_", "URL2")
+@registry_options(_LEFT, _RIGHT)
 @click.option("--verdicts", is_flag=True, help="Also have both judge every version against its subject's latest.")
 @click.option("--json", "as_json", is_flag=True, help="Report as one JSON document.")
-@_access_options
+@_working_options
 def compare_command(url1: str, url2: str, **options: Any) -> int:
     """List every difference between the registries URL1 (left) and URL2 (right).
 

@@ -14,10 +14,9 @@ import click
 
 from counterfoil.registry.moving.backup import BackupReader
 from counterfoil.registry.moving.comparing import Difference, Verdicts, differences
-from counterfoil.registry.moving.errors import MovingError
 from counterfoil.registry.moving.exporting import export
 from counterfoil.registry.moving.importing import WIDTH, Import
-from counterfoil.registry.moving.peer import Peer, PeerSettings
+from counterfoil.registry.moving.peer import Peer
 from counterfoil.registry.moving.peer_source import PeerSource
 from counterfoil.registry.moving.peer_target import PeerTarget
 from counterfoil.registry.moving.progress import to_stderr
@@ -27,6 +26,8 @@ from counterfoil.registry.moving.store_source import StoreSource
 from counterfoil.registry.moving.store_target import StoreTarget
 from counterfoil.registry.moving.topic import TopicSource
 from counterfoil.registry.store.opening import open_store
+from counterfoil.registry.store.upgrading import check_is_store, is_new_store
+from counterfoil.schema.counting import counted
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -38,10 +39,12 @@ if TYPE_CHECKING:
     from counterfoil.registry.moving.source import Source
     from counterfoil.registry.moving.target import Target
     from counterfoil.registry.service.storage import Storage
+    from counterfoil.sdk.registry_options import RegistryAccess
+    from counterfoil.sdk.settings import RegistrySettings
 
 Options = dict[str, Any]
-_SQLITE = "sqlite:///"
-_IN_MEMORY = "sqlite://"
+_TIMEOUT_S = 30.0
+_RETRIES = 5
 
 
 def run_export(file: str, options: Options) -> int:
@@ -59,8 +62,8 @@ def run_export(file: str, options: Options) -> int:
 
 def run_import(file: str | None, options: Options) -> int:
     """Carry out an import, or look at what it would do; the exit code."""
-    given = [name for name in (file, options["from_url"], options["from_topic"]) if name]
-    if len(given) != 1:
+    given = [name for name in (file, options["origin"].is_given, options["from_topic"]) if name]
+    if len(given) > 1 or not (given or options["origin"].url):
         raise click.UsageError("name one thing to import: a backup FILE, --from URL or --from-topic FILE")
     progress = to_stderr(quiet=options["quiet"])
 
@@ -80,9 +83,10 @@ def run_import(file: str | None, options: Options) -> int:
 def run_compare(url1: str, url2: str, options: Options) -> int:
     """Compare two registries; the exit code."""
     progress = to_stderr(quiet=options["quiet"])
+    sides = [_settings(options["left"].at(url1)), _settings(options["right"].at(url2))]
 
     async def go() -> tuple[list[Difference], int]:
-        async with Peer(_access(url1, options, "left_")) as left, Peer(_access(url2, options, "right_")) as right:
+        async with _peer(sides[0], options) as left, _peer(sides[1], options) as right:
             ours, theirs = PeerSource(left), PeerSource(right)
             found = [difference async for difference in differences(ours, theirs, progress)]
             verdicts = Verdicts(left, right, progress)
@@ -91,13 +95,14 @@ def run_compare(url1: str, url2: str, options: Options) -> int:
             return found, verdicts.asked
 
     found, asked = asyncio.run(go())
-    shown = [Peer.shown_url(url) for url in (url1, url2)]
+    shown = [Peer.shown_url(side) for side in sides]
     if options["as_json"]:
         click.echo(json.dumps(_comparison_document(shown, found, asked if options["verdicts"] else None), indent=2))
     else:
         _echo_lines(str(difference) for difference in found)
-        asked_too = f", {asked} verdicts compared" if options["verdicts"] else ""
-        click.echo(f"{len(found) or 'no'} differences between {shown[0]} and {shown[1]}{asked_too}")
+        asked_too = f", {counted(asked, 'verdict')} compared" if options["verdicts"] else ""
+        count = counted(len(found), "difference") if found else "no differences"
+        click.echo(f"{count} between {shown[0]} and {shown[1]}{asked_too}")
     return ExitCode.BROKEN if found else ExitCode.OK
 
 
@@ -114,30 +119,30 @@ def _comparison_document(urls: list[str], found: list[Difference], asked: int | 
 # --- places
 
 
-def _access(url: str, options: Options, prefix: str) -> PeerSettings:
-    return PeerSettings(
-        url,
-        user=options[f"{prefix}user"],
-        token=options[f"{prefix}token"],
-        timeout_s=options["timeout_s"],
-        retries=options["retries"],
-        concurrency=options["concurrency"],
-        ca_file=options["ca_file"],
-    )
+def _settings(access: RegistryAccess) -> RegistrySettings:
+    return access.settings(timeout_s=_TIMEOUT_S, retries=_RETRIES)
 
 
-def _place(options: Options) -> tuple[str | None, str | None]:
-    """The store's URL or the registry's; exactly one of them. A named registry wins over a store of the environment."""
-    store, url = options["store"], options["url"]
+def _peer(settings: RegistrySettings, options: Options) -> Peer:
+    return Peer(settings, concurrency=options["concurrency"])
+
+
+def _place(options: Options) -> tuple[str | None, RegistryAccess | None]:
+    """The store's URL or how the registry is reached; exactly one of them.
+
+    What the command line names wins over what the environment names.
+    """
+    store, access = options["store"], options["registry"]
     context = click.get_current_context(silent=True)
-    by_environment = (
-        context is not None and context.get_parameter_source("store") is click.core.ParameterSource.ENVIRONMENT
-    )
-    if url and store and by_environment:
-        store = None
-    if bool(store) == bool(url):
-        raise click.UsageError("name one registry: --store URL for its store, or --url URL for a running one")
-    return store, url
+    source = context.get_parameter_source("store") if context else None
+    is_store_given = bool(store) and source is not click.core.ParameterSource.ENVIRONMENT
+    if access.is_given and not is_store_given:
+        return None, access
+    if is_store_given and not access.is_given:
+        return store, None
+    if is_store_given or bool(store) == bool(access.url):
+        raise click.UsageError("name one registry: --store URL for its store, or --registry URL for a running one")
+    return (store, None) if store else (None, access)
 
 
 @asynccontextmanager
@@ -151,13 +156,12 @@ async def _opened(url: str) -> AsyncIterator[Storage]:
 
 @asynccontextmanager
 async def _source(options: Options) -> AsyncIterator[Source]:
-    store, url = _place(options)
-    if url is not None:
-        async with Peer(_access(url, options, "")) as peer:
+    store, access = _place(options)
+    if access is not None:
+        async with _peer(_settings(access), options) as peer:
             yield PeerSource(peer)
         return
-    if not _exists(str(store)):
-        raise MovingError(f"{str(store).removeprefix(_SQLITE)} does not exist; expected the SQLite file of a registry")
+    await asyncio.to_thread(check_is_store, str(store))
     async with _opened(str(store)) as storage:
         yield StoreSource(storage, origin=_without_secrets(str(store)))
 
@@ -167,18 +171,13 @@ def _without_secrets(store: str) -> str:
     return f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}"
 
 
-def _exists(store: str) -> bool:
-    """Whether ``store`` is anything but a SQLite file that is not there."""
-    return not store.startswith(_SQLITE) or Path(store.removeprefix(_SQLITE)).exists()
-
-
 @asynccontextmanager
 async def _facts(
     file: str | None, options: Options, progress: Progress
 ) -> AsyncIterator[Callable[[], AsyncIterator[Found]]]:
     """A function that gives the facts to import, from the beginning at each call."""
-    if options["from_url"]:
-        async with Peer(_access(options["from_url"], options, "from_")) as peer:
+    if options["origin"].is_given or not (file or options["from_topic"]):
+        async with _peer(_settings(options["origin"]), options) as peer:
             with TemporaryDirectory(prefix="counterfoil-") as folder:
                 yield await read_once(PeerSource(peer), Path(folder), progress)
     elif options["from_topic"]:
@@ -192,13 +191,16 @@ async def _facts(
 
 @asynccontextmanager
 async def _target(options: Options, progress: Progress) -> AsyncIterator[tuple[Target, int]]:
-    store, url = _place(options)
-    if url is not None:
-        async with Peer(_access(url, options, "")) as peer:
+    store, access = _place(options)
+    if access is not None:
+        async with _peer(_settings(access), options) as peer:
             yield PeerTarget(peer, progress), options["concurrency"]
         return
-    if options["dry_run"] and not _exists(str(store)):
-        store = _IN_MEMORY  # looking must not make a file
+    if await asyncio.to_thread(is_new_store, str(store)):  # in a thread, since it may have an event loop of its own
+        if options["dry_run"]:
+            store = "sqlite://"  # looking must not make a store
+        else:
+            progress.say(f"{_without_secrets(str(store))}: new, made for this import")
     async with _opened(str(store)) as storage:
         yield StoreTarget(storage), WIDTH
 
@@ -226,7 +228,11 @@ def _report_outcome(outcome: Outcome) -> None:
 
 
 def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "nothing"
+    return ", ".join(_counted_kind(kind, count) for kind, count in counts.items()) or "nothing"
+
+
+def _counted_kind(kind: str, count: int) -> str:
+    return f"settings of {counted(count, 'scope')}" if kind == "settings" else counted(count, kind)
 
 
 def _echo_lines(lines: Iterable[str]) -> None:

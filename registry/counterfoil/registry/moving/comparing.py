@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +13,7 @@ from counterfoil.registry.domain.documents import (
     without_null,
 )
 from counterfoil.registry.moving.facts import Unreadable, VersionFact
+from counterfoil.registry.moving.lanes import gathered
 from counterfoil.registry.moving.peer import versions_path
 from counterfoil.registry.moving.store_target import as_read
 
@@ -57,21 +57,21 @@ def _short(value: Any) -> str:
 
 async def differences(left: PeerSource, right: PeerSource, progress: Progress) -> AsyncIterator[Difference]:
     """Every difference of content: contexts, subjects, versions with all they hold, config and mode."""
-    ours, theirs = await asyncio.gather(left.context_names(), right.context_names())
+    ours, theirs = await gathered(left.context_names(), right.context_names())
     if left.knows_contexts and right.knows_contexts:
         for name in sorted(set(ours) ^ set(theirs)):
             yield Difference("context", f"context {name!r}", *_which(name in ours))
     subjects = await _union(left.subjects, right.subjects)
     for start in range(0, len(subjects), _AT_A_TIME):
         batch = subjects[start : start + _AT_A_TIME]
-        for found in await asyncio.gather(*(_of_subject(left, right, subject) for subject in batch)):
+        for found in await gathered(*(_of_subject(left, right, subject) for subject in batch)):
             progress.step("subjects compared")
             for difference in found:
                 yield difference
     scopes = await _union(left.scopes, right.scopes)
     for start in range(0, len(scopes), _AT_A_TIME):
         batch = scopes[start : start + _AT_A_TIME]
-        for found in await asyncio.gather(*(_of_scope(left, right, scope) for scope in batch)):
+        for found in await gathered(*(_of_scope(left, right, scope) for scope in batch)):
             for difference in found:
                 yield difference
 
@@ -81,12 +81,12 @@ def _which(is_left: bool) -> tuple[Any, Any]:  # noqa: FBT001 (one of two sides)
 
 
 async def _union(left: Callable[[], Any], right: Callable[[], Any]) -> list[QualifiedSubject]:
-    ours, theirs = await asyncio.gather(left(), right())
+    ours, theirs = await gathered(left(), right())
     return sorted({*ours, *theirs})
 
 
 async def _of_subject(left: PeerSource, right: PeerSource, subject: QualifiedSubject) -> list[Difference]:
-    ours, theirs = await asyncio.gather(left.versions(subject), right.versions(subject))
+    ours, theirs = await gathered(left.versions(subject), right.versions(subject))
     where = f"subject {str(subject)!r}"
     if not ours or not theirs:
         return [Difference("subject", where, _numbers(ours), _numbers(theirs))] if ours or theirs else []
@@ -137,7 +137,7 @@ def _version_fields(fact: VersionFact) -> Document:
 
 
 async def _of_scope(left: PeerSource, right: PeerSource, scope: QualifiedSubject) -> list[Difference]:
-    ours, theirs = await asyncio.gather(left.settings_of(scope), right.settings_of(scope))
+    ours, theirs = await gathered(left.settings_of(scope), right.settings_of(scope))
     where = f"subject {str(scope)!r}" if scope.name else f"context {scope.context!r}"
     pairs = (("config", _config_of(ours), _config_of(theirs)), ("mode", ours.mode, theirs.mode))
     return [Difference(name, where, one, other) for name, one, other in pairs if one != other]
@@ -158,9 +158,9 @@ class Verdicts:
     async def differences(self, left: PeerSource, right: PeerSource) -> AsyncIterator[Difference]:
         """Every version, of either side, on whose compatibility with its subject's latest version they disagree."""
         for subject in await _union(left.subjects, right.subjects):
-            sides = await asyncio.gather(left.versions(subject), right.versions(subject))
+            sides = await gathered(left.versions(subject), right.versions(subject))
             facts = {item.content.guid: item for side in sides for item in side if isinstance(item, VersionFact)}
-            judged = await asyncio.gather(*(self._judge(fact) for fact in facts.values()))
+            judged = await gathered(*(self._judge(fact) for fact in facts.values()))
             for fact, (ours, theirs) in zip(facts.values(), judged, strict=True):
                 if ours != theirs:
                     where = f"subject {str(subject)!r} version {fact.version} against the latest"
@@ -169,7 +169,7 @@ class Verdicts:
     async def _judge(self, fact: VersionFact) -> tuple[Any, Any]:
         path = f"/compatibility{versions_path(fact.subject, 'latest')}"
         body = _request(fact.content)
-        ours, theirs = await asyncio.gather(*(peer.ask("POST", path, body=body) for peer in self._peers))
+        ours, theirs = await gathered(*(peer.ask("POST", path, body=body) for peer in self._peers))
         self.asked += 1
         self._progress.step("verdicts compared")
         return _verdict(ours), _verdict(theirs)

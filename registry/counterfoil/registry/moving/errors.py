@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from counterfoil.schema.counting import counted
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
 
@@ -34,7 +35,7 @@ class UnreadableContent(MovingError):
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__(
-            f"{len(problems)} things cannot be read: {_listed(problems)}; nothing was written: "
+            f"{counted(len(problems), 'thing')} cannot be read: {_listed(problems)}; nothing was written: "
             "leave them out with --skip-unreadable"
         )
         self.problems = tuple(problems)
@@ -46,7 +47,9 @@ class Clashes(MovingError):
     exit_code = ExitCode.CONFLICT
 
     def __init__(self, problems: Sequence[str]) -> None:
-        super().__init__(f"{len(problems)} clashes with the target: {_listed(problems)}; nothing was written")
+        super().__init__(
+            f"{counted(len(problems), 'clash', 'clashes')} with the target: {_listed(problems)}; nothing was written"
+        )
         self.problems = tuple(problems)
 
 
@@ -56,7 +59,9 @@ class NotTheSame(MovingError):
     exit_code = ExitCode.BROKEN
 
     def __init__(self, problems: Sequence[str]) -> None:
-        super().__init__(f"{len(problems)} things were copied and read back otherwise: {_listed(problems)}")
+        super().__init__(
+            f"{counted(len(problems), 'thing was', 'things were')} copied and read back otherwise: {_listed(problems)}"
+        )
         self.problems = tuple(problems)
 
 

@@ -7,17 +7,19 @@ import random
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Self
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote
 
 import httpx
 
 from counterfoil.registry.moving.errors import MovingError, PeerRefused, PeerUnreachable
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, parse_subject
+from counterfoil.sdk.http import connection_options
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.sdk.settings import RegistrySettings
 
 _MEDIA_TYPE: Final = "application/vnd.schemaregistry.v1+json"
 _TRY_AGAIN: Final = frozenset({429, 500, 502, 503, 504})
@@ -25,25 +27,6 @@ _FIRST_PAUSE_S: Final = 0.2
 _LONGEST_PAUSE_S: Final = 30.0
 _PAGE: Final = 1000
 _SHOWN: Final = 300
-
-
-@dataclass(frozen=True, slots=True)
-class PeerSettings:
-    """How a registry is reached.
-
-    ``user`` is ``name:password`` for basic authentication, ``token`` a bearer token; both None: what the URL says, if
-    anything. A request waits ``timeout_s`` at most, and is made again up to ``retries`` times when the registry cannot
-    be reached or answers 429 or 5xx. ``concurrency`` requests are under way at once. ``ca_file`` has the certificates
-    to trust, in place of the system's.
-    """
-
-    url: str
-    user: str | None = None
-    token: str | None = None
-    timeout_s: float = 30.0
-    retries: int = 5
-    concurrency: int = 16
-    ca_file: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,39 +55,38 @@ class Answer:
 
 
 class Peer:
-    """A registry to ask. Use as an async context manager.
+    """A registry to ask, ``concurrency`` requests at once at most. Use as an async context manager.
 
-    ``transport`` and ``pause`` (which waits so many seconds) are for tests.
+    A request is made again after a pause, at the next URL where there are several, up to ``retry.retries`` times when
+    the registry cannot be reached or answers 429 or 5xx. ``transport`` and ``pause`` (which waits so many seconds) are
+    for tests.
     """
 
     def __init__(
         self,
-        settings: PeerSettings,
+        settings: RegistrySettings,
         *,
+        concurrency: int = 16,
         transport: httpx.AsyncBaseTransport | None = None,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self.url = self.shown_url(settings.url)
-        if not self.url.startswith(("http://", "https://")) or not urlsplit(self.url).hostname:
-            raise MovingError(f"{self.url!r} is not the URL of a registry; expected http://host:port or https://…")
+        self.url = self.shown_url(settings)
+        self._urls = [url.rstrip("/") for url in settings.urls]
         self._settings = settings
         self._pause = pause
-        self._turns = asyncio.Semaphore(settings.concurrency)
+        self._turns = asyncio.Semaphore(concurrency)
+        login = {"Authorization": settings.auth.header} if settings.auth else {}
         self._client = httpx.AsyncClient(
-            timeout=settings.timeout_s,
-            headers={"Accept": f"{_MEDIA_TYPE}, application/json", **_bearer(settings)},
-            auth=_basic(settings),
-            verify=_trusted(settings),
+            **connection_options(settings),
+            headers={"Accept": f"{_MEDIA_TYPE}, application/json", **settings.headers, **login},
             transport=transport,
-            trust_env=transport is None,
-            limits=httpx.Limits(max_connections=settings.concurrency),
+            limits=httpx.Limits(max_connections=concurrency),
         )
 
     @staticmethod
-    def shown_url(url: str) -> str:
-        """``url`` without user, password and query."""
-        parts = urlsplit(url)
-        return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
+    def shown_url(settings: RegistrySettings) -> str:
+        """The first URL, in which there is no password."""
+        return settings.urls[0].rstrip("/")
 
     async def __aenter__(self) -> Self:
         """The peer itself."""
@@ -146,20 +128,22 @@ class Peer:
                 return found
 
     async def _patiently(self, method: str, path: str, body: object, query: dict[str, str]) -> Answer:
-        for attempt in range(self._settings.retries + 1):
-            is_last = attempt == self._settings.retries
+        retries = self._settings.retry.retries
+        for attempt in range(retries + 1):
+            is_last = attempt == retries
+            url = self._urls[attempt % len(self._urls)]
             try:
                 response = await self._client.request(
-                    method, f"{self.url}{path}", params=query, json=body, headers=_body_type(body)
+                    method, f"{url}{path}", params=query, json=body, headers=_body_type(body)
                 )
             except httpx.TransportError as error:
                 if is_last:
                     what = str(error) or type(error).__name__
-                    raise PeerUnreachable(f"{self.url} cannot be reached ({method} {path}): {what}") from None
+                    raise PeerUnreachable(f"{url} cannot be reached ({method} {path}): {what}") from None
                 await self._pause(_wait_s(attempt, None))
                 continue
             except httpx.InvalidURL as error:
-                raise MovingError(f"{self.url}{path[:_SHOWN]} is not a URL: {error}") from None
+                raise MovingError(f"{url}{path[:_SHOWN]} is not a URL: {error}") from None
             if response.status_code not in _TRY_AGAIN or is_last:
                 return Answer(response.status_code, _json_of(response))
             await self._pause(_wait_s(attempt, response.headers.get("retry-after")))
@@ -190,33 +174,6 @@ def context_name(text: str) -> str:
 
 def _is_trouble(answer: Answer) -> bool:
     return answer.status in _TRY_AGAIN or answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-
-
-def _basic(settings: PeerSettings) -> httpx.BasicAuth | None:
-    parts = urlsplit(settings.url)
-    if settings.user is not None:
-        name, _, password = settings.user.partition(":")
-        return httpx.BasicAuth(name, password)
-    if settings.token is None and parts.username is not None:
-        from urllib.parse import unquote
-
-        return httpx.BasicAuth(unquote(parts.username), unquote(parts.password or ""))
-    return None
-
-
-def _bearer(settings: PeerSettings) -> dict[str, str]:
-    return {} if settings.token is None else {"Authorization": f"Bearer {settings.token}"}
-
-
-def _trusted(settings: PeerSettings) -> Any:
-    if settings.ca_file is None:
-        return True
-    import ssl
-
-    try:
-        return ssl.create_default_context(cafile=settings.ca_file)
-    except OSError as error:
-        raise MovingError(f"{settings.ca_file} holds no certificates that can be read: {error}") from None
 
 
 def _body_type(body: object) -> dict[str, str]:

@@ -8,7 +8,6 @@ Source: Confluent's public API reference; Karapace's and Apicurio Registry's doc
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +25,7 @@ from counterfoil.registry.moving.facts import (
     read_content,
     whole_number,
 )
+from counterfoil.registry.moving.lanes import gathered
 from counterfoil.registry.moving.peer import context_name, segment, versions_path
 from counterfoil.registry.moving.peer_associations import PeerAssociations
 from counterfoil.registry.moving.peer_keys import PeerKeys
@@ -144,12 +144,10 @@ class PeerSource:
 
     async def _read_versions(self, subject: QualifiedSubject) -> Sequence[_Read]:
         path = versions_path(subject)
-        everything, active = await asyncio.gather(self._peer.pages(path, deleted=True), self._peer.pages(path))
+        everything, active = await gathered(self._peer.pages(path, deleted=True), self._peer.pages(path))
         numbers = sorted({number for number in (*(everything or ()), *(active or ())) if isinstance(number, int)})
         gone = set(numbers) - set(active or ())
-        return await asyncio.gather(
-            *(self._read_version(subject, number, deleted=number in gone) for number in numbers)
-        )
+        return await gathered(*(self._read_version(subject, number, deleted=number in gone) for number in numbers))
 
     async def _read_version(self, subject: QualifiedSubject, number: int, *, deleted: bool) -> _Read:
         query = {"deleted": True} if deleted else {}
@@ -212,7 +210,7 @@ class PeerSource:
         scopes = await self.scopes()
         for start in range(0, len(scopes), _SCOPES_AT_A_TIME):
             batch = scopes[start : start + _SCOPES_AT_A_TIME]
-            for found in await asyncio.gather(*map(self.settings_of, batch)):
+            for found in await gathered(*map(self.settings_of, batch)):
                 if found.config is not None or found.mode is not None:
                     yield found
 
@@ -234,7 +232,7 @@ class PeerSource:
         suffix = "" if scope == TOP_LEVEL else f"/{segment(scope)}"
         if self._has_modes is None:
             self._has_modes = await self._peer.get("/mode") is not None
-        config, mode = await asyncio.gather(
+        config, mode = await gathered(
             self._peer.get(f"/config{suffix}"), self._peer.get(f"/mode{suffix}") if self._has_modes else _nothing()
         )
         return SettingsFact(scope, self._config(scope, config), self._mode(scope, mode))

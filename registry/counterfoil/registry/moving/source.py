@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Final, Protocol
 
 from counterfoil.registry.moving.facts import Unreadable, VersionFact
+from counterfoil.registry.moving.lanes import gathered
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ async def versions_in_order(source: Source) -> AsyncIterator[VersionFact | Unrea
     subjects = sorted(await source.subjects())
     for start in range(0, len(subjects), _AT_A_TIME):
         batch = subjects[start : start + _AT_A_TIME]
-        for subject, found in zip(batch, await asyncio.gather(*map(source.versions, batch)), strict=True):
+        for subject, found in zip(batch, await gathered(*map(source.versions, batch)), strict=True):
             walk.keep(subject, found)
             for item in found:
                 if isinstance(item, Unreadable):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
-from contextlib import suppress
+from contextlib import closing, suppress
 from importlib import resources
 from typing import IO, TYPE_CHECKING, Final
 
@@ -21,6 +21,7 @@ APPLICATION_ID: Final = 0x43464C31
 
 _CACHED_STATEMENTS: Final = 256
 _CACHE_KIB: Final = 8192
+_NO_STORE: Final = "expected the SQLite file of a registry, which `counterfoil serve` makes where there is none"
 
 
 class FileLock:
@@ -31,8 +32,13 @@ class FileLock:
         self._file: IO[str] | None = None
 
     def take(self) -> None:
-        """Take the lock; ``StoreNotUsable`` naming the holder when another process has it."""
-        file = self._path.open("a+")
+        """Take the lock; ``StoreNotUsable`` when its file cannot be made, or naming the process that has it."""
+        try:
+            file = self._path.open("a+")
+        except OSError as error:
+            raise StoreNotUsable(
+                f"{self._path} cannot be made: {error.strerror}; the registry needs a folder in which it may make files"
+            ) from None
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -106,6 +112,28 @@ def check_folder(path: Path) -> None:
     target = path if path.exists() else path.parent
     if not os.access(target, os.W_OK):
         raise StoreNotUsable(f"{target} cannot be written; the registry needs a file of its own")
+
+
+def stored_format(path: Path) -> int:
+    """The format of the store in a file, which is only read; ``StoreNotUsable`` when no store is there.
+
+    What only looks at a store must not make one: a path with a typing error would be a new, empty registry.
+    """
+    if not path.is_file():
+        raise StoreNotUsable(f"{path} does not exist; {_NO_STORE}")
+    try:
+        with closing(connect_to_read(path)) as connection:
+            found = format_of(connection, path)
+    except sqlite3.Error as error:
+        raise StoreNotUsable(f"{path} cannot be read: {error}") from None
+    if found is None:
+        raise StoreNotUsable(f"{path} is empty; {_NO_STORE}")
+    return found
+
+
+def connect_to_read(path: Path) -> sqlite3.Connection:
+    """A connection in autocommit mode that cannot write."""
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
 
 
 def format_of(connection: sqlite3.Connection, path: Path) -> int | None:

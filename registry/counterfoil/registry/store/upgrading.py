@@ -12,7 +12,7 @@ from counterfoil.registry.domain.errors import StoreNotUsable
 from counterfoil.registry.store.formats import FORMAT
 from counterfoil.registry.store.migrations.scripts import POSTGRESQL, SQLITE, in_transaction, upgrade_script
 from counterfoil.registry.store.opening import IN_MEMORY, sqlite_path
-from counterfoil.registry.store.sqlite_file import FileLock, check_folder, connect, format_of, prepare
+from counterfoil.registry.store.sqlite_file import FileLock, check_folder, connect, format_of, prepare, stored_format
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -51,9 +51,9 @@ class Upgrade:
 
 
 def upgrade(url: str) -> Upgrade:
-    """Bring the store to this version's format, in one transaction; a new one is made.
+    """Bring the store to this version's format, in one transaction; in an empty PostgreSQL database it is made.
 
-    ``StoreNotUsable`` when it is in use, of a newer format, or cannot be a store.
+    ``StoreNotUsable`` when it is in use, of a newer format, or no store, such as a SQLite file that is not there.
     """
     path = sqlite_path(url)
     if path is None:
@@ -62,15 +62,30 @@ def upgrade(url: str) -> Upgrade:
 
 
 def find_format(url: str) -> int:
-    """The format of a store, 0 where it is new; ``StoreNotUsable`` when it cannot be one."""
+    """The format of a store, 0 for an empty PostgreSQL database; ``StoreNotUsable`` when there is none."""
     path = sqlite_path(url)
     if path is None:
         return asyncio.run(_format_of_database(url))
-    _in_a_file(path)
-    if not path.is_file():
-        return 0
-    with closing(connect(path)) as connection:
-        return format_of(connection, path) or 0
+    return stored_format(_in_a_file(path))
+
+
+def check_is_store(url: str) -> None:
+    """Return when a registry's store is at ``url``, or it is in memory; else ``StoreNotUsable``. Nothing is made."""
+    path = sqlite_path(url)
+    if path is not None and path != IN_MEMORY:
+        stored_format(path)
+    elif is_new_store(url):
+        from counterfoil.registry.store.postgres_address import parse_address
+
+        raise StoreNotUsable(f"{parse_address(url).shown} is empty; expected the database of a registry")
+
+
+def is_new_store(url: str) -> bool:
+    """Whether opening the store at ``url`` would make it; nothing is made by asking."""
+    path = sqlite_path(url)
+    if path is None:
+        return asyncio.run(_format_of_database(url)) == 0
+    return path != IN_MEMORY and (not path.exists() or path.stat().st_size == 0)
 
 
 def _in_a_file(path: Path) -> Path:
@@ -88,6 +103,7 @@ def upgrade_sql(url: str, found: int) -> str:
 
 
 def _upgrade_file(path: Path) -> Upgrade:
+    stored_format(path)
     check_folder(path)
     lock = FileLock(path)
     lock.take()

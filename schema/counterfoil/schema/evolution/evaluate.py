@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from counterfoil.schema.counting import counted
 from counterfoil.schema.evolution.arithmetic import compile_expression
 from counterfoil.schema.evolution.base import base_value, has_logical_types
 from counterfoil.schema.evolution.casts import cast_function, widen_function
@@ -171,7 +172,7 @@ def _split(op: Split, field: str) -> Step:
     def piece(text: str) -> str:
         pieces = text.split(separator)
         if not -len(pieces) <= take < len(pieces):
-            problem = f"{shown(text)} has {len(pieces)} pieces; piece {take} is not there"
+            problem = f"{shown(text)} has {counted(len(pieces), 'piece')}; piece {take} is not there"
             raise ConversionError(FailureCode.SPLIT_MISSING, field, problem)
         return pieces[take]
 

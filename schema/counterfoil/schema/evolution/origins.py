@@ -5,6 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from counterfoil.schema.counting import counted
 from counterfoil.schema.evolution.assign import Value
 from counterfoil.schema.evolution.expr import paths_of, result_of
 from counterfoil.schema.evolution.model import (
@@ -261,7 +262,7 @@ def story_of(rule: FieldRule) -> tuple[str, str, str]:
     origin = rule.origin
     notes = []
     if rule.lookup is not None:
-        notes.append(f"{len(rule.lookup.table)} values looked up")
+        notes.append(f"{counted(len(rule.lookup.table), 'value')} looked up")
     if rule.cast is not None:
         decimals = "" if rule.cast.decimals is None else f", {rule.cast.decimals} decimals"
         notes.append(f"cast to {rule.cast.to}{decimals}")

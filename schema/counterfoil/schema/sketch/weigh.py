@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.compatibility.levels import Direction
+from counterfoil.schema.counting import counted
 from counterfoil.schema.formats.avro.rules import (
     DECIMAL_CHANGED,
     FIXED_SIZE_MISMATCH,
@@ -145,7 +146,10 @@ def _said(difference: Difference, values: int | None, records: int) -> str:
     if not records:
         return "no retained record was written with this schema"
     if values is None:
-        return f"{records:,} retained records were written with this schema; how many trigger this is not known"
+        written = counted(records, "retained record was", "retained records were", spec=",")
+        return f"{written} written with this schema; how many trigger this is not known"
+    place = f"{counted(values, 'value', spec=',')} in {counted(records, 'retained record', spec=',')}"
+    verb = ("uses", "is") if values == 1 else ("use", "are")
     if difference.rule == MISSING_ENUM_SYMBOLS.id:
-        return f"{values:,} values in {records:,} retained records use {' or '.join(missing_of(difference))}"
-    return f"{values:,} values in {records:,} retained records are at this place"
+        return f"{place} {verb[0]} {' or '.join(missing_of(difference))}"
+    return f"{place} {verb[1]} at this place"

@@ -24,6 +24,7 @@ from counterfoil.sdk.errors import (
 )
 from counterfoil.sdk.serde.avro_codec import MAX_EMPTY_ITEMS, compile_decoder
 from counterfoil.sdk.serde.confluent_settings import deserializer_settings
+from counterfoil.sdk.serde.context import SerializationContext
 from counterfoil.sdk.serde.headers import header_name, read_header
 from counterfoil.sdk.serde.plans import PlanTable, ReadPlan, field_of, load_avro, place, refuse_rules, topic_of
 from counterfoil.sdk.subjects import TOPIC, resolve_subject
@@ -51,15 +52,6 @@ class Decoded:
     guid: UUID
     subject: str | None
     version: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Context:
-    """What is known of a record that comes without a framework's context."""
-
-    topic: str | None
-    field: Field
-    headers: Headers = None
 
 
 class AvroDeserializer:
@@ -156,7 +148,7 @@ class AvroDeserializer:
 
         The registry is asked once more per schema, for the version. Raises what calling the deserializer raises.
         """
-        ctx = _Context(topic, field, headers)
+        ctx = SerializationContext(topic, field, headers)
         plan, bare = self._plan(data, ctx)
         value = self._decoded(plan, bare, ctx)
         subject = self._subject(plan, ctx)
@@ -171,7 +163,7 @@ class AvroDeserializer:
         Only a ``SerdeError`` takes a slot; what the registry raises ends the call. Python's garbage collector rests
         meanwhile, since thousands of fresh values would set it off for nothing.
         """
-        ctx = _Context(topic, field)
+        ctx = SerializationContext(topic, field)
         was_enabled = gc.isenabled()
         gc.disable()
         try:
@@ -188,7 +180,7 @@ class AvroDeserializer:
 
     # --- the slow way ----------------------------------------------------------------------------------------------
 
-    def _value_or_error(self, data: bytes | None, ctx: _Context) -> Any:
+    def _value_or_error(self, data: bytes | None, ctx: SerializationContext) -> Any:
         try:
             return self(data, ctx)
         except SerdeError as error:
@@ -284,9 +276,9 @@ class AvroDeserializer:
             self._parsed = load_avro(self._registry, self._reader, validation=Validation.STRICT)
         return self._parsed
 
-    def _subject(self, plan: ReadPlan, ctx: _Context) -> str | None:
+    def _subject(self, plan: ReadPlan, ctx: SerializationContext) -> str | None:
         try:
-            return resolve_subject(self._strategy, topic=ctx.topic, field=ctx.field, record_name=plan.record_name)
+            return resolve_subject(self._strategy, topic=ctx.topic, field=field_of(ctx), record_name=plan.record_name)
         except SubjectUnresolved:
             return None
 

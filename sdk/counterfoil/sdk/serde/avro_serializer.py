@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeAlias
 
 from counterfoil.schema.fingerprint import content_guid
@@ -15,6 +14,7 @@ from counterfoil.sdk.entities import RegisteredSchema
 from counterfoil.sdk.errors import EncodeError, InvalidSettings, RegistryUnavailable
 from counterfoil.sdk.serde.avro_codec import compile_encoder
 from counterfoil.sdk.serde.confluent_settings import serializer_settings
+from counterfoil.sdk.serde.context import SerializationContext
 from counterfoil.sdk.serde.headers import header_name, write_header
 from counterfoil.sdk.serde.plans import PlanTable, WritePlan, field_of, load_avro, place, refuse_rules, topic_of
 from counterfoil.sdk.subjects import TOPIC, resolve_subject
@@ -125,7 +125,7 @@ class AvroSerializer:
 
         The registry is asked at its first call. It cannot set headers.
         """
-        context = _Bound(topic, field)
+        context = SerializationContext(topic, field)
 
         def write(value: object) -> bytes | None:
             return self(value, context)
@@ -218,14 +218,6 @@ class AvroSerializer:
     def _compile(self, schema: Schema) -> Encode:
         parsed = self._parsed if schema is self._schema and self._parsed else load_avro(self._registry, schema)
         return compile_encoder(parsed, strict=self._strict)
-
-
-@dataclass(frozen=True, slots=True)
-class _Bound:
-    """The context of a serializer that is bound to a topic."""
-
-    topic: str | None
-    field: Field
 
 
 def _read_register(register: Register, schema: Schema | None) -> tuple[str, Any]:

@@ -52,7 +52,7 @@ class SchemaSource(Protocol):
 
 
 class MessageContext(Protocol):
-    """What a framework tells about the record at hand; confluent-kafka's ``SerializationContext`` is one."""
+    """What is known of the record at hand; our ``SerializationContext`` is one, and confluent-kafka's."""
 
     @property
     def topic(self) -> str | None:

@@ -9,6 +9,7 @@ from counterfoil.registry.store.inspection.checking import check
 from counterfoil.registry.store.inspection.rows import open_rows
 from counterfoil.registry.store.inspection.stats import measure
 from counterfoil.registry.store.opening import sqlite_path
+from counterfoil.schema.counting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,8 +45,9 @@ def write_check(url: str, write: Write, *, as_json: bool) -> bool:
         checked = {"subjects": subjects, "versions": versions, "changes": figures["changes"]}
         write(f'], "count": {count}, "checked": {json.dumps(checked)}, "store": {json.dumps(_shown(url))}}}')
     else:
-        said = "sound" if not count else f"{count:,} breach{'es' if count > 1 else ''}"
-        seen = f"{subjects:,} subjects, {versions:,} versions, {figures['changes']:,} changes"
+        said = counted(count, "breach", "breaches", spec=",") if count else "sound"
+        numbers = {"subject": subjects, "version": versions, "change": figures["changes"]}
+        seen = ", ".join(counted(number, noun, spec=",") for noun, number in numbers.items())
         write(f"{_shown(url)}: {said}; {seen} checked")
     return not count
 

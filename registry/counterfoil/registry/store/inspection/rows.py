@@ -99,17 +99,12 @@ def open_rows(url: str) -> Iterator[Rows]:
 
 @contextmanager
 def _file(path: Path) -> Iterator[Rows]:
-    from counterfoil.registry.store.sqlite_file import format_of
+    from counterfoil.registry.store.sqlite_file import connect_to_read, stored_format
 
-    if not path.is_file():
-        raise StoreNotUsable(f"{path} does not exist; expected the file of a registry")
+    check_format(stored_format(path), shown=str(path), url=f"sqlite:///{path}")
     connection = None
     try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
-        found = format_of(connection, path)
-        if found is None:
-            raise StoreNotUsable(f"{path} is empty; expected the file of a registry")
-        check_format(found, shown=str(path), url=f"sqlite:///{path}")
+        connection = connect_to_read(path)
         connection.execute("PRAGMA cache_size = -65536")
         connection.execute("BEGIN")
         yield SqliteRows(connection)

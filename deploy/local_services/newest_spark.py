@@ -1,0 +1,68 @@
+"""The newest PySpark that the package allows, beside the one in .venv: what the environment of a bridge on it is.
+
+It is installed once into the cache outside the tree (450 MB), by ``newest_spark.txt``, whose first version the jars of
+``ivy.xml`` follow.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from local_services.jars import cache_folder, jar_folder
+from local_services.process import ServiceError
+
+_REQUIREMENTS = Path(__file__).with_name("newest_spark.txt")
+_INSTALL_DEADLINE_S = 900
+
+
+def newest_spark_environment() -> dict[str, str]:
+    """This process's environment, in which programs import the newest PySpark and find its connectors' jars."""
+    folder = _installed()
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep),
+        "SPARK_HOME": str(folder / "pyspark"),
+        "COUNTERFOIL_JARS": str(jar_folder("newest-spark")),
+    }
+
+
+def newest_spark_version() -> str:
+    """The version that ``newest_spark.txt`` names."""
+    lines = _REQUIREMENTS.read_text().splitlines()
+    return next(line.split("==")[1].split()[0] for line in lines if line.startswith("pyspark=="))
+
+
+def _installed() -> Path:
+    """The folder with the packages, made first if it is not there."""
+    version = hashlib.sha256(_REQUIREMENTS.read_bytes()).hexdigest()[:12]
+    folder = cache_folder() / "newest-spark" / version
+    if not folder.is_dir():
+        with (cache_folder() / "newest-spark.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # two test runs at once install once
+            if not folder.is_dir():
+                _install(folder)
+    return folder
+
+
+def _install(folder: Path) -> None:
+    """Install beside ``folder`` and move it there whole."""
+    unfinished = folder.with_name(f"{folder.name}.{os.getpid()}")
+    print(f"Installing PySpark {newest_spark_version()} (450 MB, once) into {folder}", file=sys.stderr)
+    uv = Path(sys.executable).with_name("uv")
+    command = [str(uv), "pip", "install", "--quiet", "--no-deps", "--require-hashes", "--python", sys.executable]
+    command += ["--target", str(unfinished), "-r", str(_REQUIREMENTS)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_INSTALL_DEADLINE_S, check=False)
+        if done.returncode:
+            raise ServiceError(f"PySpark {newest_spark_version()} could not be installed:\n{done.stderr}")
+        unfinished.rename(folder)
+    except subprocess.TimeoutExpired:
+        raise ServiceError(f"PySpark {newest_spark_version()} was not installed in {_INSTALL_DEADLINE_S} s") from None
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)

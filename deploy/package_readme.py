@@ -1,0 +1,37 @@
+"""README.md as a package index shows it: a relative link leads nowhere there, so each becomes one to the repository.
+
+A metadata hook of hatchling, which runs whenever the package is built.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+_LINK = re.compile(r"(\]\()([^)\s]+)(\))")
+_ELSEWHERE = re.compile(r"[a-z]+:|#")
+
+
+class PackageReadme(MetadataHookInterface):
+    """Sets the field ``readme``."""
+
+    PLUGIN_NAME = "custom"
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Put the text into ``metadata``, with links to the files at the tag of this version."""
+        text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
+        place = f"{metadata['urls']['Repository']}/blob/v{metadata['version']}/"
+        metadata["readme"] = {"content-type": "text/markdown", "text": with_absolute_links(text, place)}
+
+
+def with_absolute_links(text: str, place: str) -> str:
+    """Markdown with every relative link resolved against ``place``, which ends with a slash."""
+
+    def absolute(link: re.Match[str]) -> str:
+        target = link[2] if _ELSEWHERE.match(link[2]) else place + link[2]
+        return f"{link[1]}{target}{link[3]}"
+
+    return _LINK.sub(absolute, text)

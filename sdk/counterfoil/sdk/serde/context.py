@@ -1,0 +1,37 @@
+"""What a serializer is told about the record at hand, where no Kafka client brings a context of its own.
+
+Both names have the members of confluent-kafka's classes of the same names, so that either can be given to either's
+serializers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from counterfoil.sdk.serde.plans import Headers
+
+
+class MessageField(StrEnum):
+    """The half of a Kafka record that is serialized.
+
+    >>> "rides" + "-" + MessageField.VALUE
+    'rides-value'
+    """
+
+    KEY = "key"
+    VALUE = "value"
+
+
+@dataclass(slots=True)
+class SerializationContext:
+    """The topic of a record (None where it is not known), which half of it is at hand, and its headers.
+
+    Headers are a list of (name, bytes) pairs or a dict; a serializer that puts the schema's guid there adds to them.
+    """
+
+    topic: str | None
+    field: str = MessageField.VALUE
+    headers: Headers = None

@@ -1,0 +1,228 @@
+"""What a reader of a page would have: repositories with a change in them, registries with a past, topics to bridge."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import urllib.request
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from doc_stage import Stage
+
+RIDE = '{"type": "record", "name": "Ride", "fields": [{"name": "fare", "type": "double"}]}\n'
+ORDER = """{
+  "type": "record",
+  "name": "Order",
+  "namespace": "shop",
+  "fields": [
+    {"name": "id", "type": "string"},
+    {"name": "total", "type": "%s"}%s
+  ]
+}
+"""
+NOTE = ',\n    {"name": "note", "type": ["null", "string"], "default": null}'
+CUSTOMER = """{
+  "$schema": "http://json-schema.org/draft-07/schema#",
+  "$id": "https://example.com/customer.schema.json",
+  "type": "object",
+  "properties": {
+    "id": {"type": "string"},
+    "name": {"type": "string"},
+    "email": {"type": "string"}
+  },
+  "additionalProperties": false,
+  "required": ["id"%s]
+}
+"""
+PROTO = """syntax = "proto3";
+
+package shop;
+
+// An order of the shop.
+
+// It has a total.
+message Order {
+  string %s = 1;
+  %s total = 2;
+  string note = 3;
+  int64 placed = 4;%s
+}
+"""
+
+
+def rides_repository(stage: Stage) -> None:
+    """A schema folder with a compatible change."""
+    later = RIDE.replace("]}", ', {"name": "tip", "type": ["null", "double"], "default": null}]}')
+    _changed(stage.folder, {"schemas/ride.avsc": RIDE}, {"schemas/ride.avsc": later})
+
+
+def order_changed(stage: Stage) -> None:
+    """An order whose total became narrower."""
+    _changed(stage.folder, {"order.avsc": ORDER % ("long", NOTE)}, {"order.avsc": ORDER % ("int", NOTE)})
+
+
+def customer_and_order_changed(stage: Stage) -> None:
+    """A JSON schema that requires more, and a Protobuf field of another type."""
+    still = {"still.avsc": RIDE}
+    before = {"customer.schema.json": CUSTOMER % "", "shop/order.proto": PROTO % ("id", "int64", "")}
+    after = {"customer.schema.json": CUSTOMER % ', "email"', "shop/order.proto": PROTO % ("id", "string", "")}
+    _changed(stage.folder, {**before, **still}, after)
+
+
+def offer_with_two_lines(stage: Stage) -> None:
+    """An import that two files answer to."""
+    offer = 'syntax = "proto3";\npackage shop;\n\n// What the line is, the import says.\nimport "shop/line.proto";\n'
+    line = 'syntax = "proto3";\npackage shop;\nmessage Line { int32 n = %d; }\n'
+    lines = {f"{folder}/shop/line.proto": line % number for number, folder in enumerate("ab", 1)}
+    _changed(stage.folder, lines, {"shop/offer.proto": offer + "message Offer { Line line = 1; }\n"})
+
+
+def bytes_became_text(stage: Stage) -> None:
+    """Two files to compare."""
+    for name, kind in (("old", "bytes"), ("new", "string")):
+        text = {"type": "record", "name": "R", "fields": [{"name": "a", "type": kind}]}
+        (stage.folder / f"{name}.avsc").write_text(json.dumps(text))
+
+
+def changes_to_tell(stage: Stage) -> None:
+    """An order and a message that changed in several ways."""
+    before = {"order.avsc": ORDER % ("long", NOTE), "shop/order.proto": PROTO % ("id", "int64", "")}
+    after = {"order.avsc": ORDER % ("int", ""), "shop/order.proto": PROTO % ("key", "string", "\n  bool paid = 5;")}
+    _changed(stage.folder, before, after)
+
+
+def a_commit_behind(stage: Stage) -> None:
+    """A repository with two commits, of which the last one is compatible."""
+    rides_repository(stage)
+    _git(stage.folder, "add", ".")
+    _git(stage.folder, "commit", "-q", "-m", "a tip")
+
+
+def fifty_changes(stage: Stage) -> None:
+    """A registry with a past."""
+    send(stage.url(), "PUT", "/config/orders-value", {"compatibility": "NONE"})
+    for number in range(50):
+        schema = {"type": "fixed", "name": "F", "size": number + 1}
+        send(stage.url(), "POST", "/subjects/orders-value/versions", {"schema": json.dumps(schema)})
+
+
+def rides_registered(stage: Stage) -> None:
+    """A registry with a schema."""
+    send(stage.url(), "POST", "/subjects/rides-value/versions", {"schema": RIDE})
+
+
+def a_filled_database(stage: Stage) -> None:
+    """A PostgreSQL store with a schema in it."""
+    with stage.serving(stage.database()) as url:
+        send(url, "POST", "/subjects/rides-value/versions", {"schema": RIDE})
+
+
+def two_registries(stage: Stage) -> None:
+    """An old registry, and a new one with the same content."""
+    for name in ("old", "new"):
+        send(stage.url(name), "POST", "/subjects/rides-value/versions", {"schema": RIDE})
+
+
+def a_schemas_topic(stage: Stage) -> None:
+    """The topic in which another registry keeps its schemas."""
+    key = {"keytype": "SCHEMA", "subject": "rides-value", "version": 1, "magic": 1}
+    value = {"subject": "rides-value", "version": 1, "id": 1, "schema": RIDE, "deleted": False}
+    stage.broker.create_topic("_schemas", partitions=1)
+    stage.produce("_schemas", [(json.dumps(key).encode(), json.dumps(value).encode())])
+
+
+def a_topic_to_bridge(stage: Stage) -> None:
+    """The topics, schemas and records of docs/bridge.md, and its bridge file."""
+    from counterfoil.schema import Schema
+    from counterfoil.sdk import AvroSerializer, Registry
+
+    for topic in ("rides", "rides-v2"):
+        stage.broker.create_topic(topic, partitions=2)
+    with Registry(stage.url("bridge")) as registry:
+        for size in range(4):
+            registry.register("rides-value", Schema(json.dumps(_target(size))))
+        serialize = AvroSerializer(registry, json.dumps(_SOURCE)).bind("rides-v2")
+        rides = [serialize(_ride(number)) for number in range(200)]
+    stage.produce("rides-v2", [(str(number).encode(), ride) for number, ride in enumerate(rides)])
+    (stage.folder / "bridge.yaml").write_text(stage.file_of("docs/bridge.md", "bridge.yaml"))
+    stage.environment.update(
+        COUNTERFOIL_REGISTRY_URL=stage.url("bridge"), COUNTERFOIL_BOOTSTRAP_SERVERS=stage.broker.bootstrap_servers
+    )
+
+
+_SOURCE: dict[str, Any] = {
+    "type": "record",
+    "name": "Ride",
+    "fields": [
+        {"name": "vendor", "type": {"type": "enum", "name": "Vendor", "symbols": ["CMT", "VERIFONE"]}},
+        {"name": "pickup_at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+        {"name": "distance_km", "type": "double"},
+        {"name": "passengers", "type": ["null", "int"]},
+        {"name": "fare", "type": "double"},
+        {"name": "driver_note", "type": "string"},
+    ],
+}
+
+
+def _target(extra: int) -> dict[str, Any]:
+    """The target's schema, with ``extra`` fields more than its first version."""
+    kinds = {"vendor_id": "int", "pickup": "string", "distance_miles": "double", "passenger_count": "int"}
+    fields = [{"name": name, "type": kind} for name, kind in {**kinds, "fare": "double"}.items()]
+    fields += [{"name": f"spare_{number}", "type": ["null", "int"], "default": None} for number in range(extra)]
+    return {"type": "record", "name": "Ride", "fields": fields}
+
+
+def _ride(number: int) -> dict[str, Any]:
+    return {
+        "vendor": ("CMT", "VERIFONE")[number % 2],
+        "pickup_at": datetime(2026, 7, 1, 12, number % 60, tzinfo=UTC),
+        "distance_km": number / 7,
+        "passengers": None if number % 5 == 0 else number % 4,
+        "fare": number + 0.5,
+        "driver_note": "",
+    }
+
+
+def send(url: str, method: str, path: str, body: Any) -> Any:
+    """The registry's answer."""
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(f"{url}{path}", json.dumps(body).encode(), headers, method=method)
+    with urllib.request.urlopen(request, timeout=30) as reply:
+        return json.load(reply)
+
+
+def _changed(folder: Path, before: dict[str, str], after: dict[str, str]) -> None:
+    """A repository whose branch ``main`` holds ``before``; on another branch the working tree holds ``after``, too."""
+    _git(folder, "init", "-q", "-b", "main")
+    _write(folder, before)
+    _git(folder, "add", ".")
+    _git(folder, "commit", "-q", "-m", "before")
+    _git(folder, "switch", "-q", "-c", "change")
+    _git(folder, "commit", "-q", "--allow-empty", "-m", "begun")
+    _write(folder, after)
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def _git(folder: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=dev", "-c", "user.email=dev@example.org"]
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True)
+
+
+SETUPS: dict[str, Callable[[Stage], None]] = {
+    each.__name__: each
+    for each in (
+        rides_repository, order_changed, customer_and_order_changed, offer_with_two_lines, bytes_became_text,
+        changes_to_tell, a_commit_behind, fifty_changes, rides_registered, a_filled_database, two_registries,
+        a_schemas_topic, a_topic_to_bridge,
+    )
+}  # fmt: skip

@@ -1,0 +1,316 @@
+"""Where the snippets of one page are run: a folder, and real services in place of the addresses that the page names.
+
+The text of a page stays as it is. A port or host in it is replaced by one of a service that was started for the page;
+commands that install or build are looked up, not run: ``tests/architecture`` and ``tests/e2e/test_image.py`` do that.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import tomllib
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import yaml
+
+from doc_setups import SETUPS
+from doc_snippets import Command, Snippet, snippets_of
+from local_services import KafkaBroker, PostgresServer, RegistryProcess, free_port, jar_folder, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+ROOT = Path(__file__).resolve().parents[2]
+_DEADLINE_S = 900
+_WITHOUT_EXTRAS = """
+import runpy, sys
+absent = {"confluent_kafka", "fastapi", "starlette", "uvicorn", "orjson", "pyspark", "pyarrow", "pandas", "sqlalchemy"}
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in absent:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent())
+runpy.run_path(sys.argv[1], run_name="__main__")
+"""
+_CONSUMER = """#!{python}
+import sys
+from confluent_kafka import Consumer
+options = dict(zip(sys.argv[1::2], sys.argv[2::2])) if len(sys.argv) % 2 else {{}}
+servers, topic = (sys.argv[sys.argv.index(name) + 1] for name in ("--bootstrap-server", "--topic"))
+consumer = Consumer({{"bootstrap.servers": servers, "group.id": "console", "auto.offset.reset": "earliest"}})
+consumer.subscribe([topic])
+while message := consumer.poll(10):
+    print(message.key().decode(), message.value().decode(), sep="\\t")
+consumer.close()
+"""
+
+
+class Stage:
+    """The folder and the services of one page; a context manager that ends them."""
+
+    def __init__(
+        self, folder: Path, *, broker: Callable[[], KafkaBroker], postgres: Callable[[], PostgresServer]
+    ) -> None:
+        self._base = folder
+        self.folder = folder
+        self.environment = _environment(folder)
+        self._broker, self._postgres = broker, postgres
+        self._database = ""
+        self._urls: dict[str, str] = {}
+        self._services = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._services.close()
+
+    # --- services
+
+    @property
+    def broker(self) -> KafkaBroker:
+        """The broker of this run of tests."""
+        return self._broker()
+
+    def url(self, name: str = "") -> str:
+        """The address of the page's registry, or of another one that the page names; started when first asked for."""
+        if name not in self._urls:
+            self._urls[name] = self._services.enter_context(RegistryProcess()).url
+        return self._urls[name]
+
+    def database(self) -> str:
+        """The URL of the page's PostgreSQL database, which is empty at first."""
+        if not self._database:
+            name = f"docs_{free_port()}"
+            self._database = self._postgres().create_database(name)
+        return self._database
+
+    @contextmanager
+    def serving(self, store: str) -> Iterator[str]:
+        """The address of a registry on ``store`` for a while."""
+        with RegistryProcess(store=store) as running:
+            yield running.url
+
+    def produce(self, topic: str, records: Iterable[tuple[bytes, bytes | None]]) -> None:
+        """Write records to a topic of the broker."""
+        from confluent_kafka import Producer
+
+        producer = Producer({"bootstrap.servers": self.broker.bootstrap_servers})
+        for key, value in records:
+            producer.produce(topic, key=key, value=value)
+        producer.flush()
+
+    def file_of(self, page: str, name: str) -> str:
+        """The text of the block of a page that is the file ``name``."""
+        return next(each.text for each in snippets_of(ROOT / page, page) if each.notes.get("file") == name)
+
+    # --- running
+
+    def run(self, snippet: Snippet) -> None:
+        """Run a snippet; fails with its place where it does not do what the page says."""
+        if setup := snippet.notes.get("setup"):
+            self.folder = self._base / f"line-{snippet.line}"
+            self.folder.mkdir()
+            SETUPS[setup](self)
+        if name := snippet.notes.get("file"):
+            (self.folder / name).write_text(snippet.text)
+        elif snippet.language == "python":
+            self._run_python(snippet)
+        elif snippet.language == "yaml":
+            for command in _commands_in(yaml.safe_load(snippet.text)):
+                self._run_command(Command(re.sub(r"\$\{\{.*\}\}", "HEAD^", command)), snippet)
+        else:
+            for command in snippet.commands():
+                self._run_command(command, snippet)
+
+    def _run_command(self, command: Command, snippet: Snippet) -> None:
+        words = [word for word in command.words if not re.fullmatch(r"[A-Z_]+=\w*", word)]
+        if words[0] == "make":
+            assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE), snippet.place
+        elif words[:2] == ["pip", "install"]:
+            _check_install(words[2], snippet)
+        elif words[0] == "createdb":
+            self.database()
+        elif words[:2] == ["counterfoil", "serve"]:
+            self._serve(words)
+        elif words[:2] == ["curl", "-N"]:
+            self._run_until_output(command, snippet)
+        else:
+            self._run_shell(command, snippet)
+
+    def _serve(self, words: list[str]) -> None:
+        """Start a registry; the first one that a page starts is the one that its other snippets ask."""
+        options = [self._with_addresses(word) for word in words[2:]]
+        url = f"http://127.0.0.1:{free_port()}"
+        server = subprocess.Popen(
+            ["counterfoil", "serve", *options, "--port", url.rpartition(":")[2]],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert server.stdout
+        line = server.stdout.readline()
+        server.stdout.close()
+        self._services.callback(_end, server)
+        assert line == f"counterfoil registry listening on {url}\n", line
+        self._urls.setdefault("", url)
+
+    def _run_shell(self, command: Command, snippet: Snippet) -> None:
+        text = re.sub(r"\bcurl ", "curl --fail-with-body ", self._with_addresses(command.text))
+        done = subprocess.run(
+            ["bash", "-e", "-c", text],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_DEADLINE_S,
+        )
+        shown = re.search(r"\(exit (\d+)\)\s*$", command.shown)
+        report = f"{snippet.place}: {text}\nexit {done.returncode}\n{done.stdout}{done.stderr}"
+        assert done.returncode == (int(shown[1]) if shown else 0), report
+        if command.shown:
+            assert _essence(done.stdout) == _essence(command.shown), report
+
+    def _run_until_output(self, command: Command, snippet: Snippet) -> None:
+        """Run a command that ends only when it is ended, until its first output."""
+        with subprocess.Popen(
+            ["bash", "-c", f"exec {self._with_addresses(command.text)} --fail-with-body -sS"],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as running:
+            assert running.stdout
+            deadline = threading.Timer(_DEADLINE_S, running.kill)
+            deadline.start()
+            assert running.stdout.readline(), snippet.place
+            deadline.cancel()
+            running.terminate()
+
+    def _run_python(self, snippet: Snippet) -> None:
+        """Run a program, as it would be with the base install alone; one that calls a webhook, until it does."""
+        with _Hook() as hook:
+            text = self._with_addresses(snippet.text).replace("https://hooks.example", hook.url)
+            program = self.folder / f"snippet_{snippet.line}.py"
+            program.write_text(text)
+            running = subprocess.Popen(
+                [sys.executable, "-c", _WITHOUT_EXTRAS, str(program)],
+                cwd=self.folder,
+                env=self.environment,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            try:
+                wait_until(
+                    lambda: running.poll() is not None or bool(hook.bodies),
+                    what=f"{snippet.place} to end or to call its webhook",
+                    deadline_s=_DEADLINE_S,
+                )
+                assert hook.bodies or running.returncode == 0, f"{snippet.place}: {running.communicate()[1]}"
+            finally:
+                _end(running)
+
+    def _with_addresses(self, text: str) -> str:
+        """``text`` with the addresses of real services in place of those that the page names."""
+        if re.search(r"(?:127\.0\.0\.1|localhost):8081", text):
+            text = re.sub(r"(?:http://)?(?:127\.0\.0\.1|localhost):8081", self.url(), text)
+        text = re.sub(r"http://(old|new)-registry:8081", lambda found: self.url(found[1]), text)
+        text = re.sub(r"postgresql://[\w.@:/]+", lambda _: self.database(), text)
+        if "kafka:9092" in text:
+            text = text.replace("kafka:9092", self.broker.bootstrap_servers)
+        return text.replace("/var/lib/counterfoil", str(self.folder))
+
+
+class _Hook:
+    """A server that keeps the bodies that are posted to it."""
+
+    def __init__(self) -> None:
+        self.bodies: list[bytes] = []
+        hook = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                hook.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """The commands of this installation, and nothing of the settings of whoever runs the tests."""
+    tools = folder / "tools"
+    tools.mkdir()
+    consumer = tools / "kafka-console-consumer"  # stands in for the tool of that name, which Kafka's archive brings
+    consumer.write_text(_CONSUMER.format(python=sys.executable))
+    consumer.chmod(0o755)
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("COUNTERFOIL_", "GIT_"))}
+    path = os.pathsep.join([str(tools), str(Path(sys.executable).parent), os.environ["PATH"]])
+    more = {"PATH": path, "HOME": str(folder), "NO_COLOR": "1", "GIT_CONFIG_NOSYSTEM": "1"}
+    more |= {"GIT_CEILING_DIRECTORIES": str(folder), "COUNTERFOIL_JARS": str(jar_folder("spark"))}
+    kept = {name: value for name, value in os.environ.items() if name == "COUNTERFOIL_CACHE"}
+    return {**own, **more, **kept}
+
+
+def _commands_in(node: Any) -> Iterator[str]:
+    """The commands in a workflow or a list of hooks."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            if key in {"run", "entry"}:
+                yield value
+            else:
+                yield from _commands_in(value)
+    elif isinstance(node, list):
+        for item in node:
+            yield from _commands_in(item)
+
+
+def _check_install(requirement: str, snippet: Snippet) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    found = re.fullmatch(r"counterfoil(?:\[(\w+)\])?", requirement)
+    assert found, snippet.place
+    assert found[1] is None or found[1] in project["optional-dependencies"], snippet.place
+
+
+def _essence(output: str) -> list[str]:
+    """What the output of ``check`` or ``diff`` says, without hashes and the wrapping of sentences."""
+    lines = re.sub(r"\b[0-9a-f]{7,12}\b", "", output).splitlines()
+    return [
+        " ".join(line.split()[:2]) if re.match(r"\s+(error|warning|notice)\b", line) else line.rstrip()
+        for line in lines
+        if not line.startswith(" " * 9) and line.strip()
+    ]
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stderr:
+        process.stderr.close()
