@@ -176,6 +176,19 @@ def test_a_format_is_found_wherever_it_stands(where: str):
     assert shown(at(where, "date"), at(where, "date"), DRAFT_2020) == ([], "")
 
 
+@pytest.mark.parametrize("depth", [5, 12])
+def test_a_format_deep_inside_is_found(depth: int):
+    def nested(text_format: str) -> Json:
+        schema: Json = {"type": "string", "format": text_format}
+        for _ in range(depth):
+            schema = {"type": "object", "properties": {"a": schema}}
+        return schema
+
+    found, step = shown(nested("date"), nested("time"))
+    assert found == ["format-misread"]
+    assert step.endswith('the date "2024-05-01" is read as a time')
+
+
 def test_a_branch_that_the_value_does_not_fit_says_nothing_about_it():
     def either(text_format: str) -> Json:
         return {"anyOf": [{"type": "string", "format": "date"}, {"type": "integer", "format": text_format}]}

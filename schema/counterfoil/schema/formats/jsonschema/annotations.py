@@ -41,8 +41,18 @@ class Annotation(NamedTuple):
 
 def has_annotations(schema: JsonSchema) -> bool:
     """Whether the schema, or what it refers to, may say anything of this kind; False is certain."""
-    texts = (schema.text, *(repr(document) for document in schema.references.values()))
-    return any(keyword in text for text in texts for keyword in KEYWORDS)
+    if any(f'"{keyword}"' in schema.text for keyword in KEYWORDS) or "\\" in schema.text:  # keys may be escaped
+        return True
+    waiting: list[Any] = [*schema.references.values()]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            if not value.keys().isdisjoint(KEYWORDS):
+                return True
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return False
 
 
 def word_of(site: Site, keyword: str) -> str:

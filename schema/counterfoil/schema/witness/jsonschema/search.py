@@ -8,7 +8,7 @@ accept it. What is left is made as small as it can be.
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.compatibility.sentences import Sentence
@@ -17,7 +17,7 @@ from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sie
 from counterfoil.schema.formats.jsonschema.samples.values import MAX_BUILT, MAX_VARIATIONS, ValueSource
 from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 from counterfoil.schema.formats.jsonschema.sites import root_of
-from counterfoil.schema.formats.jsonschema.sound.misreadings import Meanings, find_misreadings
+from counterfoil.schema.formats.jsonschema.sound.misreadings import VALUES_A_PLACE, Meanings, find_misreadings
 from counterfoil.schema.formats.jsonschema.sound_rules import CONTENT_MISREAD, FORMAT_MISREAD
 from counterfoil.schema.formats.jsonschema.validity import check_validity
 from counterfoil.schema.witness.jsonschema.places import place_of
@@ -137,7 +137,9 @@ class Search:
         accepted = 0
         meanings = Meanings(*self._schemas)
         try:
-            for made in islice(self._values([()], variations=count), max(1, int(count * 2 * self._share))):
+            at_places = [islice(self._values([steps]), VALUES_A_PLACE) for steps in meanings.places]
+            anywhere = self._values([()], variations=count)
+            for made in islice(chain(*at_places, anywhere), max(1, int(count * 2 * self._share))):
                 value = meanings.telling(made)
                 self._tried += 1
                 if not self._is_written(value):

@@ -1,10 +1,11 @@
-"""Whether two schemas may say other things about one value: a look at both texts, before values are made for it.
+"""Where two schemas may say other things about one value: a look at both texts, before values are made for it.
 
-The schemas that may speak about one value are taken together, whatever branch they stand in. So "no" is certain.
+The schemas that may speak about one value are taken together, whatever branch they stand in. So "nowhere" is certain.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.formats.jsonschema.annotations import KEYWORDS, has_annotations, word_of
@@ -14,32 +15,42 @@ from counterfoil.schema.formats.jsonschema.sites import root_of, spread
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from counterfoil.schema.formats.jsonschema.samples.property_names import Step
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
     from counterfoil.schema.formats.jsonschema.sites import Site
 
 MAX_PLACES: Final = 2_000
-"""How many places are looked at; with more the answer is that they may."""
+"""How many places are looked at."""
 
 _OF_NAMES: Final = ("additionalProperties", "unevaluatedProperties")
 _OF_ITEMS: Final = ("items", "additionalItems", "unevaluatedItems")
 
 
-def may_misread(reader: JsonSchema, writer: JsonSchema) -> bool:
-    """Whether ``reader`` may give a value of ``writer`` another meaning; False is certain."""
+def places_of_other_meanings(reader: JsonSchema, writer: JsonSchema) -> list[tuple[Step, ...]]:
+    """Where in a value ``reader`` may give what is there another meaning than ``writer``; nowhere else it does.
+
+    With too many places to look at the root stands for the rest.
+    """
     if not (has_annotations(reader) and has_annotations(writer)):
-        return False
-    waiting = [([root_of(reader)], [root_of(writer)])]
+        return []
+    found: list[tuple[Step, ...]] = []
+    waiting: deque[tuple[tuple[Step, ...], list[Site], list[Site]]] = deque(
+        [((), [root_of(reader)], [root_of(writer)])]
+    )
     seen: set[tuple[frozenset[int], frozenset[int]]] = set()
     while waiting:
-        sides = [spread(sites) for sites in waiting.pop()]
-        key = (frozenset(id(site.value) for site in sides[0]), frozenset(id(site.value) for site in sides[1]))
+        steps, *sides = waiting.popleft()
+        reading, writing = (spread(sites) for sites in sides)
+        key = (frozenset(id(site.value) for site in reading), frozenset(id(site.value) for site in writing))
         if not all(key) or key in seen:
             continue
-        if len(seen) >= MAX_PLACES or _say_other_things(*sides):
-            return True
         seen.add(key)
-        waiting += _inside(*sides)
-    return False
+        if len(seen) > MAX_PLACES:
+            return [*found, ()]
+        if _say_other_things(reading, writing):
+            found.append(steps)
+        waiting += [((*steps, step), *inner) for step, *inner in _inside(reading, writing)]
+    return found
 
 
 def _say_other_things(reader: list[Site], writer: list[Site]) -> bool:
@@ -51,21 +62,20 @@ def _say_other_things(reader: list[Site], writer: list[Site]) -> bool:
     return False
 
 
-def _inside(reader: list[Site], writer: list[Site]) -> Iterator[tuple[list[Site], list[Site]]]:
+def _inside(reader: list[Site], writer: list[Site]) -> Iterator[tuple[Step, list[Site], list[Site]]]:
     """The places inside a value: each property that is declared, the other ones, each item that is listed, the rest."""
     sides = (reader, writer)
     names = dict.fromkeys(name for side in sides for site in side for name, _ in site.named("properties"))
     for name in names:
-        yield _both(*([one for site in side for one in site.properties(name)] for side in sides))
-    yield _both(*([one for site in side for one in _others(site)] for side in sides))
-    listed = max(len(site.prefix()) for side in sides for site in side)
-    for index in range(listed):
-        yield _both(*([one for site in side for one in site.items(index)] for side in sides))
-    yield _both(*([one for site in side for one in _rest(site)] for side in sides))
-
-
-def _both(reader: list[Site], writer: list[Site]) -> tuple[list[Site], list[Site]]:
-    return reader, writer
+        mine, theirs = ([one for site in side for one in site.properties(name)] for side in sides)
+        yield name, mine, theirs
+    mine, theirs = ([one for site in side for one in _others(site)] for side in sides)
+    yield None, mine, theirs
+    for index in range(max(len(site.prefix()) for side in sides for site in side)):
+        mine, theirs = ([one for site in side for one in site.items(index)] for side in sides)
+        yield index, mine, theirs
+    mine, theirs = ([one for site in side for one in _rest(site)] for side in sides)
+    yield None, mine, theirs
 
 
 def _others(site: Site) -> Iterator[Site]:

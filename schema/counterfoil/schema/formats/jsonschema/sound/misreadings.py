@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import reduce
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.compatibility.report import Difference
@@ -18,7 +18,7 @@ from counterfoil.schema.formats.jsonschema.meaning import examples_of, misreadin
 from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sieve
 from counterfoil.schema.formats.jsonschema.samples.values import ValueSource
 from counterfoil.schema.formats.jsonschema.sites import root_of
-from counterfoil.schema.formats.jsonschema.sound.annotated_places import may_misread
+from counterfoil.schema.formats.jsonschema.sound.annotated_places import places_of_other_meanings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,8 +26,12 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.annotations import Annotation, Path
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 
-MAX_VALUES: Final = 100
-"""How many values are looked at."""
+MAX_VALUES: Final = 60
+"""How many values of any kind are looked at."""
+VALUES_A_PLACE: Final = 4
+"""How many values are made for one place where two meanings are possible."""
+MAX_PLACES: Final = 50
+"""How many of these places values are made for."""
 MAX_LOOKS: Final = 40_000
 _MAX_LOOKS_A_VALUE: Final = 4_000
 
@@ -70,11 +74,12 @@ class Meanings:
         self._reader = root_of(reader)
         self._writer = root_of(writer)
         self._shown: Counter[Annotation] = Counter()
-        self._is_certain = not may_misread(reader, writer)
+        self.places = places_of_other_meanings(reader, writer)[:MAX_PLACES]
+        """The steps to where values may mean something else, the nearest first."""
 
     def telling(self, value: Any) -> Any:
         """``value`` with the next example of each format in place of what has it, where that fits the writer too."""
-        if self._is_certain:
+        if not self.places:
             return value
         sieve = Sieve(_MAX_LOOKS_A_VALUE)
         try:
@@ -101,7 +106,7 @@ class Meanings:
 
     def misreadings(self, value: Any) -> Iterator[Misreading]:
         """Each part of ``value``, which both schemas accept, that means something else to the reader."""
-        if self._is_certain:
+        if not self.places:
             return
         sieve = Sieve(_MAX_LOOKS_A_VALUE)
         try:
@@ -116,14 +121,15 @@ class Meanings:
 
 def find_misreadings(reader: JsonSchema, writer: JsonSchema) -> list[Misreading]:
     """Values of ``writer`` that ``reader`` accepts and misreads, one for each place and keyword."""
-    if not may_misread(reader, writer):
-        return []
     meanings = Meanings(reader, writer)
+    if not meanings.places:
+        return []
     sieve = Sieve(MAX_LOOKS)
     found: dict[tuple[str, str], Misreading] = {}
-    source = ValueSource(sieve).values([root_of(writer)], [root_of(reader)])
+    sides = ([root_of(writer)], [root_of(reader)])
+    ways = [islice(ValueSource(sieve).values(*sides, steps), VALUES_A_PLACE) for steps in meanings.places]
     try:
-        for value in islice(source, MAX_VALUES):
+        for value in chain(*ways, islice(ValueSource(sieve).values(*sides), MAX_VALUES)):
             changed = meanings.telling(value)
             if sieve.fits(changed, root_of(reader)):
                 for each in meanings.misreadings(changed):
