@@ -69,7 +69,8 @@ def test_the_sides_of_a_found_difference_are_its_nodes():
     assert found.writer is not None
     assert found.difference.text == "The reader expects a string, the writer writes an integer"
     (added,) = walk(schema({"type": "array", "items": {}}), schema({"type": "array"}))
-    assert (added.difference.reader_pointer, added.difference.writer_pointer, added.difference.path) == ("/items", "", "")
+    difference = added.difference
+    assert (difference.reader_pointer, difference.writer_pointer, difference.path) == ("/items", "", "")
 
 
 @pytest.mark.parametrize("policy", POLICIES)
