@@ -234,8 +234,8 @@ def test_a_missing_field_points_at_the_field_and_at_the_writers_record():
     less = record(field("x", "int"), name="In")
     (difference,) = differences(record(field("in", inner)), record(field("q", "int"), field("in", less)))
     assert difference.detail == "y"
-    pointers = difference.reader_pointer, difference.writer_pointer
-    assert pointers == ("/fields/0/type/fields/1", "/fields/1/type/fields")
+    assert difference.reader_pointer == "/fields/0/type/fields/1"
+    assert difference.writer_pointer == "/fields/1/type/fields"
     assert (
         difference.text == "The reader needs field y, which the writer's record In does not have, and it has no default"
     )
