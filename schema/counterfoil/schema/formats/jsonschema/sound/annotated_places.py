@@ -49,7 +49,7 @@ def places_of_other_meanings(reader: JsonSchema, writer: JsonSchema) -> list[tup
             return [*found, ()]
         if _say_other_things(reading, writing):
             found.append(steps)
-        waiting += [((*steps, step), *inner) for step, *inner in _inside(reading, writing)]
+        waiting += [((*steps, step), mine, theirs) for step, mine, theirs in _inside(reading, writing)]
     return found
 
 
