@@ -39,8 +39,8 @@ def places_of_other_meanings(reader: JsonSchema, writer: JsonSchema) -> list[tup
     )
     seen: set[tuple[frozenset[int], frozenset[int]]] = set()
     while waiting:
-        steps, *sides = waiting.popleft()
-        reading, writing = (spread(sites) for sites in sides)
+        steps, mine, theirs = waiting.popleft()
+        reading, writing = spread(mine), spread(theirs)
         key = (frozenset(id(site.value) for site in reading), frozenset(id(site.value) for site in writing))
         if not all(key) or key in seen:
             continue
@@ -49,7 +49,7 @@ def places_of_other_meanings(reader: JsonSchema, writer: JsonSchema) -> list[tup
             return [*found, ()]
         if _say_other_things(reading, writing):
             found.append(steps)
-        waiting += [((*steps, step), *inner) for step, *inner in _inside(reading, writing)]
+        waiting += [((*steps, step), mine, theirs) for step, mine, theirs in _inside(reading, writing)]
     return found
 
 
