@@ -45,7 +45,7 @@ class Confirmation:
 
     def __str__(self) -> str:
         if self.counter_witness is not None:
-            return f"value {self.round_tripped + 1} is not read: {self.counter_witness.confirmed_by}"
+            return f"value {self.round_tripped + 1} is not read as it was written: {self.counter_witness.confirmed_by}"
         return f"{self.round_tripped} values were written and read" + (f"; {self.reason}" if self.reason else "")
 
 

@@ -39,8 +39,8 @@ def places_of_other_meanings(reader: JsonSchema, writer: JsonSchema) -> list[tup
     )
     seen: set[tuple[frozenset[int], frozenset[int]]] = set()
     while waiting:
-        steps, *sides = waiting.popleft()
-        reading, writing = (spread(sites) for sites in sides)
+        steps, mine, theirs = waiting.popleft()
+        reading, writing = spread(mine), spread(theirs)
         key = (frozenset(id(site.value) for site in reading), frozenset(id(site.value) for site in writing))
         if not all(key) or key in seen:
             continue
