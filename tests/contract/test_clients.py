@@ -1,4 +1,4 @@
-"""One suite over both clients and every registry they can ask: in memory, over HTTP, and a running one.
+"""One suite over both clients and every registry that they can use: in this process, and over the network.
 
 Subjects are in a context of their own for each test, so that ids count from 1 and a shared registry does no harm.
 """
@@ -6,9 +6,7 @@ Subjects are in a context of their own for each test, so that ids count from 1 a
 from __future__ import annotations
 
 import asyncio
-import threading
 import uuid
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -36,7 +34,6 @@ from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.model import Metadata, Reference, Schema
 from counterfoil.sdk import AsyncRegistry, Config, ContextId, Deletion, Mode, Registry, SubjectVersion, Visibility
 from counterfoil.sdk.testing import URL, InMemoryRegistry
-from counterfoil.sdk.transport import Request
 
 
 def record(*fields, name="Order"):
@@ -72,54 +69,16 @@ class Blocking:
         return call
 
 
-class _Handler(BaseHTTPRequestHandler):
-    """Answers from the server's in-memory registry."""
-
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # else each reply waits 40 ms for the acknowledgement of its headers
-
-    def _answer(self):
-        length = int(self.headers.get("Content-Length") or 0)
-        body = self.rfile.read(length) or None
-        reply = self.server.memory.send(Request(self.command, f"http://memory{self.path}", {}, body))
-        self.send_response(reply.status)
-        for name, value in reply.headers.items():
-            self.send_header(name, value)
-        if reply.status != 204:
-            self.send_header("Content-Length", str(len(reply.body)))
-        self.end_headers()
-        self.wfile.write(reply.body)
-
-    do_GET = do_POST = do_PUT = do_DELETE = _answer  # noqa: N815 - the base class's names
-
-    def log_message(self, *_):
-        """Say nothing."""
-
-
-@pytest.fixture(scope="module")
-def http_registry():
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
-        server.daemon_threads = True
-        server.memory = InMemoryRegistry()
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
 def in_memory(request):
     _ = request
     return URL, {"transport": InMemoryRegistry()}
-
-
-def over_http(request):
-    return request.getfixturevalue("http_registry"), {}
 
 
 def live(request):
     return request.getfixturevalue("live_registry").url, {}
 
 
-@pytest.fixture(params=[in_memory, over_http, live], ids=lambda place: place.__name__)
+@pytest.fixture(params=[in_memory, live], ids=lambda place: place.__name__)
 def address(request):
     """A registry's base URL and the options that its client needs."""
     return request.param(request)

@@ -46,8 +46,10 @@ def test_json_keeps_its_members(counterfoil, broken):
     report = counterfoil("check", "--format", "json", folder=broken.folder).report
     assert list(report) == ["schemaVersion", "kind", "against", "note", "exitCode", "summary", "files", "findings"]
     assert (report["schemaVersion"], report["kind"], report["exitCode"]) == (1, "check", 1)
-    assert report["summary"] == {"checked": 1, "errors": 1, "warnings": 0, "notices": 0}
-    assert list(report["files"][0]) == ["path", "subject", "status", "level", "comparedWith", "policy", "confirmed"]
+    counted = {"checked": 1, "judged": 1, "new": 0, "unmapped": 0}
+    assert report["summary"] == {**counted, "errors": 1, "warnings": 0, "notices": 0}
+    members = ["path", "subject", "status", "level", "comparedWith", "policy", "confirmed", "mapped"]
+    assert list(report["files"][0]) == members
     assert list(report["findings"][0]) == [
         "rule",
         "severity",
@@ -63,6 +65,7 @@ def test_json_keeps_its_members(counterfoil, broken):
         "advice",
         "fingerprint",
         "noWitness",
+        "alsoBreaks",
     ]
     assert list(report["findings"][0]["witness"]) == ["datum", "writer", "reader", "step", "confirmedBy"]
 

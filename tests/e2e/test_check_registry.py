@@ -54,10 +54,34 @@ def test_what_is_registered_already_is_unchanged(counterfoil, live_registry, sub
     assert (result.code, result.report["files"][0]["status"]) == (0, "unchanged")
 
 
-def test_a_new_subject_passes_with_a_notice(counterfoil, live_registry, unique_name, order, tmp_path):
+def test_a_new_subject_is_no_answer_unless_that_is_allowed(counterfoil, live_registry, unique_name, order, tmp_path):
     (tmp_path / f"{unique_name('new')}-value.avsc").write_text(json.dumps(order(id="string")))
-    result = counterfoil("check", "--against", "registry", "--registry", live_registry.url, "--format", "json")
-    assert (result.code, result.rules) == (0, ["schema-new"])
+    arguments = ["check", "--against", "registry", "--registry", live_registry.url]
+    result = counterfoil(*arguments, "--format", "json")
+    assert (result.code, result.rules) == (4, ["schema-new"])
+    assert result.report["findings"][0]["severity"] == "warning"
+    allowed = counterfoil(*arguments, "--allow-unmapped", "--format", "json")
+    assert (allowed.code, allowed.rules) == (0, ["schema-new"])
+    assert allowed.report["findings"][0]["severity"] == "notice"
+
+
+def test_files_that_are_not_judged_are_counted_and_fail(counterfoil, live_registry, subject, order, tmp_path):
+    text = json.dumps(order(id="string", total={"type": "long", "default": 0}))
+    (tmp_path / f"{subject}.avsc").write_text(text)
+    for number in range(3):
+        (tmp_path / f"part{number}.avsc").write_text(json.dumps(order(id="string")))
+    (tmp_path / f"new-{subject}.avsc").write_text(json.dumps(order(id="string")))
+    arguments = ["check", "--against", "registry", "--registry", live_registry.url]
+    result = counterfoil(*arguments)
+    assert result.code == 4, result.out
+    last = result.out.splitlines()[-1]
+    assert last == (f"0 errors, 4 warnings; 1 schema judged, 1 new, 3 unmapped, against {live_registry.url} (exit 4)")
+    allowed = counterfoil(*arguments, "--allow-unmapped", "--format", "json")
+    assert allowed.code == 0
+    summary = allowed.report["summary"]
+    assert {name: summary[name] for name in ("judged", "new", "unmapped")} == {"judged": 1, "new": 1, "unmapped": 3}
+    (tmp_path / f"{subject}.avsc").write_text(json.dumps(order(id="int")))
+    assert counterfoil(*arguments).code == 1  # broken outranks what cannot be said
 
 
 def test_a_file_without_subject_is_no_answer(counterfoil, live_registry, order, tmp_path):

@@ -10,6 +10,7 @@ from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegis
 from confluent_kafka.schema_registry.avro import AvroDeserializer as TheirDeserializer
 from confluent_kafka.schema_registry.avro import AvroSerializer as TheirSerializer
 from confluent_kafka.schema_registry.error import SchemaRegistryError
+from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
 from confluent_kafka.schema_registry.schema_registry_client import ConfigCompatibilityLevel, ServerConfig
 from confluent_kafka.serialization import MessageField, SerializationContext
 
@@ -109,3 +110,34 @@ def test_what_they_write_we_read_and_what_we_write_they_read(
         ours_in_bytes = AvroSerializer(ours, schema)(ride, context)
         assert TheirDeserializer(client)(ours_in_bytes, context) == ride
     assert ours_in_bytes == theirs_in_bytes
+
+
+@pytest.mark.parametrize("another_version", [False, True], ids=["the latest", "not the latest"])
+def test_a_serializer_that_is_given_an_id_writes_with_that_schema(
+    client: SchemaRegistryClient, live_registry: RegistryProcess, subject: str, *, another_version: bool
+):
+    schema_id = client.register_schema(subject, Schema(record(ID), "AVRO"))
+    if another_version:
+        client.register_schema(subject, Schema(record(ID, NOTE), "AVRO"))
+    context = SerializationContext(subject.removesuffix("-value"), MessageField.VALUE)
+    settings = {"auto.register.schemas": False, "use.schema.id": schema_id}
+    for _ in range(2):  # the second client is answered what the first one was
+        fresh = SchemaRegistryClient({"url": live_registry.url})
+        written = TheirSerializer(fresh, None, conf=settings)({"id": 7}, context)
+        assert written is not None
+        assert int.from_bytes(written[1:5]) == schema_id
+        assert TheirDeserializer(fresh)(written, context) == {"id": 7}
+
+
+def test_a_serializer_of_json_that_is_given_an_id_writes_with_that_schema(
+    client: SchemaRegistryClient, live_registry: RegistryProcess, subject: str
+):
+    text = json.dumps({"type": "object", "properties": {"id": {"type": "integer"}}})
+    schema_id = client.register_schema(subject, Schema(text, "JSON"))
+    context = SerializationContext(subject.removesuffix("-value"), MessageField.VALUE)
+    settings = {"auto.register.schemas": False, "use.schema.id": schema_id}
+    fresh = SchemaRegistryClient({"url": live_registry.url})
+    written = JSONSerializer(None, fresh, conf=settings)({"id": 7}, context)
+    assert written is not None
+    assert int.from_bytes(written[1:5]) == schema_id
+    assert JSONDeserializer(None, schema_registry_client=fresh)(written, context) == {"id": 7}

@@ -248,7 +248,9 @@ def test_contexts_that_cannot_be_are_refused_everywhere(name: str) -> None:
         ({"If-None-Match": "\xff" * 50}, 200),
         ({"X-Request-ID": "x" * 5000}, 200),
         ({"X-Request-ID": " "}, 200),
-        ({"Origin": "null"}, 200),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "\xff" * 500}, 403),
+        ({"Sec-Fetch-Site": "\xff"}, 403),
     ],
     ids=repr,
 )

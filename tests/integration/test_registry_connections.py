@@ -90,6 +90,7 @@ def refused(client: Client, status: int) -> bool:
     assert json.loads(body)["error_code"] == status
     assert headers["connection"] == "close"
     assert len(headers["x-request-id"]) == 36
+    assert headers["x-content-type-options"] == "nosniff"
     return client.ends()
 
 

@@ -247,6 +247,16 @@ def log_requests_has_an_effect(_: Path) -> None:
         logger.setLevel(before)
 
 
+def kafka_cluster_id_has_an_effect(_: Path) -> None:
+    async def story(registry: InProcessRegistry) -> Any:
+        return (await registry.get("/v1/metadata/id")).json["scope"]
+
+    clusters = {"kafka-cluster": "", "schema-registry-cluster": "counterfoil"}
+    assert in_process(story) == {"path": [], "clusters": clusters}
+    named = {**clusters, "kafka-cluster": "lkc-1"}
+    assert in_process(story, kafka_cluster_id="lkc-1") == {"path": [], "clusters": named}
+
+
 async def create_kek(registry: InProcessRegistry, name: str, **fields: Any) -> int | None:
     kek = {"name": name, "kmsType": "hcvault", "kmsKeyId": "http://vault/transit/keys/k", **fields}
     reply = await registry.post("/dek-registry/v1/keks", kek)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.registry.app import assemble
+from counterfoil.registry.in_process import exchange
 from counterfoil.registry.settings import ServerSettings
 from counterfoil.registry.store.memory import MemoryStorage
 
@@ -64,35 +65,7 @@ class InProcessRegistry:
         messages: Sequence[dict[str, Any]] = (),
     ) -> Reply:
         """The answer to a request; ``messages`` are what the body arrives as, in one piece by default."""
-        raw_path, _, query = path.partition("?")
-        sent = {"Content-Length": str(len(body)), **(headers or {})} if body is not None else headers or {}
-        scope = {
-            "type": "http",
-            "asgi": {"version": "3.0"},
-            "http_version": "1.1",
-            "method": method,
-            "scheme": "http",
-            "path": raw_path,
-            "raw_path": raw_path.encode(),
-            "query_string": query.encode(),
-            "root_path": "",
-            "headers": [(name.lower().encode(), value.encode()) for name, value in sent.items()],
-            "server": ("test", 80),
-            "client": ("test", 1),
-        }
-        arriving = iter(messages or [{"type": "http.request", "body": body or b"", "more_body": False}])
-        sent_back: list[dict[str, Any]] = []
-
-        async def receive() -> dict[str, Any]:
-            return next(arriving)
-
-        async def send(message: Any) -> None:
-            sent_back.append(message)
-
-        await self.app(scope, receive, send)
-        answered = {name.decode().lower(): value.decode() for name, value in sent_back[0]["headers"]}
-        whole = b"".join(message.get("body", b"") for message in sent_back[1:])
-        return Reply(sent_back[0]["status"], answered, whole)
+        return Reply(*await exchange(self.app, method, path, headers or {}, body, messages=messages))
 
     async def get(self, path: str) -> Reply:
         return await self.ask("GET", path)

@@ -178,10 +178,10 @@ class RegistryModel:
     ) -> tuple[set[int], int]:
         """The ids that may be answered (several only after imports), and the version."""
         sought, active = self.resolved(subject[0], schema, deleted=True), self.visible(subject)
-        same = next((row for row in reversed(active) if row.schema == sought), None)
-        asked = (schema_id, version)
-        if same is not None and asked in {(None, None), (same.schema_id, None), (same.schema_id, same.version)}:
-            return {same.schema_id}, same.version
+        for row in reversed(active):
+            numbers = {(None, None), (row.schema_id, None), (row.schema_id, row.version)}
+            if row.schema == sought and (schema_id, version) in numbers:
+                return {row.schema_id}, row.version
         mode = self.mode(subject)
         if mode == "READONLY" or (mode == "IMPORT") != (schema_id is not None):
             raise Refused(42205)
@@ -236,9 +236,10 @@ class RegistryModel:
 
     def delete_version(self, subject: Subject, version: int | None, *, permanent: bool) -> int:
         row = self.find(subject, version, deleted=True)
-        if row is not None and row.deleted and not permanent:
+        if row is None:
+            raise Refused(40402 if self.rows.get(subject) else 40401)
+        if row.deleted and not permanent:
             raise Refused(40406)
-        row = self.pick(subject, version, deleted=permanent)
         self._check_writable(subject)
         if any(permanent or not user.deleted for _, user in self.referrers(subject, row.version)):
             raise Refused(42206)

@@ -10,7 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.contracts.sides import ADVICE_NAMES
 from counterfoil.schema.compatibility.levels import Direction
+from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.rules import RULE_BY_ID
 from counterfoil.schema.model import SchemaType
 
@@ -105,7 +107,6 @@ _FORWARD_MEND_BY_TYPE: Final[Mapping[SchemaType, str]] = {
     SchemaType.JSON: "Do not write what deployed readers refuse: they read with the earlier schema. Widen it in one "
     "release, and make use of that in a later one.",
 }
-_SIDES: Final = (("the reader", "this schema"), ("the writer", "the earlier schema"))
 
 
 def advice_for(rule: str, direction: Direction | None = None) -> str:
@@ -121,7 +122,4 @@ def advice_for(rule: str, direction: Direction | None = None) -> str:
         return ""
     if direction is Direction.FORWARD and known.breaks and known.schema_type is not None:
         return _FORWARD_MEND.get(rule, _FORWARD_MEND_BY_TYPE[known.schema_type])
-    mend = known.mend
-    for side, called in _SIDES if direction is Direction.BACKWARD else ():
-        mend = mend.replace(side, called)
-    return mend
+    return Sentence(known.mend).render(ADVICE_NAMES) if direction is Direction.BACKWARD else known.mend

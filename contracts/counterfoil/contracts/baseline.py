@@ -29,6 +29,10 @@ class Baseline(Protocol):
     def note(self) -> str:
         """What readers of the report should know about it, as a sentence; usually empty."""
 
+    @property
+    def names_subjects(self) -> bool:
+        """Whether it knows files by their subjects, so that a wrong name finds nothing."""
+
     def subject(self, path: str) -> str | None:
         """The subject of the file at ``path``, where the baseline knows subjects; None otherwise."""
 
@@ -76,6 +80,7 @@ class TreeBaseline:
     ) -> None:
         self.label = label
         self.note = note
+        self.names_subjects = False
         self._head = head
         self._states = tuple(states)
         self._is_wanted = is_wanted

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.advice import advice_for
 from counterfoil.contracts.elements import element_at, element_of
+from counterfoil.contracts.folding import Cause, Draft, Drafts, Proof, fold
 from counterfoil.contracts.model import (
     CheckReport,
     Evidence,
@@ -16,6 +18,7 @@ from counterfoil.contracts.model import (
     Status,
     fingerprint,
 )
+from counterfoil.contracts.sides import SIDE_NAMES_BY_DIRECTION
 from counterfoil.contracts.tree import Problem
 from counterfoil.schema.compatibility.check import check_compatibility
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
@@ -30,7 +33,7 @@ from counterfoil.schema.witness import Witness, search_for_witness
 from counterfoil.schema.witness.confirm import confirm_compatible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from counterfoil.contracts.baseline import Baseline
@@ -47,6 +50,8 @@ _UNRESOLVED: Final = "unresolved-reference"
 """The only difference of a pair in which a reference leads nowhere."""
 _ABOUT_VALUES: Final = frozenset(CompatibilityPolicy) - {CompatibilityPolicy.WIRE, CompatibilityPolicy.WIRE_JSON}
 """The policies whose verdict is about values being read; the others are about bytes that can be taken apart."""
+_SEEN_FROM_THE_ROOT: Final = "column"
+"""The fact about a difference that depends on the schema in which it shows."""
 _WAS_SO: Final = " (it was so before this change)"
 
 
@@ -58,6 +63,7 @@ def check_files(
     level: CompatibilityLevel | None = None,
     policy: CompatibilityPolicy | None = None,
     confirm: int = 0,
+    allow_unmapped: bool = False,
 ) -> CheckReport:
     """The report on the files of ``head`` at ``paths``, compared with ``baseline``.
 
@@ -65,18 +71,27 @@ def check_files(
     All files and all findings are in the report, in the order of paths and positions. Where the verdict is
     "compatible", ``confirm`` generated records are written with one schema and read with the other; one that is not
     read is a warning, since the rules allow it and a decoder does not.
+
+    A baseline that knows files by their subjects must know each of them, unless ``allow_unmapped``: what has no subject
+    there, or no versions, is then a warning, and the report's answer is that it cannot say.
     """
-    outcomes: list[FileOutcome] = []
-    findings: list[Finding] = []
+    needs_all = baseline.names_subjects and not allow_unmapped
+    checks: dict[str, _FileCheck] = {}
     for path in sorted(paths):
         asked = _Asked(
             level or baseline.level(path) or DEFAULT_LEVEL,
             policy or baseline.policy(path) or DEFAULT_POLICY,
             confirm,
+            needs_all,
         )
-        check = _FileCheck(head, path, baseline, asked)
-        outcomes.append(check.run())
-        findings.extend(sorted(check.findings, key=_reading_order))
+        checks[path] = _FileCheck(head, path, baseline, asked)
+    outcomes = [check.run() for check in checks.values()]
+    fold(
+        {path: check.drafts for path, check in checks.items()},
+        referred=lambda path: head.referred(path).values(),
+        move=lambda path, draft: checks[path].take_over(draft, checks[draft.finding.path]),
+    )
+    findings = [finding for check in checks.values() for finding in check.findings()]
     for gone in baseline.removed() if level is not CompatibilityLevel.NONE else ():
         outcome = FileOutcome(
             gone.path,
@@ -88,7 +103,14 @@ def check_files(
         )
         outcomes.append(outcome)
         findings.append(_removed(outcome))
-    return CheckReport(baseline.label, tuple(outcomes), tuple(findings), baseline.note)
+    return CheckReport(
+        baseline.label,
+        tuple(outcomes),
+        tuple(findings),
+        baseline.note,
+        names_subjects=baseline.names_subjects,
+        needs_all=needs_all,
+    )
 
 
 def _reading_order(finding: Finding) -> tuple[Position, str, str]:
@@ -109,17 +131,6 @@ def _removed(outcome: FileOutcome) -> Finding:
     )
 
 
-def _call_sides(text: str, reader: str, writer: str) -> str:
-    """``text`` with the two sides called what they are in this check, and without a capital at its start."""
-    called = (text[:1].lower() + text[1:]).replace("the reader", reader).replace("the writer", writer)
-    return called.replace("this one's", "this schema's").replace("the earlier one's", "the earlier schema's")
-
-
-def _sides_of(direction: Direction) -> tuple[str, str]:
-    """What reader and writer are called, for :func:`_call_sides`."""
-    return ("this schema", "the earlier one") if direction is Direction.BACKWARD else ("the earlier schema", "this one")
-
-
 def _position(failure: Failure, difference: Difference) -> Position | None:
     """Where the difference stands in the schema that is checked; for what it does not have, the nearest place."""
     pointers = [difference.reader_pointer, difference.writer_pointer]
@@ -138,6 +149,18 @@ def _no_witness(outcome: Witness | NoWitness, difference: Difference) -> str:
     rule = RULE_BY_ID.get(difference.rule)
     is_due = outcome.tried > 0 or (rule is not None and rule.promises_witness)
     return str(outcome) if is_due else ""
+
+
+def _named_steps(difference: Difference) -> tuple[str, ...]:
+    """The steps to the place, by names; those inside a type that another file declares begin with its name.
+
+    What the difference comes from, further inside, is a part of the place.
+    """
+    origin = difference.reader_origin
+    inside = (origin.holder, *origin.steps) if origin is not None and not origin.is_own else ()
+    inner = difference.because
+    because = (inner.rule, inner.detail, *_named_steps(inner)) if inner is not None else ()
+    return (*(difference.steps or ()), *inside, *because)
 
 
 def _warnings(schema: ParsedSchema | None) -> Sequence[SchemaWarning]:
@@ -162,12 +185,14 @@ class _Asked:
     level: CompatibilityLevel
     policy: CompatibilityPolicy
     confirm: int = 0
+    needs_all: bool = False
 
 
 class _FileCheck:
-    """The check of one file; ``findings`` grows while it runs."""
+    """The check of one file; ``drafts`` grows while it runs."""
 
     def __init__(self, head: SchemaTree, path: str, baseline: Baseline, asked: _Asked) -> None:
+        self._head = head
         self._candidate = head.read(path)
         self._language = head.language(path)
         self._path = path
@@ -176,7 +201,8 @@ class _FileCheck:
         names = head.outline(path)
         self._subject = baseline.subject(path) or (names and names.name) or path
         self._confirmed = 0
-        self.findings: list[Finding] = []
+        self._compared: tuple[str, ...] = ()
+        self.drafts = Drafts()
 
     def run(self) -> FileOutcome:
         """What became of the file."""
@@ -188,16 +214,48 @@ class _FileCheck:
             self._tell_missing(history or ())
             return self._invalid(self._candidate.problem, history or ())
         if history is None:
-            self._add("subject-unknown", Severity.WARNING, "nothing says which subject this file holds")
-            return self._outcome(Status.SKIPPED)
+            self._tell_not_judged("subject-unknown", "nothing says which subject this file holds")
+            return replace(self._outcome(Status.SKIPPED), is_mapped=False)
         if history and _is_same(history[0], self._candidate):
             return self._outcome(Status.UNCHANGED, history[:1])
         self._tell_missing(history)
         self._tell_warnings(history)
         if not history:
-            self._add("schema-new", Severity.NOTICE, f"new: there is no earlier version in {self._baseline.label}")
+            where = f" of subject {self._subject}" if self._baseline.names_subjects else ""
+            self._tell_not_judged("schema-new", f"new: there is no earlier version{where} in {self._baseline.label}")
             return self._outcome(Status.NEW)
         return self._compare(history)
+
+    def _tell_not_judged(self, rule: str, text: str) -> None:
+        """A notice, which is a warning where every file must be judged."""
+        if self._asked.needs_all:
+            self._add(rule, Severity.WARNING, f"{text}; --allow-unmapped allows that")
+        else:
+            self._add(rule, Severity.NOTICE, text)
+
+    def findings(self) -> list[Finding]:
+        """What was found, in the order of its places, each with its proof."""
+        return sorted((draft.finished() for draft in self.drafts), key=_reading_order)
+
+    def take_over(self, draft: Draft, dependant: _FileCheck) -> Draft | None:
+        """The finding of a dependant at its cause in this file; None where this file was not judged alike."""
+        schema, cause = self._candidate.schema, draft.cause
+        is_alike = self._asked.policy is dependant._asked.policy and self._compared
+        if not is_alike or schema is None or cause is None or cause.direction not in self._asked.level.directions:
+            return None
+        pointer = cause.steps[0]
+        element = element_at(schema, pointer)
+        told = draft.finding
+        finding = replace(
+            told,
+            subject=self._subject,
+            path=self._path,
+            fingerprint=fingerprint(told.rule, self._subject, told.direction, element, cause.steps, told.text),
+            position=schema.locate(pointer),
+            element=element,
+            against=self._compared,
+        )
+        return Draft(finding, cause, is_own=True, search=draft.search)
 
     def _invalid(self, problem: Problem, history: Sequence[ReadSchema]) -> FileOutcome:
         before = history[0] if history else None
@@ -245,6 +303,7 @@ class _FileCheck:
 
     def _compare(self, history: Sequence[ReadSchema]) -> FileOutcome:
         judged = [earlier for earlier in history if self._judge(earlier)]
+        self._compared = tuple(earlier.label for earlier in judged)
         return self._outcome(Status.COMPARED if judged else Status.SKIPPED, judged)
 
     def _judge(self, earlier: ReadSchema) -> bool:
@@ -290,14 +349,16 @@ class _FileCheck:
         why = next(iter(find(*sides, policy=CompatibilityPolicy.SOUND)), None)
         text = "compatible by the policy's rules, and yet a decoder does not read this record as it was written"
         if why is not None:
-            text += f": {_call_sides(why.text, *_sides_of(direction))} ({why.rule})"
+            said = why.sentence.render(SIDE_NAMES_BY_DIRECTION[direction], is_start=False)
+            text += f": {said} ({why.rule})"
         self._add(
             _UNREAD,
             Severity.WARNING,
             text,
             direction=direction,
             against=(earlier.label,),
-            evidence=self._evidence(witness, earlier, direction),
+            search=partial(Proof, self._evidence(witness, earlier, direction)),
+            because=why,
         )
 
     def _evidence(self, witness: Witness, earlier: ReadSchema, direction: Direction) -> Evidence:
@@ -307,7 +368,7 @@ class _FileCheck:
             datum_json=witness.datum_json,
             writer=writer,
             reader=reader,
-            step=_call_sides(witness.step, *_sides_of(direction)),
+            step=witness.stop.render(SIDE_NAMES_BY_DIRECTION[direction], is_start=False),
             confirmed_by=witness.confirmed_by,
         )
 
@@ -318,20 +379,25 @@ class _FileCheck:
         return False
 
     def _add_difference(self, failure: Failure, difference: Difference, earlier: ReadSchema) -> None:
-        witness = search_for_witness(failure.reader, failure.writer, difference)
-        evidence = self._evidence(witness, earlier, failure.direction) if isinstance(witness, Witness) else None
         self._add(
             difference.rule,
             Severity.ERROR,
-            _call_sides(difference.text, *_sides_of(failure.direction)),
+            difference.sentence.render(SIDE_NAMES_BY_DIRECTION[failure.direction], is_start=False),
             position=_position(failure, difference),
             element=element_of(failure.reader, difference),
             direction=failure.direction,
             detail=difference.detail,
+            steps=_named_steps(difference),
             against=(earlier.label,),
-            evidence=evidence,
-            no_witness=_no_witness(witness, difference),
+            search=partial(self._proof, failure, difference, earlier),
+            because=difference,
         )
+
+    def _proof(self, failure: Failure, difference: Difference, earlier: ReadSchema) -> Proof:
+        witness = search_for_witness(failure.reader, failure.writer, difference)
+        if isinstance(witness, Witness):
+            return Proof(self._evidence(witness, earlier, failure.direction))
+        return Proof(no_witness=_no_witness(witness, difference))
 
     def _add(
         self,
@@ -343,34 +409,47 @@ class _FileCheck:
         element: str = "",
         direction: Direction | None = None,
         detail: str = "",
+        steps: Sequence[str] = (),
         against: tuple[str, ...] = (),
-        evidence: Evidence | None = None,
-        no_witness: str = "",
+        search: Callable[[], Proof] | None = None,
+        because: Difference | None = None,
     ) -> None:
-        """Add a finding, or add its earlier versions to the same finding made before."""
+        """Add a finding, or add its earlier versions to the same finding made before.
+
+        ``because`` is the difference that the finding comes from.
+        """
         told = direction.name if direction else None
-        mark = fingerprint(rule, self._subject, element, told or "", detail)
-        for index, known in enumerate(self.findings):
-            if known.fingerprint == mark:
-                self.findings[index] = replace(known, against=(*known.against, *against))
-                return
-        self.findings.append(
-            Finding(
-                rule=rule,
-                severity=severity,
-                subject=self._subject,
-                path=self._path,
-                text=text,
-                fingerprint=mark,
-                position=position,
-                element=element,
-                direction=told,
-                against=against,
-                evidence=evidence,
-                no_witness=no_witness,
-                advice=advice_for(rule, direction),
-            )
+        finding = Finding(
+            rule=rule,
+            severity=severity,
+            subject=self._subject,
+            path=self._path,
+            text=text,
+            fingerprint=fingerprint(rule, self._subject, told, element, steps, detail),
+            position=position,
+            element=element,
+            direction=told,
+            against=against,
+            advice=advice_for(rule, direction),
         )
+        cause, is_own = self._cause(because, direction) if because and direction else (None, True)
+        self.drafts.add(Draft(finding, cause, is_own, search))
+
+    def _cause(self, difference: Difference, direction: Direction) -> tuple[Cause | None, bool]:
+        """What a finding comes from, and whether that stands in this file."""
+        inner = difference.because or difference
+        origin = inner.reader_origin if direction is Direction.BACKWARD else inner.writer_origin
+        if origin is None:
+            return None, True
+        holder = origin.holder
+        if self._language is SchemaType.JSON:
+            holder = self._path if origin.is_own else self._referred.get(holder, holder)
+        facts = tuple(fact for fact in inner.sentence.facts if fact[0] != _SEEN_FROM_THE_ROOT)
+        return Cause(self._language, direction, holder, origin.steps, inner.rule, facts), origin.is_own
+
+    @cached_property
+    def _referred(self) -> Mapping[str, str]:
+        return self._head.referred(self._path)
 
     def _outcome(self, status: Status, compared: Sequence[ReadSchema] = ()) -> FileOutcome:
         labels = tuple(earlier.label for earlier in compared)

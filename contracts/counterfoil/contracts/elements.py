@@ -6,11 +6,12 @@ The notation is that of contract files: ``a.b`` for fields, ``items[]`` for arra
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.formats.rules import RULE_BY_ID
-from counterfoil.schema.json_text import read_json
+from counterfoil.schema.json_text import pointer_steps, read_json
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
@@ -32,16 +33,16 @@ def element_of(reader: ParsedSchema, difference: Difference) -> str:
     """The element that a difference is about, in the names of the schema that fails to read."""
     rule = RULE_BY_ID.get(difference.rule)
     if rule is not None and rule.schema_type is None:  # the path leads through the columns of a table
-        return ".".join(difference.path.split("/")[1:])
+        return ".".join(difference.steps or ())
     match reader.schema_type:
         case SchemaType.AVRO:
             return avro_element(reader.text, difference.reader_pointer)
         case SchemaType.PROTOBUF:
             return protobuf_element(max(_pointers(difference), key=lambda pointer: pointer.count("/")))
         case SchemaType.JSON:
-            if difference.path.startswith("#"):  # unlike the pointers, it leads through references
-                return json_element(difference.path.removeprefix("#").split("/")[1:])
-            return json_element(_steps(next(filter(None, _pointers(difference)), "")))
+            if difference.steps is not None:  # unlike the pointers, they lead through references
+                return json_element(difference.steps)
+            return json_element(pointer_steps(next(filter(None, _pointers(difference)), "")))
 
 
 def element_at(schema: ParsedSchema, pointer: str) -> str:
@@ -52,7 +53,7 @@ def element_at(schema: ParsedSchema, pointer: str) -> str:
         case SchemaType.PROTOBUF:
             return protobuf_element(pointer)
         case SchemaType.JSON:
-            return json_element(_steps(pointer))
+            return json_element(pointer_steps(pointer))
 
 
 def protobuf_element(pointer: str) -> str:
@@ -61,7 +62,7 @@ def protobuf_element(pointer: str) -> str:
     >>> protobuf_element("/Order/Line/price")
     'Order.Line.price'
     """
-    return ".".join(_steps(pointer))
+    return ".".join(pointer_steps(pointer))
 
 
 def json_element(steps: Sequence[str]) -> str:
@@ -99,13 +100,10 @@ def avro_element(text: str, pointer: str) -> str:
     It is empty for the root and for what is not inside a field. A pointer that leads out of the text gives the last
     element on its way.
     """
-    try:
-        node = read_json(text)
-    except (SchemaParseError, RecursionError):
-        return ""
+    node = _document(text)
     element = ""
     parent_key = ""
-    for key in _steps(pointer):
+    for key in pointer_steps(pointer):
         inner = _step(node, key)
         if inner is None:
             return element
@@ -114,12 +112,17 @@ def avro_element(text: str, pointer: str) -> str:
     return element
 
 
+@lru_cache(maxsize=8)
+def _document(text: str) -> Any:
+    """The value of a JSON text, read once for all of its findings; None for one that cannot be read."""
+    try:
+        return read_json(text)
+    except (SchemaParseError, RecursionError):
+        return None
+
+
 def _pointers(difference: Difference) -> tuple[str, str]:
     return difference.reader_pointer, difference.writer_pointer
-
-
-def _steps(pointer: str) -> list[str]:
-    return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
 
 
 def _step(node: Any, key: str) -> Any:

@@ -6,11 +6,14 @@ Every value is frozen and free of I/O, so that a server can use the same words a
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
     from counterfoil.schema.compatibility.policies import CompatibilityPolicy
     from counterfoil.schema.position import Position
@@ -45,6 +48,9 @@ class Status(StrEnum):
     SKIPPED = "skipped"
 
 
+_NOT_JUDGED = frozenset({Status.SKIPPED, Status.NEW})
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """A record that proves a finding.
@@ -62,6 +68,21 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Dependant:
+    """A schema that refers to the one of a finding and breaks for the same reason.
+
+    ``position`` and ``element`` are the place in it that leads to what it refers to; ``against`` the earlier versions
+    of it that are concerned.
+    """
+
+    subject: str
+    path: str
+    position: Position | None = None
+    element: str = ""
+    against: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing to say about one schema file.
 
@@ -69,7 +90,8 @@ class Finding:
     subject is known; ``path`` the file, with ``/``, from the root of the tree that was checked; ``position`` the place
     in it; ``element`` the part of the schema, such as ``items[].sku``, empty for the whole; ``against`` the earlier
     versions it concerns; ``direction`` who fails to read whom, where it is about compatibility. Then ``evidence`` is
-    the record that proves it, or ``no_witness`` says how many records were tried in vain.
+    the record that proves it, or ``no_witness`` says how many records were tried in vain. ``also_breaks`` are the
+    schemas that refer to this one and break for this reason alone.
     """
 
     rule: str
@@ -85,6 +107,7 @@ class Finding:
     evidence: Evidence | None = None
     no_witness: str = ""
     advice: str = ""
+    also_breaks: tuple[Dependant, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +116,8 @@ class FileOutcome:
 
     ``subject`` is the path where neither subject nor name is known; ``level`` and ``policy`` are those it was judged
     by, ``compared_with`` the earlier versions. ``confirmed`` counts the generated records that were written with one
-    schema and read with the other where the verdict is "compatible".
+    schema and read with the other where the verdict is "compatible". ``is_mapped`` says whether the baseline knows
+    which schema the file holds.
     """
 
     path: str
@@ -103,6 +127,7 @@ class FileOutcome:
     policy: CompatibilityPolicy
     compared_with: tuple[str, ...] = ()
     confirmed: int = 0
+    is_mapped: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,17 +135,36 @@ class CheckReport:
     """Everything a check found, and about which files.
 
     ``against`` says what the files were compared with, ``note`` what there is to know about that; it is usually empty.
+    ``names_subjects`` says whether that knows files by their subjects, as a registry does; ``needs_all`` whether the
+    answer is "cannot say" where a file could not be judged.
     """
 
     against: str
     files: tuple[FileOutcome, ...] = ()
     findings: tuple[Finding, ...] = ()
     note: str = ""
+    names_subjects: bool = False
+    needs_all: bool = False
 
     @property
     def checked(self) -> int:
-        """How many files an answer was found for; a file that could not be judged does not count."""
+        """How many files an answer was found for, new ones among them."""
         return sum(outcome.status is not Status.SKIPPED for outcome in self.files)
+
+    @property
+    def judged(self) -> int:
+        """How many files were judged against what was there before."""
+        return sum(outcome.status not in _NOT_JUDGED for outcome in self.files)
+
+    @property
+    def new(self) -> int:
+        """How many files have no earlier version."""
+        return sum(outcome.status is Status.NEW for outcome in self.files)
+
+    @property
+    def unmapped(self) -> int:
+        """How many files nothing names the subject of."""
+        return sum(not outcome.is_mapped for outcome in self.files)
 
     def count(self, severity: Severity) -> int:
         """How many findings have this severity."""
@@ -138,11 +182,12 @@ _FAILING = {
 }
 
 
-def fingerprint(rule: str, subject: str, *facts: str) -> str:
+def fingerprint(rule: str, subject: str, *facts: str | Sequence[str] | None) -> str:
     """Twelve hex digits that stay the same while the finding is the same.
 
-    They come from SHA-256 over rule, subject and ``facts`` (element, direction, what is there and what was there), not
-    from positions, so that moving a field or a file changes nothing.
+    They come from SHA-256 over a JSON array of rule, subject and ``facts`` (direction, the steps to the place by their
+    names, what is there and what was there), so that different facts are never the same text. Positions are not among
+    them: moving a field or a file changes nothing.
     """
-    told = "\x1f".join((rule, subject, *facts))
-    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:FINGERPRINT_LENGTH]
+    told = json.dumps([rule, subject, *facts])
+    return hashlib.sha256(told.encode()).hexdigest()[:FINGERPRINT_LENGTH]

@@ -19,7 +19,7 @@ from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.position import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from counterfoil.contracts.outlines.model import Outline
     from counterfoil.schema.formats.protocol import ParsedSchema
@@ -129,6 +129,14 @@ class SchemaTree:
         except (UnicodeDecodeError, ReferenceFault):
             texts = (self.data(path).decode("utf-8", "replace"),)
         return tuple(text.replace("\r\n", "\n") for text in texts)
+
+    def referred(self, path: str) -> Mapping[str, str]:
+        """The paths of the files that the one at ``path`` refers to, directly or not, by the name it has for them."""
+        try:
+            found = self._references(path).found
+        except (UnicodeDecodeError, ReferenceFault):
+            return {}
+        return {known.reference.name: known.reference.subject for known in found}
 
     def only(self, paths: Iterable[str]) -> SchemaTree:
         """The same side with the files at ``paths`` alone."""

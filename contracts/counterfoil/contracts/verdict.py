@@ -11,9 +11,14 @@ if TYPE_CHECKING:
 
 
 def exit_code_of(report: CheckReport, *, fail_on: FailOn, is_empty_fine: bool) -> ExitCode:
-    """BROKEN for a finding that ``fail_on`` asks for, CANNOT_SAY when no file could be judged, OK otherwise."""
+    """BROKEN for a finding that ``fail_on`` asks for, CANNOT_SAY when too little could be judged, OK otherwise.
+
+    Too little is no file at all, or, where the report needs all of them, fewer than there are.
+    """
     if report.is_broken(fail_on):
         return ExitCode.BROKEN
+    if report.needs_all and report.judged < len(report.files):
+        return ExitCode.CANNOT_SAY
     if report.checked == 0 and not is_empty_fine:
         return ExitCode.CANNOT_SAY
     return ExitCode.OK

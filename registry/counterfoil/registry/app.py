@@ -26,6 +26,7 @@ from counterfoil.registry.api.fast_lane import FastLane
 from counterfoil.registry.api.methods import Methods
 from counterfoil.registry.api.middleware import Envelope, Paths, unforeseen
 from counterfoil.registry.api.operations import Lifecycle, operation_routes
+from counterfoil.registry.api.origins import ANY_ORIGIN, OriginGuard
 from counterfoil.registry.api.packing import Packing
 from counterfoil.registry.api.replies import Replies
 from counterfoil.registry.kms.opening import open_kms
@@ -92,7 +93,13 @@ def assemble(
     """
     lifecycle, telemetry = Lifecycle(), telemetry or Telemetry()
     wrapping = wrapping or open_kms(os.environ, timeout_s=settings.kms_timeout_s)
-    cases = use_cases(storage, wrapping=wrapping, max_keys=settings.max_keys, associations=settings.associations)
+    cases = use_cases(
+        storage,
+        wrapping=wrapping,
+        max_keys=settings.max_keys,
+        associations=settings.associations,
+        kafka_cluster_id=settings.kafka_cluster_id,
+    )
     replies = Replies(storage, memory_bytes=settings.cache_bytes if settings.fast_lane else 0)
     dialects = choose_dialects(settings.compat_version, withholds_new_fields=settings.withhold_new_fields)
 
@@ -129,6 +136,8 @@ def assemble(
         )
     if settings.cors_origins:
         asgi = _open_to_pages(asgi, settings.cors_origins)
+    if ANY_ORIGIN not in settings.cors_origins:
+        asgi = OriginGuard(asgi, host=settings.host, allowed=settings.cors_origins)
     packing = Packing(min_bytes=settings.gzip_min_bytes) if settings.gzip_min_bytes else None
     envelope = Envelope(asgi, telemetry=telemetry, log_requests=settings.log_requests, packing=packing)
     return RegistryApp(envelope, storage, lifecycle)

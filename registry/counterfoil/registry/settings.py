@@ -144,6 +144,9 @@ class ServerSettings:
     associations: bool = _setting(
         default=True, about="Keep associations of topics with subjects; without, all calls about them are answered 404."
     )
+    kafka_cluster_id: str = _setting(
+        "", "The id of the Kafka cluster that this registry is for, which GET /v1/metadata/id answers."
+    )
     max_keys: int = _setting(DEFAULT_MAX_KEYS, "How many keys the DEK registry takes.")
     kms_timeout_s: float = _setting(
         DEFAULT_KMS_TIMEOUT_S, "Seconds that a key management service may take.", at_least=0.01, at_most=_HOUR_S

@@ -25,7 +25,10 @@ class ExitCode(IntEnum):
     BROKEN = 1, "Broken: the command ran, and at least one finding is as severe as `--fail-on` asks."
     USAGE = 2, "Usage: an unknown command or option, or options that contradict each other."
     PENDING = 3, "Pending: there are changes to apply, and the command was asked to fail on changes."
-    CANNOT_SAY = 4, "Cannot say: nothing was checked, so the answer is neither yes nor no."
+    CANNOT_SAY = (
+        4,
+        "Cannot say: nothing was checked, or not everything that had to be, so the answer is neither yes nor no.",
+    )
     UNREACHABLE = 11, "Unreachable: the registry or broker could not be reached, or did not answer in time."
     REFUSED = 12, "Refused: the server answered, and would not do it (401, 403, 5xx)."
     CONFLICT = 13, "Conflict: the state has moved since, or the version exists with other content."

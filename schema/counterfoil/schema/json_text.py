@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.json_scanner import MAX_DEPTH, JsonScanner, position_at
+from counterfoil.schema.json_scanner import MAX_DEPTH, JsonScanner
+from counterfoil.schema.position import Position
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from typing import NoReturn
 
-    from counterfoil.schema.position import Position
-
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+_LINE_END = re.compile("\n")
 _RAW_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -42,14 +45,43 @@ def read_json(text: str) -> Any:
 
 def locate(text: str, pointer: str) -> Position | None:
     """Where the value of a JSON pointer starts, or its nearest ancestor that is in the text; None if unreadable."""
-    offsets: dict[str, int] = {}
-    try:
-        JsonScanner(text, offsets=offsets).read()
-    except SchemaParseError:
-        return None
-    while pointer and pointer not in offsets:
-        pointer = pointer.rpartition("/")[0]
-    return position_at(text, offsets[pointer])
+    return TextIndex(text).locate(pointer)
+
+
+class TextIndex:
+    """Where everything in a JSON text stands; the text is read once, when the first place is asked for."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def locate(self, pointer: str) -> Position | None:
+        """Where the value of a JSON pointer starts, or its nearest ancestor that is in the text; None if unreadable."""
+        offsets = self._offsets
+        while pointer and pointer not in offsets:
+            pointer = pointer.rpartition("/")[0]
+        return self._position(offsets[pointer]) if offsets else None
+
+    def _position(self, offset: int) -> Position:
+        line = bisect_right(self._line_starts, offset)
+        return Position(line, offset - self._line_starts[line - 1] + 1)
+
+    @cached_property
+    def _offsets(self) -> Mapping[str, int]:
+        offsets: dict[str, int] = {}
+        try:
+            JsonScanner(self._text, offsets=offsets).read()
+        except SchemaParseError:
+            return {}
+        return offsets
+
+    @cached_property
+    def _line_starts(self) -> Sequence[int]:
+        return [0, *(found.end() for found in _LINE_END.finditer(self._text))]
+
+
+def pointer_steps(pointer: str) -> tuple[str, ...]:
+    """The steps of a JSON pointer (RFC 6901), unescaped."""
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
 
 
 def _needs_scanner(text: str) -> bool:

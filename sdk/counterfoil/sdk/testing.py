@@ -1,7 +1,7 @@
-"""A registry in the memory of the process, behind the same clients, for tests that want no server.
+"""A registry in the memory of the process, behind the same clients, for tests that need no server.
 
-It answers the same requests with the same replies and error codes as a real one, by the rules in
-:mod:`counterfoil.sdk.memory`, and can be told to fail.
+It is the registry itself, with every rule and error code, over a store in memory; only the network is left out. It is
+part of the extra ``registry``. Responses can be prepared, so that a test sees how a failure is handled.
 
 >>> from counterfoil.schema import Schema
 >>> with InMemoryRegistry().client() as registry:
@@ -12,41 +12,51 @@ It answers the same requests with the same replies and error codes as a real one
 from __future__ import annotations
 
 from collections import deque
-from threading import RLock
-from typing import TYPE_CHECKING, Any, Final
+from importlib import metadata
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, Protocol
+from urllib.parse import urlsplit
 
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.sdk.async_client import AsyncRegistry
 from counterfoil.sdk.client import Registry
-from counterfoil.sdk.memory import Memory
-from counterfoil.sdk.memory_routes import answer
+from counterfoil.sdk.errors import MissingExtra
 from counterfoil.sdk.transport import Reply
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from counterfoil.sdk.transport import NoReply, Request
 
 URL: Final = "http://registry.invalid"
-"""What the clients of an in-memory registry believe to ask; no such host can exist."""
+"""The address that the clients of an in-memory registry use; no such host can exist."""
+
+_DISTRIBUTION: Final = "counterfoil"
+_REGISTRIES: Final = "counterfoil.registries"
+_IN_PROCESS: Final = "in-process"
 
 
 class InMemoryRegistry:
     """A registry without a server; a transport for both clients, safe for several threads.
 
-    ``level`` is the compatibility level where none is set. ``requests`` holds what was asked so far, in order.
+    ``level`` is the compatibility level where none is set. ``requests`` holds what was requested so far, in order.
+    ``MissingExtra`` is raised where the extra ``registry`` is not installed.
     """
 
     def __init__(self, *, level: CompatibilityLevel = CompatibilityLevel.BACKWARD) -> None:
         self.requests: list[Request] = []
-        self._memory = Memory(level)
+        self._registry = _in_process_registry()
         self._prepared: deque[Reply | NoReply] = deque()
-        self._lock = RLock()
+        self._lock = Lock()
+        if level is not CompatibilityLevel.BACKWARD:
+            self._registry.handle("PUT", "/config", {}, b'{"compatibility": "%s"}' % level.name.encode())
 
     def client(self, url: str = URL, **options: Any) -> Registry:
-        """A client of this registry; ``options`` are those of :class:`counterfoil.sdk.Registry`."""
+        """Return a client of this registry; ``options`` are those of :class:`counterfoil.sdk.Registry`."""
         return Registry(url, transport=self, **options)
 
     def async_client(self, url: str = URL, **options: Any) -> AsyncRegistry:
-        """An async client of this registry; ``options`` are those of :class:`counterfoil.sdk.AsyncRegistry`."""
+        """Return an async client of this registry; ``options`` are those of :class:`counterfoil.sdk.AsyncRegistry`."""
         return AsyncRegistry(url, transport=self, **options)
 
     def answer_next(self, *outcomes: Reply | NoReply) -> None:
@@ -55,22 +65,55 @@ class InMemoryRegistry:
             self._prepared.extend(outcomes)
 
     def send(self, request: Request) -> Reply:
-        """The reply to the request."""
-        with self._lock:
-            self.requests.append(request)
-            if self._prepared:
-                prepared = self._prepared.popleft()
-                if isinstance(prepared, Reply):
-                    return prepared
-                raise prepared
-            return answer(self._memory, request)
+        """Return the reply to the request."""
+        return self._noted(request) or Reply(*self._registry.handle(*_parts(request)))
 
     async def asend(self, request: Request) -> Reply:
-        """The reply to the request."""
-        return self.send(request)
+        """Return the reply to the request."""
+        return self._noted(request) or Reply(*await self._registry.ahandle(*_parts(request)))
 
     def close(self) -> None:
-        """Nothing: there are no connections."""
+        """Do nothing: there are no connections."""
 
     async def aclose(self) -> None:
-        """Nothing: there are no connections."""
+        """Do nothing: there are no connections."""
+
+    def _noted(self, request: Request) -> Reply | None:
+        """The reply that was prepared for this request, if one was."""
+        with self._lock:
+            self.requests.append(request)
+            prepared = self._prepared.popleft() if self._prepared else None
+        if prepared is None or isinstance(prepared, Reply):
+            return prepared
+        raise prepared
+
+
+class _InProcessRegistry(Protocol):
+    """A registry that handles a request in this process: method, path with query, headers, and body."""
+
+    def handle(
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes | None
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """Return status, headers and body of the response."""
+
+    async def ahandle(
+        self, method: str, target: str, headers: Mapping[str, str], body: bytes | None
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """Return status, headers and body of the response."""
+
+
+def _in_process_registry() -> _InProcessRegistry:
+    entries = metadata.distribution(_DISTRIBUTION).entry_points.select(group=_REGISTRIES, name=_IN_PROCESS)
+    try:
+        registry: _InProcessRegistry = next(iter(entries)).load()()
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] == _DISTRIBUTION:
+            raise
+        raise MissingExtra("InMemoryRegistry", module=missing.name or "a package", extra="registry") from missing
+    return registry
+
+
+def _parts(request: Request) -> tuple[str, str, Mapping[str, str], bytes | None]:
+    parts = urlsplit(request.url)
+    target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+    return request.method, target, request.headers, request.body

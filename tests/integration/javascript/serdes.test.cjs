@@ -115,6 +115,21 @@ test('Protobuf, with an import that is registered as a reference, and nested mes
   assert.deepEqual(again, written);
 });
 
+test('Protobuf, with one client for the serializer and the deserializer', async () => {
+  const topic = uniqueName('rides');
+  const { ride, files } = protobufTypes(`taxi${topic.slice(-8)}`);
+  const registry = createMutableRegistry(ride, ...files);
+  const value = create(ride, { id: 7n, from: { zone: 4 } });
+  for (const choice of [{ autoRegisterSchemas: true }, { autoRegisterSchemas: false }, { useLatestVersion: true }]) {
+    const client = newClient();
+    for (const _ of [1, 2]) {
+      const written = await new ProtobufSerializer(client, VALUE, { ...choice, registry }).serialize(topic, value);
+      const read = await new ProtobufDeserializer(client, VALUE, {}).deserialize(topic, written);
+      assert.deepEqual([read.id, read.from.zone], [7n, 4]);
+    }
+  }
+});
+
 test('rules that the registry keeps are carried out: a condition in CEL, a migration in JSONata', async () => {
   const topic = uniqueName('rides');
   const rules = new RuleRegistry();

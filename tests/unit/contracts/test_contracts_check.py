@@ -42,6 +42,7 @@ class FakeBaseline:
 
     label = "fake"
     note = ""
+    names_subjects = False
 
     def __init__(self, history, level=None, subject=None, policy=None):
         self._history = history

@@ -43,6 +43,13 @@ REQUESTS: dict[str, tuple[str, str, dict[str, str]]] = {
     "a packed answer": ("GET", "/schemas/ids/1", {"Accept-Encoding": "gzip"}),
     "what stands for no tag": ("GET", "/subjects/s/versions/1", {"If-None-Match": "*"}),
     "a client that tolerates": ("GET", "/schemas/ids/1", {"Confluent-Accept-Unknown-Properties": "true"}),
+    "Confluent's Python client": ("GET", "/schemas/ids/1", {"Confluent-Client-Version": "python/2.16.0"}),
+    "that client has it": (
+        "GET",
+        "/schemas/ids/1",
+        {"Confluent-Client-Version": "python/2.16.0", "If-None-Match": "*"},
+    ),
+    "another client of Confluent's": ("GET", "/schemas/ids/1", {"Confluent-Client-Version": "java/8.1.0"}),
     "options": ("OPTIONS", "/schemas/ids/1", {}),
     "a caller's request id": ("GET", "/schemas/ids/1", {"X-Request-ID": "mine"}),
     "the latest version": ("GET", "/subjects/s/versions/latest", {}),
@@ -99,6 +106,65 @@ def comparable(text: str) -> str:
     """An answer without the time at which the version was stored."""
     head, found, rest = text.partition('"ts":')
     return f"{head}{found}{rest.lstrip('0123456789')}" if found else text
+
+
+PYTHON = {"Confluent-Client-Version": "python/2.16.0"}
+
+
+@pytest.mark.parametrize(
+    "settings_", [{}, {"fast_lane": False}, {"withhold_new_fields": True}, {"compat_version": "7"}]
+)
+@pytest.mark.parametrize("path", ["/schemas/ids/1", "/schemas/ids/1?subject=s", "/contexts/.:/schemas/ids/1"])
+def test_the_id_is_repeated_to_confluents_python_client_and_to_nobody_else(path: str, settings_: dict[str, Any]):
+    async def story() -> list[tuple[Any, str | None, str | None]]:
+        registry = InProcessRegistry(**settings_)
+        await registry.register("s", SCHEMA)
+        others = ({}, {"Confluent-Client-Version": "java/8.1.0"}, {"User-Agent": "python/3.13"})
+        found = []
+        for headers in (PYTHON, *others, {"Confluent-Client-Version": "Python/3"}, *others, PYTHON):
+            for accept in ({}, {"Accept-Encoding": "identity"}):
+                reply = await registry.ask("GET", path, headers={**headers, **accept})
+                found.append((reply.json.get("id"), reply.headers.get("etag"), reply.headers.get("vary")))
+        return found
+
+    answered = asyncio.run(story())
+    wanted = [1] * 2 + [None] * 6
+    assert [schema_id for schema_id, _, _ in answered] == [*wanted, *wanted, 1, 1]
+    assert len({(schema_id, tag) for schema_id, tag, _ in answered}) == 2
+    assert {vary for _, _, vary in answered} == {"Confluent-Accept-Unknown-Properties, Confluent-Client-Version"}
+
+
+def test_the_tag_of_one_kind_of_client_is_not_that_of_another():
+    async def story() -> list[int]:
+        registry = InProcessRegistry()
+        await registry.register("s", SCHEMA)
+        tag = (await registry.ask("GET", "/schemas/ids/1", headers=PYTHON)).headers["etag"]
+        known = {"If-None-Match": tag}
+        asked = [{**PYTHON, **known}, known, {**PYTHON, **known}, known]
+        return [(await registry.ask("GET", "/schemas/ids/1", headers=each)).status for each in asked]
+
+    assert asyncio.run(story()) == [304, 200, 304, 200]
+
+
+DESCRIPTOR = "CgdhLnByb3RvIgMKAU1iBnByb3RvMw=="
+"""``syntax = "proto3"; message M {}`` as a descriptor in base64."""
+
+
+def test_a_descriptor_is_answered_as_one_to_confluents_python_client_alone():
+    async def story() -> list[bool]:
+        registry = InProcessRegistry()
+        body = json.dumps({"schema": DESCRIPTOR, "schemaType": "PROTOBUF"}).encode()
+        found = []
+        for path in ("/subjects/s/versions", "/subjects/s/versions?normalize=False", "/subjects/s"):
+            for headers in (PYTHON, {}, PYTHON, {}):
+                reply = await registry.ask("POST", path, body, headers)
+                found.append(reply.json["schema"].startswith("Cg"))
+        text = (await registry.get("/subjects/s/versions/1")).json["schema"]
+        body = json.dumps({"schema": text, "schemaType": "PROTOBUF"}).encode()
+        found.append((await registry.ask("POST", "/subjects/s/versions", body, PYTHON)).json["schema"] == text)
+        return found
+
+    assert asyncio.run(story()) == [*[True, False] * 6, True]
 
 
 def test_what_is_written_is_seen_at_once():

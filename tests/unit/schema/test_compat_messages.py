@@ -6,7 +6,7 @@ import doctest
 import json
 import re
 
-from counterfoil.schema.compatibility import messages
+from counterfoil.schema.compatibility import sentences
 from counterfoil.schema.compatibility.check import check_compatibility
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.messages import OLD_SCHEMA_LIMIT, confluent_messages
@@ -119,5 +119,5 @@ def test_another_language_is_one_sentence_without_a_type():
 
 
 def test_the_examples_in_docstrings_hold():
-    tried = doctest.testmod(messages)
+    tried = doctest.testmod(sentences)
     assert (tried.attempted > 0, tried.failed) == (True, 0)

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from jsonschema.validators import validator_for
 
 from counterfoil.schema.compatibility.report import Difference
+from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.jsonschema.differences import find_differences
 from counterfoil.schema.formats.jsonschema.matching import matching_strings, stretched
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
@@ -34,8 +35,13 @@ def parsed(schema: Any, *references: ResolvedReference) -> Any:
     return parse_json_schema(json.dumps(schema), references)
 
 
+def at_path(path: str) -> Difference:
+    steps = tuple(path.removeprefix("#/").split("/")) if path != "#/" else ()
+    return Difference(rule="", error_type="", path=path, detail="", sentence=Sentence(""), steps=steps)
+
+
 def search(reader: Any, writer: Any, path: str = "#/", *references: ResolvedReference) -> Witness | NoWitness:
-    difference = Difference(rule="", error_type="", path=path, detail="", text="")
+    difference = at_path(path)
     return search_for_witness(parsed(reader, *references), parsed(writer, *references), difference)
 
 
@@ -224,7 +230,7 @@ def test_another_language_is_a_mistake_of_the_caller():
     from counterfoil.schema.witness.jsonschema import search as module
 
     with pytest.raises(TypeError, match="both schemas must be JSON Schema"):
-        module.search_for_witness(parsed({}), parse_schema('"int"'), Difference("", "", "#/", "", ""))
+        module.search_for_witness(parsed({}), parse_schema('"int"'), at_path("#/"))
     with pytest.raises(TypeError, match="both schemas must be JSON Schema"):
         confirm.confirm_compatible(parsed({}), parse_schema('"int"'), 1)
 
@@ -247,7 +253,7 @@ def test_another_language_is_a_mistake_of_the_caller():
     ],
 )
 def test_a_path_leads_to_a_place_in_the_value(path: str, steps: tuple[Any, ...], keyword: str | None):
-    place = place_of(Difference("", "", path, "", ""))
+    place = place_of(at_path(path))
     assert (place.steps, place.keyword) == (steps, keyword)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import doctest
 import json
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -12,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.errors import BadRequest, IncompatibleSchema, MissingBody, NotFound, OperationNotPermitted
+from counterfoil.schema.errors import BadRequest, IncompatibleSchema, MethodNotAllowed, MissingBody, NotFound
 from counterfoil.schema.model import Schema
-from counterfoil.sdk import Config, RegistryUnavailable, subjects, testing
+from counterfoil.sdk import Config, Mode, RegistryUnavailable, subjects, testing
 from counterfoil.sdk.operations import Operation, read_reply
 from counterfoil.sdk.testing import InMemoryRegistry
 from counterfoil.sdk.transport import NoReply, Reply, Request
@@ -77,11 +79,33 @@ def test_the_level_is_the_one_that_it_was_made_with():
     assert caught.value.code == 40901
 
 
-def test_a_setting_without_effect_here_is_refused():
-    client = InMemoryRegistry().client()
-    with pytest.raises(OperationNotPermitted, match="alias"):
-        client.set_config("s", Config(alias="t"))
-    assert client.set_config("s", Config(normalize=True), clear=["alias"]).normalize is True
+def test_aliases_normalization_and_import_mode_work_as_in_every_registry():
+    memory = InMemoryRegistry()
+    client = memory.client()
+    client.register("orders", STRING)
+    client.set_config("o", Config(alias="orders"))
+    assert client.version("o", "latest").subject == "orders"
+    client.set_config(None, Config(normalize=True))
+    loose = Schema('{"type": "record", "name": "R", "fields": [{"type": ["null", {"type": "string"}], "name": "a"}]}')
+    assert client.register("n", loose).id == client.register("n", Schema(json.dumps(json.loads(loose.text)))).id
+    client.set_mode("imported", Mode.IMPORT)
+    body = b'{"schema": "\\"string\\"", "id": 100, "version": 7}'
+    assert memory.send(Request("POST", "http://h/subjects/imported/versions", {}, body)).status == 200
+    assert client.version("imported", 7).schema == STRING
+
+
+def test_every_test_has_a_registry_of_its_own():
+    InMemoryRegistry().client().register("s", STRING)
+    assert InMemoryRegistry().client().subjects() == ()
+
+
+def test_an_absent_extra_is_named(tmp_path):
+    code = (
+        "import sys; sys.modules['starlette.applications'] = None\n"
+        "from counterfoil.sdk.testing import InMemoryRegistry\nInMemoryRegistry()"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert 'pip install "counterfoil[registry]"' in found.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -89,12 +113,12 @@ def test_a_setting_without_effect_here_is_refused():
     [
         ("GET", "/nowhere", None, NotFound),
         ("GET", "/schemas/ids/abc", None, NotFound),
-        ("PATCH", "/config", None, NotFound),
+        ("PATCH", "/config", None, MethodNotAllowed),
         ("POST", "/subjects/s/versions", None, MissingBody),
         ("POST", "/subjects/s/versions", b"{", BadRequest),
         ("POST", "/subjects/s/versions", b"[]", BadRequest),
         ("POST", "/subjects/s/versions", b'{"schema": {}}', BadRequest),
-        ("PUT", "/config", b'{"normalize": 3}', BadRequest),
+        ("PUT", "/config", b'{"normalize": []}', BadRequest),
         ("PUT", "/mode", b'{"mode": []}', BadRequest),
     ],
 )

@@ -57,6 +57,7 @@ class RegistryBaseline:
     """
 
     note = ""
+    names_subjects = True
 
     def __init__(
         self, registry: RegistryReader, subject_by_path: Mapping[str, str], *, label: str, version: int | None = None

@@ -77,6 +77,12 @@ _POLICIES = ("STRICT", "LENIENT", "LOGICAL", "SOUND", "WIRE", "WIRE_JSON")
     help="Generated records to write and read where the verdict is compatible; 0 for none.",
 )
 @click.option("--allow-empty", is_flag=True, help="Exit 0, not 4, when there was nothing to check.")
+@click.option(
+    "--allow-unmapped",
+    is_flag=True,
+    help="Against a registry: do not end in exit code 4 when files could not be judged, since nothing names their "
+    "subject, the registry does not have it, or its versions cannot be read.",
+)
 @click.option("--offline", is_flag=True, help="Refuse to ask a registry.")
 @output_options
 def check(  # noqa: PLR0917 (click passes options by name)
@@ -89,6 +95,7 @@ def check(  # noqa: PLR0917 (click passes options by name)
     fail_on: str,
     confirm: int,
     allow_empty: bool,  # noqa: FBT001 (a flag of the command line)
+    allow_unmapped: bool,  # noqa: FBT001 (likewise, a flag)
     offline: bool,  # noqa: FBT001 (likewise, a flag)
     formats: tuple[str, ...],
     no_color: bool,  # noqa: FBT001 (likewise, a flag)
@@ -102,8 +109,8 @@ def check(  # noqa: PLR0917 (click passes options by name)
     the place in the file and, where there is one, a record that the failing reader cannot read. Nothing is written, and
     without a registry nothing is fetched.
 
-    Exit codes: 0 fine, 1 broken, 2 usage, 4 nothing was checked, 11 registry unreachable, 12 registry refused,
-    14 a file or git ref is missing.
+    Exit codes: 0 fine, 1 broken, 2 usage, 4 nothing was checked or, against a registry, not every file, 11 registry
+    unreachable, 12 registry refused, 14 a file or git ref is missing.
     """
     from counterfoil.contracts.model import FailOn
     from counterfoil.contracts.verdict import exit_code_of
@@ -116,7 +123,7 @@ def check(  # noqa: PLR0917 (click passes options by name)
         subjects=_parse_subjects(subjects),
         registry=None if offline else registry,
     )
-    comparison, report = _judge(request, level, policy, confirm)
+    comparison, report = _judge(request, level, policy, confirm, allow_unmapped=allow_unmapped)
     code = exit_code_of(report, fail_on=FailOn(fail_on), is_empty_fine=allow_empty)
 
     def as_text(output: Output) -> str:
@@ -135,7 +142,9 @@ def check(  # noqa: PLR0917 (click passes options by name)
     return code
 
 
-def _judge(request: Request, level: str | None, policy: str | None, confirm: int) -> tuple[Comparison, CheckReport]:
+def _judge(
+    request: Request, level: str | None, policy: str | None, confirm: int, *, allow_unmapped: bool
+) -> tuple[Comparison, CheckReport]:
     from counterfoil.contracts.baselines.choose import open_comparison
     from counterfoil.contracts.check import check_files
     from counterfoil.schema.compatibility.levels import parse_level
@@ -149,6 +158,7 @@ def _judge(request: Request, level: str | None, policy: str | None, confirm: int
         level=parse_level(level) if level else None,
         policy=parse_policy(policy) if policy else None,
         confirm=confirm,
+        allow_unmapped=allow_unmapped,
     )
     return comparison, report
 

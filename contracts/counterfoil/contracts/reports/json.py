@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from counterfoil.contracts.model import Severity
 
 if TYPE_CHECKING:
-    from counterfoil.contracts.model import CheckReport, Evidence, FileOutcome, Finding
+    from counterfoil.contracts.model import CheckReport, Dependant, Evidence, FileOutcome, Finding
     from counterfoil.schema.exit_codes import ExitCode
 
 SCHEMA_VERSION = 1
@@ -27,6 +27,9 @@ def json_report(report: CheckReport, *, exit_code: ExitCode) -> str:
         "exitCode": int(exit_code),
         "summary": {
             "checked": report.checked,
+            "judged": report.judged,
+            "new": report.new,
+            "unmapped": report.unmapped,
             "errors": report.count(Severity.ERROR),
             "warnings": report.count(Severity.WARNING),
             "notices": report.count(Severity.NOTICE),
@@ -46,6 +49,7 @@ def _file(outcome: FileOutcome) -> dict[str, Any]:
         "comparedWith": list(outcome.compared_with),
         "policy": outcome.policy,
         "confirmed": outcome.confirmed,
+        "mapped": outcome.is_mapped,
     }
 
 
@@ -65,6 +69,18 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "advice": finding.advice,
         "fingerprint": finding.fingerprint,
         "noWitness": finding.no_witness,
+        "alsoBreaks": [_dependant(dependant) for dependant in finding.also_breaks],
+    }
+
+
+def _dependant(dependant: Dependant) -> dict[str, Any]:
+    return {
+        "subject": dependant.subject,
+        "path": dependant.path,
+        "line": dependant.position.line if dependant.position else None,
+        "column": dependant.position.column if dependant.position else None,
+        "element": dependant.element,
+        "against": list(dependant.against),
     }
 
 

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.model import CheckReport, FileOutcome, Finding
     from counterfoil.schema.exit_codes import ExitCode
+    from counterfoil.schema.position import Position
 
 _WIDTH: Final = 120
 _INDENT: Final = " " * 9
+_SHOWN_DEPENDANTS: Final = 3
 _USUAL_POLICY: Final = CompatibilityPolicy.STRICT
 """It goes without saying."""
 _COLOUR_BY_SEVERITY: Final[Mapping[Severity, str]] = {
@@ -53,7 +55,8 @@ def text_report(report: CheckReport, *, exit_code: ExitCode, style: TextStyle) -
     findings = [one for one in report.findings if _is_told(one, style)]
     lines: list[str] = []
     if style.verbosity is Verbosity.VERBOSE:
-        lines += [_fine(outcome, style) for outcome in report.files if _is_fine(outcome, report)]
+        unfine = {path for finding in report.findings for path in _paths(finding)}
+        lines += [_fine(outcome, style) for outcome in report.files if outcome.path not in unfine]
     for (subject, path), group in groupby(findings, key=lambda one: (one.subject, one.path)):
         lines += _group(subject, path, list(group), style)
     if report.note and style.verbosity is not Verbosity.QUIET:
@@ -67,8 +70,9 @@ def _is_told(finding: Finding, style: TextStyle) -> bool:
     return style.verbosity is not Verbosity.QUIET or finding.severity is not Severity.NOTICE
 
 
-def _is_fine(outcome: FileOutcome, report: CheckReport) -> bool:
-    return all(finding.path != outcome.path for finding in report.findings)
+def _paths(finding: Finding) -> tuple[str, ...]:
+    """The files that a finding is about."""
+    return (finding.path, *(dependant.path for dependant in finding.also_breaks))
 
 
 def _fine(outcome: FileOutcome, style: TextStyle) -> str:
@@ -105,6 +109,7 @@ def _block(finding: Finding, style: TextStyle) -> Iterator[str]:
     if finding.direction:
         yield from _wrapped(_who_fails(finding))
     yield from _witness(finding)
+    yield from _dependants(finding, style)
     if finding.advice:
         yield from _wrapped(f"fix: {finding.advice}")
 
@@ -130,6 +135,21 @@ def _witness(finding: Finding) -> Iterator[str]:
     )
 
 
+def _dependants(finding: Finding, style: TextStyle) -> Iterator[str]:
+    """How many schemas break with this one, and the first of them."""
+    if not finding.also_breaks:
+        return
+    shown = [_named(one.subject, one.path, one.position, style) for one in finding.also_breaks[:_SHOWN_DEPENDANTS]]
+    more = len(finding.also_breaks) - len(shown)
+    rest = f", and {more} more" if more else ""
+    yield from _wrapped(f"also breaks {counted(len(finding.also_breaks), 'schema')}: {', '.join(shown)}{rest}")
+
+
+def _named(subject: str, path: str, position: Position | None, style: TextStyle) -> str:
+    where = f"{style.shown_path(path)}:{position}" if position else style.shown_path(path)
+    return f"{subject} ({where})" if subject != path else where
+
+
 def _wrapped(text: str, *, deeper: bool = False) -> list[str]:
     indent = _INDENT + " " * 9 * deeper
     return textwrap.wrap(
@@ -144,14 +164,27 @@ def _wrapped(text: str, *, deeper: bool = False) -> list[str]:
 
 def _summary(report: CheckReport, exit_code: ExitCode) -> str:
     counts = [counted(report.count(severity), severity) for severity in (Severity.ERROR, Severity.WARNING)]
-    checked = counted(report.checked, "schema")
+    checked = _looked_at(report)
     policies = sorted({outcome.policy for outcome in report.files} - {_USUAL_POLICY})
     under = f" under {', '.join(policies)}" if policies else ""
-    return printable(f"{', '.join(counts)}; {checked} checked against {report.against}{under} (exit {int(exit_code)})")
+    return printable(f"{', '.join(counts)}; {checked} against {report.against}{under} (exit {int(exit_code)})")
+
+
+def _looked_at(report: CheckReport) -> str:
+    """How many files were checked; where they go by subjects, how many of them were judged, and why the others not."""
+    if not report.names_subjects:
+        return f"{counted(report.checked, 'schema')} checked"
+    others = [f"{report.new} new", f"{report.unmapped} unmapped"]
+    unread = len(report.files) - report.judged - report.new - report.unmapped
+    if unread:
+        others.append(f"{unread} not comparable")
+    return f"{counted(report.judged, 'schema')} judged, {', '.join(others)},"
 
 
 def printable(text: str) -> str:
     """``text`` with control characters as escapes, so that a name in a schema cannot steer a terminal."""
+    if text.isprintable():
+        return text
     return "".join(one if one.isprintable() or _is_lone_surrogate(one) else _escaped(one) for one in text)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
+from counterfoil.registry.api.dialects import comes_from_python
 from counterfoil.registry.api.json_body import parse_json, read_body
 from counterfoil.registry.api.paths import decode_segment
 from counterfoil.registry.api.replies import MAX_KEPT_BODY_BYTES, EveryWrite, Kept, request_key
@@ -36,10 +37,11 @@ def parse_integer(text: str, what: str) -> int:
 class Call:
     """A request in the hands of an operation, and ``cases`` it may ask.
 
-    An operation that says what its answer rests on has it kept for the fast lane.
+    An operation that says what its answer rests on has it kept for the fast lane. ``is_python``: the request comes from
+    Confluent's Python client.
     """
 
-    __slots__ = ("_basis", "_body", "_max_body_bytes", "_query", "_receive", "_replies", "_scope", "cases")
+    __slots__ = ("_basis", "_body", "_max_body_bytes", "_query", "_receive", "_replies", "_scope", "cases", "is_python")
 
     def __init__(
         self, scope: Scope, receive: Receive, *, cases: UseCases, replies: Replies, max_body_bytes: int
@@ -52,6 +54,7 @@ class Call:
         self._replies = replies
         self._basis: Basis | None = None
         self.cases = cases
+        self.is_python = comes_from_python(scope["headers"])
 
     # --- path
 
@@ -99,7 +102,7 @@ class Call:
     def keep(self, answer: bytes, route: str, *, tag: bytes = b"", is_tolerant: bool = False) -> None:
         """Keep the answer, if the operation has said what it rests on."""
         if self._basis is not None and len(self._body or b"") <= MAX_KEPT_BODY_BYTES:
-            key = request_key(self._scope["raw_path"], self._body, is_tolerant=is_tolerant)
+            key = request_key(self._scope["raw_path"], self._body, is_tolerant=is_tolerant, is_python=self.is_python)
             self._replies.put(key, Kept(answer, route, self._basis, tag))
 
     # --- query

@@ -8,6 +8,8 @@ from typing import Final
 
 from starlette.responses import Response
 
+from counterfoil.registry.api.dialects import VARY
+
 _DIGEST_BYTES: Final = 12
 
 IF_NONE_MATCH: Final = b"if-none-match"
@@ -36,4 +38,5 @@ def tagged(response: Response, tag: bytes, headers: list[tuple[bytes, bytes]]) -
     if known and is_matched(tag, known):
         response = Response(status_code=NOT_MODIFIED)
     response.headers["etag"] = tag.decode()
+    response.headers["vary"] = VARY.decode()
     return response

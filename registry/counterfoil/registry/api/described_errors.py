@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _ANYWHERE: Final = (
     errors.BadRequest,
+    errors.Forbidden,
     errors.NotFound,
     errors.NotAcceptable,
     errors.SlowRequest,

@@ -20,6 +20,13 @@ _NEW_FIELDS: Final = frozenset({"guid", "ts", "deleted"})
 _NEW_PATHS: Final = ("/schemas/guids", "/associations")
 _AVRO: Final = "AVRO"
 _TOLERANT: Final = b"confluent-accept-unknown-properties"
+_PYTHON: Final = b"python/"
+
+CLIENT_VERSION: Final = b"confluent-client-version"
+"""The header in which Confluent's clients name their language and version."""
+
+VARY: Final = b"Confluent-Accept-Unknown-Properties, Confluent-Client-Version"
+"""The request headers that answers with an entity tag depend on, beside those of the protocol itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +122,20 @@ DIALECT_BY_VERSION: Final = {"8": NEWEST, "7": _SEVENTH, "6": _SEVENTH, "5": _FI
 def tolerates_new_fields(headers: list[tuple[bytes, bytes]]) -> bool:
     """Whether a request says that its sender ignores properties that it does not know."""
     return any(name == _TOLERANT and value.strip().lower() == b"true" for name, value in headers)
+
+
+def is_python(client_version: bytes) -> bool:
+    """Whether a value of :data:`CLIENT_VERSION` is that of Confluent's Python client.
+
+    It reads the ``id`` out of what it requested by id (``use.schema.id``), and keeps what a registration answers in the
+    place of what is requested with ``format=serialized``.
+    """
+    return client_version[: len(_PYTHON)].lower() == _PYTHON
+
+
+def comes_from_python(headers: list[tuple[bytes, bytes]]) -> bool:
+    """Whether a request comes from Confluent's Python client."""
+    return any(name == CLIENT_VERSION and is_python(value) for name, value in headers)
 
 
 @dataclass(frozen=True, slots=True)

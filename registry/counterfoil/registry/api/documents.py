@@ -90,17 +90,19 @@ def version_document(stored: Stored, *, text: str, qualified: bool = False) -> D
         "version": stored.entry.version,
         "id": stored.entry.schema_id,
     }
-    content = _qualified(stored.content, stored.subject.context) if qualified else stored.content
+    content = _qualified(stored.content, stored.subject.context, text) if qualified else stored.content
     document.update(_content_fields(content, text=text))
     if not stored.exact:
         document.update(_times(stored.entry))
     return document
 
 
-def by_id_document(found: ById, *, text: str, qualified: bool = False) -> Document:
-    """What an id stands for."""
+def by_id_document(found: ById, *, text: str, qualified: bool = False, with_id: bool = False) -> Document:
+    """What an id stands for; ``with_id`` repeats the id."""
     document: Document = {"subject": str(found.use.subject), "version": found.use.version}
-    content = _qualified(found.content, found.context) if qualified else found.content
+    if with_id:
+        document["id"] = found.schema_id
+    content = _qualified(found.content, found.context, text) if qualified else found.content
     document.update(_content_fields(content, text=text))
     document.update(_times(found.use))
     return document
@@ -111,8 +113,11 @@ def by_guid_document(found: ById, *, text: str) -> Document:
     return {**_content_fields(found.content, text=text), **_times(found.use)}
 
 
-def _qualified(content: Content, context: str) -> Content:
-    """``content`` as it would be, had its references been written with their context; the guid is of that form too."""
+def _qualified(content: Content, context: str, text: str) -> Content:
+    """``content`` as it would be, had its references been written with their context.
+
+    The guid is of that form too, with the ``text`` that is answered.
+    """
     references = tuple(
         replace(reference, subject=str(parse_subject(reference.subject, context=context)))
         for reference in content.references
@@ -120,7 +125,7 @@ def _qualified(content: Content, context: str) -> Content:
     if references == content.references:
         return content
     return make_content(
-        content.text,
+        text,
         content.schema_type,
         references=references,
         metadata=content.metadata,

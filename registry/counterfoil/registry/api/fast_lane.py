@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.api.conditions import IF_NONE_MATCH, NOT_MODIFIED, is_matched
-from counterfoil.registry.api.dialects import tolerates_new_fields
+from counterfoil.registry.api.dialects import CLIENT_VERSION, VARY, is_python, tolerates_new_fields
 from counterfoil.registry.api.media_types import check_consumed, negotiate
 from counterfoil.registry.api.middleware import CONNECTION, ENVELOPE, FIXED_HEADERS, REQUEST_ID, ROUTE_HOLDER
 from counterfoil.registry.api.replies import MAX_KEPT_BODY_BYTES, request_key
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.api.replies import Kept, Replies
 
 _FIXED_LINES: Final = b"".join(b"%b: %b\r\n" % header for header in FIXED_HEADERS) + REQUEST_ID + b": "
+_VARY_LINE: Final = b"\r\nvary: %b\r\n" % VARY
 _POSTS: Final = (b"/subjects/", b"/compatibility/")
 
 
@@ -44,15 +45,17 @@ class FastLane:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or hand on."""
         if scope["type"] == "http" and not scope["query_string"]:
-            accept = known = b""
+            accept = known = client = b""
             for name, value in scope["headers"]:
                 if name == b"accept":
                     accept = accept + b"," + value if accept else value
                 elif name == IF_NONE_MATCH:
                     known = known + b"," + value if known else value
+                elif name == CLIENT_VERSION:
+                    client = value
             media_type = _produced(accept)
             if media_type is not None:
-                kept, receive = await self._find(scope, receive)
+                kept, receive = await self._find(scope, receive, is_python=is_python(client))
                 if kept is not None:
                     scope[ROUTE_HOLDER][0] = kept.route
                     if known or not (self._answers_whole and _is_answered_whole(kept, media_type, scope)):
@@ -60,19 +63,20 @@ class FastLane:
                     return
         await self._app(scope, receive, send)
 
-    async def _find(self, scope: Scope, receive: Receive) -> tuple[Kept | None, Receive]:
+    async def _find(self, scope: Scope, receive: Receive, *, is_python: bool) -> tuple[Kept | None, Receive]:
         """The answer, where it is at hand, and what gives the body that was sent."""
         path = scope.get("raw_path", b"")
         is_tolerant = self._knows_tolerant and tolerates_new_fields(scope["headers"])
         if scope["method"] == "GET":
-            return await self._kept(request_key(path, is_tolerant=is_tolerant)), receive
+            return await self._kept(request_key(path, is_tolerant=is_tolerant, is_python=is_python)), receive
         if scope["method"] != "POST" or not path.startswith(_POSTS) or not _is_small(scope["headers"]):
             return None, receive
         messages = await _received(receive)
         is_whole = messages[-1]["type"] == "http.request"
         kept = None
         if is_whole:
-            kept = await self._kept(request_key(path, _joined(messages), is_tolerant=is_tolerant))
+            key = request_key(path, _joined(messages), is_tolerant=is_tolerant, is_python=is_python)
+            kept = await self._kept(key)
         return kept, receive if kept is not None else _again(messages, receive)
 
     async def _kept(self, key: bytes) -> Kept | None:
@@ -91,7 +95,7 @@ def _is_answered_whole(kept: Kept, media_type: bytes, scope: Scope) -> bool:
     tag, body = kept.tag, kept.body
     lines = [b"content-type: ", media_type, b"\r\ncontent-length: ", b"%d\r\n" % len(body)]
     if tag:
-        lines += [b"etag: ", tag, b"\r\n"]
+        lines += [b"etag: ", tag, _VARY_LINE]
     lines += [_FIXED_LINES, envelope.request_id, b"\r\n"]
     if not connection.answer(scope, lines, body):
         return False
@@ -104,9 +108,10 @@ async def _send_kept(kept: Kept, media_type: bytes, known: bytes, send: Send) ->
     tag, status, body = kept.tag, 200, kept.body
     headers = [(b"content-type", media_type), (b"content-length", b"%d" % len(body))]
     if tag:
-        headers.append((b"etag", tag))
+        of_tag = [(b"etag", tag), (b"vary", VARY)]
+        headers += of_tag
         if known and is_matched(tag, known):
-            status, body, headers = NOT_MODIFIED, b"", [(b"etag", tag)]
+            status, body, headers = NOT_MODIFIED, b"", of_tag
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 

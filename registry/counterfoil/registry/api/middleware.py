@@ -27,6 +27,7 @@ REQUEST_ID: Final = b"x-request-id"
 FIXED_HEADERS: Final = [
     (b"cache-control", b"no-cache, no-store, must-revalidate"),
     (b"x-xss-protection", b"1; mode=block"),
+    (b"x-content-type-options", b"nosniff"),
 ]
 """What every answer carries."""
 

@@ -136,6 +136,7 @@ class SchemaByIdBody(SchemaBody):
 
     subject: str
     version: int
+    id: int | None = Field(None, description="The id itself, for Confluent's Python client, which reads it.")
     guid: str
     max_id: int | None = None
     subjects: list[str] | None = Field(None, description="The subjects that hold the id, where they are asked for.")

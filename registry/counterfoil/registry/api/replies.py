@@ -133,10 +133,15 @@ class Replies:
         self._kept = RecentValues(self._memory_bytes)
 
 
-def request_key(raw_path: bytes, body: bytes | None = None, *, is_tolerant: bool = False) -> bytes:
+def request_key(
+    raw_path: bytes, body: bytes | None = None, *, is_tolerant: bool = False, is_python: bool = False
+) -> bytes:
     """What tells requests without a query apart: the path as it was sent, and the body's digest where one is sent.
 
-    ``is_tolerant`` is for servers that answer otherwise to those who say that they tolerate new fields.
+    ``is_tolerant`` is for servers that answer otherwise to those who say that they tolerate new fields, ``is_python``
+    for requests of Confluent's Python client, which are answered otherwise in places.
     """
     path = b"%b\1" % raw_path if is_tolerant else raw_path
+    if is_python:
+        path += b"\2"
     return path if body is None else b"%b\0%b" % (path, sha256(body).digest())

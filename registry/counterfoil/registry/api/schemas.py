@@ -85,6 +85,7 @@ async def get_by_id(call: Call) -> Any:
         found,
         text=await formatted(call, found.context, found.content),
         qualified=call.text("referenceFormat").lower() == "qualified",
+        with_id=call.is_python,
     )
     tags = await found_tags(call, found.context, found.content)
     if tags:

@@ -25,9 +25,10 @@ async def post_root(call: Call) -> Any:
     return {}
 
 
-async def get_cluster_id(_: Call) -> Any:
-    """The scope that this server is in: it is part of no Kafka cluster."""
-    return {"scope": {"path": [], "clusters": {"schema-registry-cluster": "counterfoil"}}}
+async def get_cluster_id(call: Call) -> Any:
+    """The scope that this server is in: the Kafka cluster that it is for, empty where none is set, and its own name."""
+    clusters = {"kafka-cluster": call.cases.kafka_cluster_id, "schema-registry-cluster": "counterfoil"}
+    return {"scope": {"path": [], "clusters": clusters}}
 
 
 async def get_server_version(_: Call) -> Any:

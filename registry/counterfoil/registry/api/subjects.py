@@ -12,9 +12,11 @@ from counterfoil.registry.api.documents import (
     version_document,
 )
 from counterfoil.registry.api.tags import found_tags, read_tag_request
+from counterfoil.registry.domain.subjects import check_subject
 from counterfoil.registry.domain.versions import parse_version
 from counterfoil.registry.service.storage import Visibility
 from counterfoil.schema.contexts import parse_prefix
+from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
     from counterfoil.registry.api.call import Call
@@ -34,6 +36,20 @@ async def formatted(call: Call, context: str, content: Content) -> str:
     """The schema's text in the ``format`` that the query asks for; an unknown format is the stored text."""
     form = call.text("format").lower()
     return await call.cases.catalog.formatted(context, content, form) if form else content.text
+
+
+async def _formatted_as_sent(call: Call, sent: str | None, context: str, content: Content) -> str:
+    """As :func:`formatted`; but to Confluent's Python client a descriptor in base64 is answered as one.
+
+    That client names no format when it registers, and takes the answer for what its deserializer requests with
+    ``format=serialized``.
+    """
+    if call.is_python and content.schema_type is SchemaType.PROTOBUF and not call.text("format"):
+        from counterfoil.schema.formats.protobuf.reading import is_descriptor
+
+        if is_descriptor(sent or ""):
+            return await call.cases.catalog.formatted(context, content, "serialized")
+    return await formatted(call, context, content)
 
 
 async def list_subjects(call: Call) -> Any:
@@ -61,7 +77,8 @@ async def look_up(call: Call) -> Any:
     found = await call.cases.lookup.by_content(
         subject, request, normalize=call.flag("normalize"), deleted=call.flag("deleted")
     )
-    return version_document(found, text=await formatted(call, found.subject.context, found.content))
+    text = await _formatted_as_sent(call, request.text, found.subject.context, found.content)
+    return version_document(found, text=text)
 
 
 async def find_by_metadata(call: Call) -> Any:
@@ -91,14 +108,16 @@ async def register(call: Call) -> Any:
     registered = await call.cases.registration.register(
         subject, request, normalize=call.flag("normalize"), force=call.flag("force")
     )
-    return registered_document(registered, text=await formatted(call, subject.context, registered.content))
+    text = await _formatted_as_sent(call, request.text, subject.context, registered.content)
+    return registered_document(registered, text=text)
 
 
 async def tag_version(call: Call) -> Any:
     """A version with other tags, as a new version."""
     subject = await call.subject()
-    version = parse_version(call.segment("version"))
-    registered = await call.cases.tagging.tag(subject, version, read_tag_request(await call.json()))
+    request = read_tag_request(await call.json())
+    check_subject(subject)
+    registered = await call.cases.tagging.tag(subject, parse_version(call.segment("version")), request)
     return registered_document(registered, text=registered.content.text)
 
 

@@ -57,6 +57,10 @@ class Config:
         """This config with the named fields replaced; a None clears its field."""
         return replace(self, **changes)  # type: ignore[arg-type]  # the request parser gives each field its own type
 
+    def without_empty_texts(self) -> Config:
+        """This config as it is stored: an empty text, such as an alias of nothing, sets nothing."""
+        return self.updated({name: None for name in CONFIG_FIELDS if getattr(self, name) == ""})
+
 
 CONFIG_FIELDS: Final = tuple(field.name for field in fields(Config))
 

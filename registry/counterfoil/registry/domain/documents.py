@@ -206,7 +206,7 @@ def read_config_changes(fields: Mapping[str, Any]) -> dict[str, object]:
 
 
 def config_document(config: Config) -> Document:
-    """All that ``config`` sets, as an update would say it; empty texts stay, since an alias can be one."""
+    """All that ``config`` sets, as an update would say it; empty texts stay, as an update is answered."""
     document: Document = {key: getattr(config, name) for key, (name, _) in _PLAIN.items()}
     for key in ("defaultMetadata", "overrideMetadata"):
         document[key] = metadata_document(document[key])

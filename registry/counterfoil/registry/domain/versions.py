@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.errors import InvalidVersion, ReferenceExists, SubjectNotFound, VersionNotFound
+from counterfoil.schema.errors import (
+    InvalidSchema,
+    InvalidVersion,
+    ReferenceExists,
+    SubjectNotFound,
+    VersionNotFound,
+)
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -109,6 +115,14 @@ class History:
         if not self.visible(deleted=deleted):
             raise subject_not_found(subject)
         raise version_not_found(subject, version)
+
+
+def check_next_version(subject: QualifiedSubject, history: History, version: int) -> None:
+    """Return when ``version`` is the number that the next version takes; else ``InvalidSchema``."""
+    if version != history.next_version:
+        raise InvalidSchema(
+            f"Version {version} is not the next one of subject {str(subject)!r}; expected {history.next_version}"
+        )
 
 
 def subject_not_found(subject: QualifiedSubject) -> SubjectNotFound:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from counterfoil.registry.domain.modes import check_writable
-from counterfoil.registry.domain.versions import reference_exists, subject_not_found
+from counterfoil.registry.domain.versions import reference_exists, subject_not_found, version_not_found
 from counterfoil.registry.service.storage import DropContext, HardDelete, SoftDelete
 from counterfoil.schema.errors import (
     SubjectNotSoftDeleted,
@@ -16,6 +16,7 @@ from counterfoil.schema.errors import (
 )
 
 if TYPE_CHECKING:
+    from counterfoil.registry.domain.versions import History, VersionEntry
     from counterfoil.registry.service.association_index import SubjectGuard
     from counterfoil.registry.service.retrying import Turns
     from counterfoil.registry.service.scopes import Scopes
@@ -82,13 +83,12 @@ class Deletion:
     async def _soft_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
         terms = await self._scopes.terms(subject)
         history = await self._storage.history(subject)
-        held = None if version is None else history.find(version, deleted=True)
-        if held is not None and held.deleted:
+        entry = _existing(subject, history, version)
+        if entry.deleted:
             raise VersionSoftDeleted(
-                f"Version {held.version} of subject {str(subject)!r} is soft-deleted already; "
+                f"Version {entry.version} of subject {str(subject)!r} is soft-deleted already; "
                 "delete it with permanent=true to remove it"
             )
-        entry = history.pick(subject, version, deleted=False)
         check_writable(terms.mode, subject)
         await self._guard.check_version_deletion(subject, entry.version, history)
         await self._storage.commit(SoftDelete(subject, (entry.version,), history.revision, terms.settings_revision))
@@ -101,7 +101,7 @@ class Deletion:
     async def _hard_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
         terms = await self._scopes.terms(subject)
         history = await self._storage.history(subject)
-        entry = history.pick(subject, version, deleted=True)
+        entry = _existing(subject, history, version)
         check_writable(terms.mode, subject)
         await self._guard.check_version_deletion(subject, entry.version, history)
         if not entry.deleted:
@@ -124,3 +124,14 @@ class Deletion:
     async def drop_context(self, context: str) -> None:
         """Forget a context; ``ContextNotEmpty`` while it holds schemas."""
         await self._storage.commit(DropContext(context))
+
+
+def _existing(subject: QualifiedSubject, history: History, version: int | None) -> VersionEntry:
+    """The version to delete, soft-deleted or not; None means the latest, which is an active one.
+
+    ``SubjectNotFound`` only where the subject has no version at all: a soft-deleted one can be deleted for good.
+    """
+    found = history.find(version, deleted=True)
+    if found is not None:
+        return found
+    raise version_not_found(subject, version) if history.entries else subject_not_found(subject)

@@ -89,10 +89,10 @@ def _mark(parsed: ParsedSchema) -> tuple[int, int]:
 async def completed(request: SchemaRequest, config: Config, history: History, reader: SchemaReader) -> SchemaRequest:
     """``request`` with metadata and rules as a registration would store them.
 
-    What it leaves out comes from the latest version; the config's defaults go under it, its overrides over it.
+    What it leaves open comes from the latest version; the config's defaults go under it, its overrides over it.
     """
     metadata, rule_set = request.metadata, request.rule_set
-    if history.latest is not None and (metadata is None or rule_set is None):
+    if history.latest is not None and not request.is_complete and (metadata is None or rule_set is None):
         latest = await reader.content(history.latest.guid)
         metadata = latest.metadata if metadata is None else metadata
         rule_set = latest.rule_set if rule_set is None else rule_set

@@ -1,7 +1,7 @@
 """Registering a schema: the checks in the order that callers observe.
 
-Tags edited → already there → mode → inherit and merge → read strictly → same content → equivalent → compatible →
-number → write.
+Tags edited → read as sent → already there → mode → inherit and merge → read strictly → same content → equivalent →
+compatible → number → write.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from counterfoil.registry.domain.merging import stamp_of, stamped
 from counterfoil.registry.domain.modes import check_registration
 from counterfoil.registry.domain.rules import check_rule_set
 from counterfoil.registry.domain.subjects import check_subject
+from counterfoil.registry.domain.versions import check_next_version
 from counterfoil.registry.service.compatibility import check_sound
 from counterfoil.registry.service.matching import completed
 from counterfoil.registry.service.requests import NEXT_VERSION
@@ -127,44 +128,43 @@ class Registration:
         normalize = (normalize or bool(terms.config.normalize)) and not terms.mode.takes_ids
         now = _Situation(subject, terms, history, normalize, force)
         asked = await self._tagging.edited(subject.context, request)
-        there, sought = await self._already_there(now, asked)
-        if there is not None:
-            return there
+        sent = await self._read_as_sent(now, asked)
+        compared = None if asked.tag_edit or asked.propagates_tags or terms.config.merges else sent
+        if compared is not None:
+            there = await self._already_there(now, asked, compared.candidate)
+            if there is not None:
+                return there
         check_registration(terms.mode, subject, with_id=asked.schema_id is not None)
         request = asked if terms.mode.takes_ids else await self._inherit(now, asked)
-        if sought is not None and request is asked and sought.validation is Validation.STRICT and not sought.targets:
-            reading = sought  # nothing is left that another reading could refuse
+        if sent is not None and request is asked and sent.validation is Validation.STRICT and not sent.targets:
+            reading = sent  # nothing is left that another reading could refuse
         else:
             reading = await self._read(now, request)
         await self._guard.check_targets(subject, reading.targets)
         if not terms.mode.takes_ids:
             check_sound(reading.candidate.parsed, terms.config)
-        there = None
-        if sought is None or sought.candidate.content != reading.candidate.content:
+        if compared is None or compared.candidate.content != reading.candidate.content:
             there = await self._same_content(now, request, reading.candidate)
-        if there is not None:
-            return there
+            if there is not None:
+                return there
         await self._check_compatible(now, reading.candidate)
         return _append(now, request, reading)
 
-    async def _already_there(self, now: _Situation, request: SchemaRequest) -> tuple[Registered | None, Reading | None]:
-        """The active version that holds the schema as it was sent, and the schema as it was read.
-
-        Asked before modes and levels come into play.
-        """
-        if request.is_blank or now.terms.config.merges or request.tag_edit or request.propagates_tags:
-            return None, None
-        reading = await self._reader.read(
+    async def _read_as_sent(self, now: _Situation, request: SchemaRequest) -> Reading | None:
+        """The schema as it was sent, None where no text was: what cannot be read is refused before the mode is."""
+        if request.is_blank:
+            return None
+        return await self._reader.read(
             now.subject.context, request, validation=Validation.LENIENT, normalize=now.normalize, deleted=True
         )
-        entries = now.history.active
-        if request.version == NEXT_VERSION:
-            entries = entries[-1:]
-        match = await self._matcher.find(now.subject.context, reading.candidate, entries)
-        if match is None or not _answers(match.entry, request):
-            return None, reading
+
+    async def _already_there(self, now: _Situation, request: SchemaRequest, candidate: Candidate) -> Registered | None:
+        """The active version that holds the schema as it was sent: asked before modes and levels come into play."""
+        match = await self._matcher.find(now.subject.context, candidate, _wanted(now.history, request))
+        if match is None:
+            return None
         is_same = match.exact and request.version != NEXT_VERSION  # as the next version it would have been stamped
-        return _registered(replace(match, exact=is_same)), reading
+        return _registered(replace(match, exact=is_same))
 
     async def _inherit(self, now: _Situation, request: SchemaRequest) -> SchemaRequest:
         """``request`` with what it leaves out filled in, and its version number stamped where that is asked for."""
@@ -199,13 +199,14 @@ class Registration:
         )
 
     async def _same_content(self, now: _Situation, request: SchemaRequest, candidate: Candidate) -> Registered | None:
-        """The version that holds the schema as it would be stored."""
-        if request.version is not None:
+        """The version that holds the schema as it would be stored.
+
+        A version that was asked for by its number is a new one, but in an import, whose versions are not stamped.
+        """
+        if request.version is not None and not now.terms.mode.takes_ids:
             return None
-        match = await self._matcher.find(now.subject.context, candidate, now.history.active)
-        if match is None or not _answers(match.entry, request):
-            return None
-        return _registered(match)
+        match = await self._matcher.find(now.subject.context, candidate, _wanted(now.history, request))
+        return None if match is None else _registered(match)
 
     async def _check_compatible(self, now: _Situation, candidate: Candidate) -> None:
         if now.force or now.terms.mode.takes_ids:
@@ -230,11 +231,8 @@ def _append(now: _Situation, request: SchemaRequest, reading: Reading) -> Append
             raise OperationNotPermitted(
                 f"Version {version} of subject {str(now.subject)!r} holds another schema; versions are immutable"
             )
-    elif version != now.history.next_version:
-        raise InvalidSchema(
-            f"Version {version} is not the next one of subject {str(now.subject)!r}; "
-            f"expected {now.history.next_version}"
-        )
+    else:
+        check_next_version(now.subject, now.history, version)
     return Append(
         now.subject,
         content,
@@ -252,8 +250,16 @@ def _number(now: _Situation, request: SchemaRequest) -> int:
     return request.version
 
 
-def _answers(entry: VersionEntry, request: SchemaRequest) -> bool:
-    """Whether an entry that holds the content is what the request's id and version ask for."""
+def _wanted(history: History, request: SchemaRequest) -> list[VersionEntry]:
+    """The active versions with the id and number that the request names, so that an import which is repeated adds none.
+
+    One content may have several ids in a subject. A request for the next version is compared with the latest alone.
+    """
+    entries = history.active[-1:] if request.version == NEXT_VERSION else history.active
+    return [entry for entry in entries if _has_numbers(entry, request)]
+
+
+def _has_numbers(entry: VersionEntry, request: SchemaRequest) -> bool:
     if request.version in {None, NEXT_VERSION}:
         return request.schema_id in {None, entry.schema_id}
     return (request.schema_id, request.version) == (entry.schema_id, entry.version)

@@ -25,7 +25,8 @@ class SchemaRequest:
 
     ``text`` is None or blank where the latest version's is meant. ``schema_id`` and ``version`` are None where the
     registry chooses; ``version`` is -1 (:data:`NEXT_VERSION`) or a number from 1. ``tag_edit`` are tags to add to and
-    remove from the text; ``propagates_tags`` copies those of the latest version onto what is still there.
+    remove from the text; ``propagates_tags`` copies those of the latest version onto what is still there. Metadata and
+    rules that are None come from the latest version, unless ``is_complete``.
     """
 
     text: str | None = None
@@ -37,6 +38,7 @@ class SchemaRequest:
     version: int | None = None
     tag_edit: TagEdit | None = None
     propagates_tags: bool = False
+    is_complete: bool = False
 
     @property
     def is_blank(self) -> bool:

@@ -51,7 +51,10 @@ class Settings:
         raise ConfigNotFound(f"Subject {str(scope)!r} has no config of its own; ask with defaultToGlobal=true")
 
     async def put_config(self, scope: QualifiedSubject, changes: Mapping[str, object]) -> Config:
-        """The config of ``scope`` with ``changes`` made to it, as it is stored now."""
+        """The config of ``scope`` with ``changes`` made to it.
+
+        It is stored so, but for empty texts: they are answered once, and set nothing.
+        """
         changed = Config().updated(changes)
         check_rule_set(changed.default_rule_set)
         check_rule_set(changed.override_rule_set)
@@ -62,8 +65,8 @@ class Settings:
         terms = await self._scopes.terms(scope)
         check_writable(terms.mode, scope)
         stored = await self._storage.settings(scope)
-        config = (stored.config or Config()).updated(changes)
-        await self._put({scope: replace(stored, config=config)}, terms.settings_revision)
+        config = (stored.config or Config()).without_empty_texts().updated(changes)
+        await self._put({scope: replace(stored, config=config.without_empty_texts())}, terms.settings_revision)
         return config
 
     async def delete_config(self, scope: QualifiedSubject) -> Config:

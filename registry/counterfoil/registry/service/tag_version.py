@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from counterfoil.registry.domain.merging import merge_rule_sets, without_rules
 from counterfoil.registry.domain.rules import check_rule_set
-from counterfoil.registry.service.requests import SchemaRequest
+from counterfoil.registry.domain.versions import check_next_version
+from counterfoil.registry.service.requests import NEXT_VERSION, SchemaRequest
 from counterfoil.schema.errors import InvalidRuleSet
 
 if TYPE_CHECKING:
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.service.catalog import Catalog
     from counterfoil.registry.service.registration import Registered, Registration
+    from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.model import Metadata, RuleSet
     from counterfoil.schema.tags import TagEdit
@@ -37,19 +39,23 @@ class TagRequest:
 class TagVersion:
     """The use case of changing the tags of a version, which makes a new one."""
 
-    def __init__(self, registration: Registration, catalog: Catalog) -> None:
+    def __init__(self, storage: Storage, *, registration: Registration, catalog: Catalog) -> None:
+        self._storage = storage
         self._registration = registration
         self._catalog = catalog
 
     async def tag(self, subject: QualifiedSubject, version: int | None, request: TagRequest) -> Registered:
         """The new version, which is ``version`` (None: the latest) with other tags.
 
-        Raises what a registration raises, and ``InvalidRuleSet`` where rules are given in two ways.
+        Raises, in this order: ``SubjectNotFound``, ``VersionNotFound``, ``InvalidRuleSet`` where rules are given in two
+        ways, ``InvalidSchema`` where ``new_version`` is not the next one, and what a registration raises.
         """
+        stored = (await self._catalog.version(subject, version, deleted=False)).content
         if request.rule_set is not None and (request.rules_to_merge is not None or request.rules_to_remove):
             raise InvalidRuleSet("ruleSet goes with neither rulesToMerge nor rulesToRemove; expected one or the other")
         check_rule_set(request.rules_to_merge)
-        stored = (await self._catalog.version(subject, version, deleted=False)).content
+        if request.new_version is not None and request.new_version != NEXT_VERSION:
+            check_next_version(subject, await self._storage.history(subject), request.new_version)
         return await self._registration.register(
             subject,
             SchemaRequest(
@@ -60,6 +66,7 @@ class TagVersion:
                 rule_set=await self._rule_set(subject, request, stored),
                 version=request.new_version,
                 tag_edit=request.edit,
+                is_complete=True,
             ),
         )
 

@@ -33,7 +33,10 @@ DEFAULT_MEMORY_CHARS = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class UseCases:
-    """What the registry can be asked; ``associations`` is None where they are turned off."""
+    """What the registry can be asked; ``associations`` is None where they are turned off.
+
+    ``kafka_cluster_id`` names the cluster that the registry is for; it may be empty.
+    """
 
     storage: Storage
     scopes: Scopes
@@ -47,6 +50,7 @@ class UseCases:
     associations: Associations | None
     keks: Keks
     deks: Deks
+    kafka_cluster_id: str
 
 
 def use_cases(
@@ -56,6 +60,7 @@ def use_cases(
     wrapping: KeyWrapping | None = None,
     max_keys: int = DEFAULT_MAX_KEYS,
     associations: bool = True,
+    kafka_cluster_id: str = "",
 ) -> UseCases:
     """The use cases over ``storage``; ``memory_chars`` bounds the schemas that are kept parsed.
 
@@ -80,7 +85,7 @@ def use_cases(
         storage=storage,
         scopes=scopes,
         registration=registration,
-        tagging=TagVersion(registration, catalog),
+        tagging=TagVersion(storage, registration=registration, catalog=catalog),
         lookup=Lookup(storage, scopes=scopes, reader=reader, matcher=matcher),
         catalog=catalog,
         deletion=Deletion(storage, scopes=scopes, guard=guard, turns=turns),
@@ -91,6 +96,7 @@ def use_cases(
         else Associations(storage, index=index, scopes=scopes, reader=reader, registration=registration),
         keks=Keks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=_now_ms),
         deks=Deks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=_now_ms),
+        kafka_cluster_id=kafka_cluster_id,
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import CompatibilityReport, Difference, Earlier, Failure
+from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.logical import find_logical_differences
 
@@ -82,6 +83,9 @@ def _schema_type_changed(candidate: ParsedSchema, earlier: ParsedSchema) -> Diff
         error_type="",
         path="",
         detail=f"{earlier.schema_type} to {candidate.schema_type}",
-        text=f"The schema is {candidate.schema_type}, the earlier version {earlier.schema_type}; "
-        "a subject keeps one schema type unless its compatibility level is NONE",
+        sentence=Sentence.of(
+            "The schema is {candidate}, the earlier version {earlier}; "
+            "a subject keeps one schema type unless its compatibility level is NONE",
+            {"candidate": candidate.schema_type, "earlier": earlier.schema_type},
+        ),
     )

@@ -6,10 +6,10 @@ difference, ``errorType`` and ``path`` in it where clients look for them, then t
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.compatibility.levels import Direction
+from counterfoil.schema.compatibility.sentences import SideNames
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 OLD_SCHEMA_LIMIT: Final = 10 * 1024
 """How many characters of an earlier schema's text a message carries."""
 
-_SIDES_BY_DIRECTION: Final = {
-    Direction.BACKWARD: {"reader": "new", "writer": "old"},
-    Direction.FORWARD: {"reader": "old", "writer": "new"},
+_NEW, _OLD = ("the new schema", "the new schema's"), ("the old schema", "the old schema's")
+SIDE_NAMES_BY_DIRECTION: Final = {
+    Direction.BACKWARD: SideNames(_NEW[0], _OLD[0], _NEW[1], _OLD[1]),
+    Direction.FORWARD: SideNames(_OLD[0], _NEW[0], _OLD[1], _NEW[1]),
 }
-_SIDE = re.compile(r"\b([Tt]he) (reader|writer)\b")
+"""What messages to Confluent's clients call the two sides."""
 
 
 def confluent_messages(
@@ -61,7 +62,7 @@ def _is_of_another_type(failure: Failure) -> bool:
 
 
 def _difference_message(difference: Difference, failure: Failure, witness: Witness | None) -> str:
-    sentence = name_sides(difference.text, failure.direction)
+    sentence = difference.sentence.render(SIDE_NAMES_BY_DIRECTION[failure.direction])
     if difference.path:
         sentence += f" (path '{difference.path}')"
     if witness:
@@ -69,16 +70,6 @@ def _difference_message(difference: Difference, failure: Failure, witness: Witne
     if not difference.error_type:
         return sentence
     return f"{{errorType:'{difference.error_type}', description:'{sentence}', additionalInfo:'{difference.detail}'}}"
-
-
-def name_sides(text: str, direction: Direction) -> str:
-    """``text`` with "the reader" and "the writer" called the new and the old schema, as ``direction`` has them.
-
-    >>> name_sides("The reader expects int, the writer writes string", Direction.BACKWARD)
-    'The new schema expects int, the old schema writes string'
-    """
-    side = _SIDES_BY_DIRECTION[direction]
-    return _SIDE.sub(lambda found: f"{found[1]} {side[found[2]]} schema", text)
 
 
 def _cut(text: str) -> str:

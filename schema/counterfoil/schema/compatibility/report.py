@@ -7,7 +7,26 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
+    from counterfoil.schema.compatibility.sentences import Sentence
     from counterfoil.schema.formats.protocol import ParsedSchema
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The declaration that holds the place of a difference on one side, in whichever text that stands.
+
+    ``holder`` names it: an Avro type, a Protobuf message or enum by its full name, a JSON document by the name of the
+    reference that supplies it (empty for the schema's own). ``steps`` lead on from there; in a JSON document they are
+    one, a JSON pointer. ``is_own`` says whether the schema's own text holds it, and not one that it refers to.
+    """
+
+    holder: str
+    steps: tuple[str, ...]
+    is_own: bool
+
+    def below(self, *steps: str) -> Origin:
+        """The place that ``steps`` lead to from this one, inside the same declaration."""
+        return Origin(self.holder, (*self.steps, *steps), self.is_own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,19 +34,31 @@ class Difference:
     """One reason why a reader cannot read everything that a writer may write.
 
     ``rule`` is our word for it (``reader-field-missing-default``), ``error_type`` Confluent's
-    (``READER_FIELD_MISSING_DEFAULT_VALUE``), ``path`` the place as Confluent counts it (``/fields/1/type``), ``detail``
-    the bare fact that goes with it (the field's name, the missing symbols). ``text`` is one sentence for people; in it
-    the two sides are called "the reader" and "the writer". ``reader_pointer`` and ``writer_pointer`` are JSON pointers
-    of the place in each schema's own text, or of the nearest thing around it.
+    (``READER_FIELD_MISSING_DEFAULT_VALUE``), ``path`` the place as Confluent counts and spells it
+    (``/fields/1/type``), ``detail`` the bare fact that goes with it (the field's name, the missing symbols).
+    ``sentence`` says it for people, whatever they call the two sides. ``reader_pointer`` and ``writer_pointer`` are
+    JSON pointers of the place in each schema's own text, or of the nearest thing around it. ``steps`` are the steps of
+    the path one by one where names in it may hold a ``/`` (JSON Schema, columns of a table); None where there is no
+    such path. ``reader_origin`` and ``writer_origin`` say which declaration holds the place; None where that is not
+    known. ``because`` is the difference further inside that this one comes from, where the sentence names it.
     """
 
     rule: str
     error_type: str
     path: str
     detail: str
-    text: str
+    sentence: Sentence
     reader_pointer: str = ""
     writer_pointer: str = ""
+    steps: tuple[str, ...] | None = None
+    reader_origin: Origin | None = None
+    writer_origin: Origin | None = None
+    because: Difference | None = None
+
+    @property
+    def text(self) -> str:
+        """The sentence with the two sides called "the reader" and "the writer"."""
+        return self.sentence.render()
 
 
 @dataclass(frozen=True, slots=True)

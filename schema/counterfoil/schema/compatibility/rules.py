@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.sentences import Sentence
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from counterfoil.schema.model import SchemaType
 
 ALWAYS: Final = frozenset(CompatibilityPolicy)
@@ -26,7 +29,7 @@ class CompatibilityRule:
     ``id`` is our word, one of its own across all languages, ``schema_type`` the language (None:
     all of them), ``error_type`` Confluent's
     word (empty where the reference has none), ``breaks`` the policies under which the reader cannot read everything.
-    ``sentence`` is a template for ``str.format`` in which the sides are "the reader" and "the writer", ``why`` says
+    ``sentence`` is the template of a :class:`~counterfoil.schema.compatibility.sentences.Sentence`, ``why`` says
     what goes wrong with the records (or why nothing does), ``mend`` what to do about it (empty: nothing needed).
     ``promises_witness`` says whether every finite place of this rule has a datum that a decoder refuses; checkers are
     stricter than decoders about some things, such as the names of records.
@@ -43,3 +46,7 @@ class CompatibilityRule:
     mend: str = ""
     breaks: frozenset[CompatibilityPolicy] = ALWAYS
     promises_witness: bool = True
+
+    def about(self, facts: Mapping[str, object]) -> Sentence:
+        """The rule's sentence about a difference."""
+        return Sentence.of(self.sentence, facts)

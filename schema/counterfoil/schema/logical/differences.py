@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
@@ -39,15 +40,15 @@ def find_logical_differences(
     try:
         new = _column(candidate)
     except NotATable as fault:
-        pointers = {"reader_pointer" if candidate is reader else "writer_pointer": fault.pointer}
-        text = rules.NOT_A_TABLE.sentence.format(reason=fault.reason)
-        return [Difference(rules.NOT_A_TABLE.id, "", "#/", fault.reason, text, **pointers)]
+        pointers = (fault.pointer, "") if candidate is reader else ("", fault.pointer)
+        sentence = rules.NOT_A_TABLE.about({"reason": fault.reason})
+        return [Difference(rules.NOT_A_TABLE.id, "", "#/", fault.reason, sentence, *pointers)]
     try:
         earlier = _column(writer if candidate is reader else reader)
     except NotATable:
         return []
     walk = _Walk()
-    walk.columns(*((new, earlier) if candidate is reader else (earlier, new)), "#/")
+    walk.columns(*((new, earlier) if candidate is reader else (earlier, new)), ())
     return walk.found
 
 
@@ -63,55 +64,76 @@ class _Walk:
     def __init__(self) -> None:
         self.found: list[Difference] = []
 
-    def columns(self, reader: Column, writer: Column, path: str) -> None:
+    def columns(self, reader: Column, writer: Column, path: tuple[str, ...]) -> None:
         """Compare two columns that belong together."""
         if writer.nullable and not reader.nullable:
-            self._add(rules.NULLABLE_TO_NON_NULLABLE, path, reader, writer, {"column": path})
+            self._add(rules.NULLABLE_TO_NON_NULLABLE, path, reader, writer, {"column": _spelt(path)})
         elif writer.has_default and not reader.has_default and not reader.nullable:
-            self._add(rules.DEFAULT_REMOVED, path, reader, writer, {"column": path})
+            self._add(rules.DEFAULT_REMOVED, path, reader, writer, {"column": _spelt(path)})
         match reader.type, writer.type:
             case Row(), Row():
                 self._rows(reader, reader.type, writer, writer.type, path)
             case ListOf() as mine, ListOf() as theirs:
-                self.columns(mine.element, theirs.element, _below(path, "element"))
+                self.columns(mine.element, theirs.element, (*path, "element"))
             case MapOf() as mine, MapOf() as theirs:
                 if mine.key != theirs.key:
-                    facts = {"column": path, "reader": mine.key, "writer": theirs.key}
+                    facts = {"column": _spelt(path), "reader": mine.key, "writer": theirs.key}
                     self._add(rules.MAP_KEY_TYPE_MISMATCH, path, reader, writer, facts)
-                self.columns(mine.value, theirs.value, _below(path, "value"))
+                self.columns(mine.value, theirs.value, (*path, "value"))
             case mine, theirs if not _takes(mine, theirs):
-                facts = {"column": path, "reader": mine, "writer": theirs}
+                facts = {"column": _spelt(path), "reader": mine, "writer": theirs}
                 self._add(rules.TYPE_MISMATCH, path, reader, writer, facts)
 
-    def _rows(self, reader: Column, mine: Row, writer: Column, theirs: Row, path: str) -> None:
+    def _rows(self, reader: Column, mine: Row, writer: Column, theirs: Row, path: tuple[str, ...]) -> None:
         written = {column.name: column for column in theirs.columns}
         read = {column.name for column in mine.columns}
         for column in mine.columns:
-            inner = _below(path, column.name)
+            inner = (*path, column.name)
             match = written.get(column.name)
             if match is not None:
                 self.columns(column, match, inner)
             elif not column.nullable and not column.has_default:
-                self._add(rules.REQUIRED_FIELD_ADDED, inner, column, writer, {"column": inner})
+                absent = replace(writer, origin=theirs.origin.below(column.name))
+                self._add(rules.REQUIRED_FIELD_ADDED, inner, column, absent, {"column": _spelt(inner)})
         for column in theirs.columns:
             if column.name not in read:
-                inner = _below(path, column.name)
-                self._add(rules.FIELD_DELETED, inner, reader, column, {"column": inner})
+                inner = (*path, column.name)
+                absent = replace(reader, origin=mine.origin.below(column.name))
+                self._add(rules.FIELD_DELETED, inner, absent, column, {"column": _spelt(inner)})
         now = [column.name for column in mine.columns if column.name in written]
         was = [column.name for column in theirs.columns if column.name in read]
         if now != was:
             facts = {"reader": ", ".join(now), "writer": ", ".join(was)}
-            self._add(rules.FIELD_REORDERED, path, reader, writer, facts)
+            rows = replace(reader, origin=mine.origin), replace(writer, origin=theirs.origin)
+            self._add(rules.FIELD_REORDERED, path, *rows, facts)
 
     def _add(
-        self, rule: CompatibilityRule, path: str, reader: Column, writer: Column, facts: Mapping[str, object]
+        self,
+        rule: CompatibilityRule,
+        path: tuple[str, ...],
+        reader: Column,
+        writer: Column,
+        facts: Mapping[str, object],
     ) -> None:
-        text = rule.sentence.format_map(facts)
-        self.found.append(Difference(rule.id, rule.error_type, path, path, text, reader.pointer, writer.pointer))
+        spelt = _spelt(path)
+        difference = Difference(
+            rule=rule.id,
+            error_type=rule.error_type,
+            path=spelt,
+            detail=spelt,
+            sentence=rule.about(facts),
+            reader_pointer=reader.pointer,
+            writer_pointer=writer.pointer,
+            steps=path,
+            reader_origin=reader.origin,
+            writer_origin=writer.origin,
+        )
+        self.found.append(difference)
 
 
-def _below(path: str, name: str) -> str:
-    return f"{path}{name}" if path.endswith("/") else f"{path}/{name}"
+def _spelt(path: tuple[str, ...]) -> str:
+    """The path as the reference spells it."""
+    return f"#/{'/'.join(path)}"
 
 
 def _takes(reader: TableType, writer: TableType) -> bool:

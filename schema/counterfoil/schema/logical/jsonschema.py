@@ -7,8 +7,11 @@ type.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.compatibility.report import Origin
+from counterfoil.schema.json_scanner import escape_pointer
 from counterfoil.schema.logical.model import Column, ListOf, MapOf, NotATable, Row, Scalar
 
 if TYPE_CHECKING:
@@ -56,10 +59,10 @@ class _Reader:
         if nullable and value.get("$ref"):
             return self._nullable(self.column(name, value, base, place, around), value)
         table_type = self._type(value, self._schema.enter(value, base), place, around)
-        return Column(name, table_type, nullable, "default" in value, place)
+        return Column(name, table_type, nullable, "default" in value, place, _origin(base))
 
     def _nullable(self, column: Column, value: Mapping[str, Any]) -> Column:
-        return Column(column.name, column.type, nullable=True, has_default="default" in value, pointer=column.pointer)
+        return replace(column, nullable=True, has_default="default" in value)
 
     def _without_null(self, value: Mapping[str, Any], pointer: str) -> tuple[Mapping[str, Any], bool]:
         """The schema without its alternative null, and whether it had one."""
@@ -86,7 +89,7 @@ class _Reader:
             items = value.get("items")
             if not isinstance(items, dict) or "prefixItems" in value:
                 raise NotATable("an array without one kind of item has no table type", pointer)
-            return ListOf(self.column("element", items, base, f"{pointer}/items", around))
+            return ListOf(self.column("element", items, base.below("items"), f"{pointer}/items", around))
         if kind == "string" and value.get("format") in _SCALAR_BY_FORMAT:
             return _SCALAR_BY_FORMAT[value["format"]]
         if (
@@ -104,14 +107,19 @@ class _Reader:
         properties = value.get("properties") or {}
         extra = value.get("additionalProperties")
         if not properties and isinstance(extra, dict):
-            return MapOf(_STRING, self.column("value", extra, base, f"{pointer}/additionalProperties", around))
+            inside = base.below("additionalProperties")
+            return MapOf(_STRING, self.column("value", extra, inside, f"{pointer}/additionalProperties", around))
         required = value.get("required")
         always = set(required) if isinstance(required, list) else set()
         columns = []
         for name, inner in properties.items():
-            place = f"{pointer}/properties/{name.replace('~', '~0').replace('/', '~1')}"
-            column = self.column(name, inner, base, place, around)
+            place = f"{pointer}/properties/{escape_pointer(name)}"
+            column = self.column(name, inner, base.below("properties", name), place, around)
             columns.append(
                 column if name in always else self._nullable(column, inner if isinstance(inner, dict) else {})
             )
-        return Row(tuple(columns))
+        return Row(tuple(columns), _origin(base))
+
+
+def _origin(base: Base) -> Origin:
+    return Origin(base.document, (base.pointer,), is_own=not base.document)

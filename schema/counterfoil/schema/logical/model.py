@@ -5,8 +5,12 @@ Source: the type systems of Apache Iceberg (format version 2) and Apache Flink S
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from counterfoil.schema.compatibility.report import Origin
+
+_ROOT = Origin("", (), is_own=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,7 @@ class Scalar:
 class Column:
     """Something that holds a value: a column, an array's element, a map's value.
 
-    ``pointer`` is the JSON pointer of its place in the schema's text.
+    ``pointer`` is the JSON pointer of its place in the schema's text, ``origin`` the declaration that holds it.
     """
 
     name: str
@@ -39,13 +43,15 @@ class Column:
     nullable: bool = False
     has_default: bool = False
     pointer: str = ""
+    origin: Origin = field(default=_ROOT, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Columns, in their order."""
+    """Columns, in their order, and the declaration that has them."""
 
     columns: tuple[Column, ...]
+    origin: Origin = field(default=_ROOT, compare=False)
 
     def __str__(self) -> str:
         return "row"

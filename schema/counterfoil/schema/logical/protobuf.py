@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.schema.compatibility.report import Origin
 from counterfoil.schema.logical.model import Column, ListOf, MapOf, NotATable, Row, Scalar
 
 if TYPE_CHECKING:
@@ -38,30 +39,37 @@ def table_column(schema: ProtobufSchema) -> Column:
     message = None if first is None else schema.types.types_of(schema.file).message(first)
     if message is None:
         raise NotATable("a file without messages has no table type", "")
-    return Column("", _row(message, ()), pointer=message.node.pointer)
+    return Column("", _row(message, message.node.pointer, ()), pointer=message.node.pointer)
 
 
-def _row(message: MessageType, around: tuple[str, ...]) -> Row:
+def _row(message: MessageType, pointer: str, around: tuple[str, ...]) -> Row:
+    """The row that a message is; the columns of one from another file stand at ``pointer``, where it is used."""
     if message.full_name in around:
-        raise NotATable(f"message {message.full_name} holds itself, which has no table type", message.node.pointer)
+        raise NotATable(f"message {message.full_name} holds itself, which has no table type", pointer)
     within = (*around, message.full_name)
-    return Row(tuple(_column(field, within) for field in message.fields.values()))
+    origin = Origin(message.full_name, (), message.is_in_own_file)
+    columns = (
+        _column(field, field.pointer if origin.is_own else pointer, origin.below(str(field.number)), within)
+        for field in message.fields.values()
+    )
+    return Row(tuple(columns), origin)
 
 
-def _column(field: FieldType, around: tuple[str, ...]) -> Column:
-    table_type = _table_type(field.holds, field.pointer, around)
+def _column(field: FieldType, pointer: str, origin: Origin, around: tuple[str, ...]) -> Column:
+    table_type = _table_type(field.holds, pointer, origin, around)
     if field.is_repeated and not field.holds.is_map:
-        element = Column("element", table_type, pointer=field.pointer)
-        return Column(field.name, ListOf(element), has_default=True, pointer=field.pointer)
+        element = Column("element", table_type, pointer=pointer, origin=origin.below("element"))
+        return Column(field.name, ListOf(element), has_default=True, pointer=pointer, origin=origin)
     nullable = field.has_presence and not field.is_required and not field.holds.is_map
     has_default = field.holds.is_map or not field.has_presence
-    return Column(field.name, table_type, nullable, has_default, field.pointer)
+    return Column(field.name, table_type, nullable, has_default, pointer, origin)
 
 
-def _table_type(held: Held, pointer: str, around: tuple[str, ...]) -> TableType:
+def _table_type(held: Held, pointer: str, origin: Origin, around: tuple[str, ...]) -> TableType:
     if held.key is not None and held.value is not None:
-        key = _table_type(held.key, pointer, around)
-        value = Column("value", _table_type(held.value, pointer, around), pointer=pointer)
+        key = _table_type(held.key, pointer, origin, around)
+        inside = origin.below("value")
+        value = Column("value", _table_type(held.value, pointer, inside, around), pointer=pointer, origin=inside)
         if not isinstance(key, Scalar):
             raise NotATable("the key of a map has no table type", pointer)
         return MapOf(key, value)
@@ -72,4 +80,4 @@ def _table_type(held: Held, pointer: str, around: tuple[str, ...]) -> TableType:
         return _STRING
     if held.message is None:
         raise NotATable(f"type {held.name} is not known", pointer)
-    return Scalar("timestamp") if held.message.full_name == _TIMESTAMP else _row(held.message, around)
+    return Scalar("timestamp") if held.message.full_name == _TIMESTAMP else _row(held.message, pointer, around)

@@ -132,12 +132,13 @@ def _container(pointer: str) -> str:
     return pointer
 
 
-def missing_of(difference: Difference) -> list[str]:
+def missing_of(difference: Difference) -> tuple[str, ...]:
     """The symbols that a finding about missing enum symbols names."""
-    return difference.detail.strip("[]").split(", ")
+    symbols = difference.sentence.fact("symbols")
+    return symbols if isinstance(symbols, tuple) else ()
 
 
-def _count_symbols(symbols: list[str], place: PlaceSketch) -> int | None:
+def _count_symbols(symbols: tuple[str, ...], place: PlaceSketch) -> int | None:
     return None if place.symbols is None else sum(place.symbols.get(symbol, 0) for symbol in symbols)
 
 

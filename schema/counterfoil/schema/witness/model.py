@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from counterfoil.schema.compatibility.sentences import Sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,14 +15,19 @@ class Witness:
 
     ``datum_json`` is the datum as plain JSON for people: a union's value stands plain, bytes are text in which each
     character is one byte. ``body`` is what a message would carry, without framing: Avro binary, a Protobuf message, or
-    JSON in UTF-8. ``step`` says where the reader stops and why; ``confirmed_by`` names the decoder and quotes what it
+    JSON in UTF-8. ``stop`` says where the reader stops and why; ``confirmed_by`` names the decoder and quotes what it
     said.
     """
 
     datum_json: str
     body: bytes
-    step: str
+    stop: Sentence
     confirmed_by: str
+
+    @property
+    def step(self) -> str:
+        """Where the reader stops and why, with the two sides called "the reader" and "the writer"."""
+        return self.stop.render(is_start=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Difference
+from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.avro import rules
 from counterfoil.schema.formats.avro.places import Found, Place
@@ -180,7 +181,7 @@ class _Walk:
             mine, theirs = field.type, match.type
             if _reads_plainly(mine, theirs):
                 continue  # only for speed
-            entered = Place(place, f"fields/{index}/type", mine, theirs, match.name, field)
+            entered = Place(place, f"fields/{index}/type", mine, theirs, match.name, field, match)
             found += self.compare(mine, theirs, entered)
         return tuple(found)
 
@@ -199,7 +200,7 @@ class _Walk:
             trial = Place(place, None, reader, branch, index)
             for failure in self.compare(reader, branch, trial)[:1]:
                 difference = replace(failure.difference, path=place.path(str(index)))
-                found.append(Found(rules.MISSING_UNION_BRANCH, difference, trial, failure.because))
+                found.append(Found(rules.MISSING_UNION_BRANCH, difference, trial))
         return tuple(found)
 
     def _plain_from_union(self, reader: AvroType, writer: Union, place: Place) -> tuple[Found, ...]:
@@ -211,6 +212,8 @@ class _Walk:
     def _union_from_plain(self, reader: Union, writer: AvroType, place: Place) -> tuple[Found, ...]:
         reasons: list[Found] = []
         for branch in reader.branches:
+            if branch.kind is not writer.kind and (writer.kind, branch.kind) not in PROMOTIONS:
+                continue  # it cannot read the writer, and is no reason worth naming; only for speed
             failures = self.compare(branch, writer, Place(place, None, branch, writer))
             if not failures:
                 return ()
@@ -307,11 +310,12 @@ def _size_mismatch(reader: Fixed, writer: Fixed, place: Place) -> tuple[Found, .
 
 
 def _symbols_mismatch(reader: Enum, writer: Enum, place: Place) -> tuple[Found, ...]:
-    missing = ", ".join(missing_symbols(reader, writer))
+    missing = missing_symbols(reader, writer)
     if not missing:
         return ()
-    facts = {"name": reader.full_name, "symbols": missing}
-    return (found_at(rules.MISSING_ENUM_SYMBOLS, place, detail=f"[{missing}]", attribute="symbols", facts=facts),)
+    facts = {"name": reader.full_name, "symbols": tuple(missing)}
+    detail = f"[{', '.join(missing)}]"
+    return (found_at(rules.MISSING_ENUM_SYMBOLS, place, detail=detail, attribute="symbols", facts=facts),)
 
 
 def _type_mismatch(place: Place) -> tuple[Found, ...]:
@@ -333,15 +337,16 @@ def _missing_branch(place: Place, reason: Found | None) -> Found:
     found = found_at(rules.MISSING_UNION_BRANCH, place, detail=writer, facts=facts)
     if reason is None:
         return found
-    because = reason.because or _lowered_with_path(reason.difference)
-    text = f"{found.difference.text}: {because}"
-    return replace(found, difference=replace(found.difference, text=text), because=because)
+    because = reason.difference.because or reason.difference
+    sentence = Sentence.of("{what}: {why}", {"what": found.difference.sentence, "why": _with_path(because)})
+    return replace(found, difference=replace(found.difference, sentence=sentence, because=because))
 
 
-def _lowered_with_path(difference: Difference) -> str:
+def _with_path(difference: Difference) -> Sentence:
     """A sentence to stand after a colon, with the path inside the branch where that is not the branch itself."""
-    where = f", at {difference.path} of it" if difference.path.count("/") > 1 else ""
-    return difference.text[:1].lower() + difference.text[1:] + where
+    if difference.path.count("/") <= 1:
+        return difference.sentence
+    return Sentence.of("{why}, at {path} of it", {"why": difference.sentence, "path": difference.path})
 
 
 def _ambiguous_alias(field: Field, matches: list[Field], place: Place) -> Found:
@@ -366,14 +371,17 @@ def found_at(
     path: str | None = None,
 ) -> Found:
     """A difference at ``place``, or at an ``attribute`` of its nodes; ``facts`` fill the rule's sentence."""
+    attributes = (attribute,) if attribute else ()
     pointed = f"/{attribute}" if attribute else ""
     difference = Difference(
         rule=rule.id,
         error_type=rule.error_type,
-        path=place.path(*filter(None, [attribute])) if path is None else path,
+        path=place.path(*attributes) if path is None else path,
         detail=detail,
-        text=rule.sentence.format_map(facts),
+        sentence=rule.about(facts),
         reader_pointer=place.reader_pointer(pointed),
         writer_pointer=place.writer_pointer(pointed),
+        reader_origin=place.reader_origin(*attributes),
+        writer_origin=place.writer_origin(*attributes),
     )
     return Found(rule, difference, place)

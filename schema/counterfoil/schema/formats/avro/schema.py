@@ -11,7 +11,7 @@ from counterfoil.schema.formats.avro.canonical import equivalence_key, print_can
 from counterfoil.schema.formats.avro.normalized import print_normalized
 from counterfoil.schema.formats.avro.types import Enum, Fixed, Record
 from counterfoil.schema.formats.avro.warnings import find_warnings
-from counterfoil.schema.json_text import locate
+from counterfoil.schema.json_text import TextIndex
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
@@ -86,11 +86,15 @@ class AvroSchema:
 
     def locate(self, pointer: str) -> Position | None:
         """The place in ``text`` of a JSON pointer, or of its nearest ancestor that stands in the text."""
-        return locate(self.text, pointer)
+        return self._index.locate(pointer)
 
     def warnings(self) -> Sequence[SchemaWarning]:
         """What the specification forbids here and the reference registry accepts."""
         return find_warnings(self.root)
+
+    @cached_property
+    def _index(self) -> TextIndex:
+        return TextIndex(self.text)
 
     @cached_property
     def _canonical(self) -> str:

@@ -66,7 +66,7 @@ class _Misreadings:
         for index, field in enumerate(reader.fields):
             match = match_field(field, writer_fields)
             if match is not None:
-                self.visit(Place(place, f"fields/{index}/type", field.type, match.type, match.name, field))
+                self.visit(Place(place, f"fields/{index}/type", field.type, match.type, match.name, field, match))
             elif field.has_default and not is_usable_default(field.type, field.default):
                 self._unusable_default(index, field, place)
 

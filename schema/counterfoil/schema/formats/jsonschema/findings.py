@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.schema.compatibility.report import Difference
+from counterfoil.schema.compatibility.report import Difference, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -30,13 +30,14 @@ class Finding:
     reader_pointer: str
     writer_pointer: str
     facts: Mapping[str, Any]
+    keyword: str = ""
 
     def below(self, steps: tuple[str, ...]) -> Finding:
         """The same, seen from further out."""
         if self.steps is None:
             return self
         both = (self.reader, self.writer, self.reader_pointer, self.writer_pointer)
-        return Finding(self.rule, steps + self.steps, *both, self.facts)
+        return Finding(self.rule, steps + self.steps, *both, self.facts, self.keyword)
 
     def difference(self) -> Difference:
         """The difference as it is reported."""
@@ -45,9 +46,12 @@ class Finding:
             error_type=self.rule.error_type,
             path="" if self.steps is None else f"#/{'/'.join(self.steps)}",
             detail=self._detail(),
-            text=self.rule.sentence.format_map(self.facts),
+            sentence=self.rule.about(self.facts),
             reader_pointer=self.reader_pointer,
             writer_pointer=self.writer_pointer,
+            steps=self.steps,
+            reader_origin=_origin(self.reader, self.reader_pointer, self.keyword),
+            writer_origin=_origin(self.writer, self.writer_pointer, self.keyword),
         )
 
     def _detail(self) -> str:
@@ -86,7 +90,17 @@ def at(rule: CompatibilityRule, reader: Node | None, writer: Node | None, /, *st
         reader_pointer=_pointer(reader, keyword),
         writer_pointer=_pointer(writer, keyword),
         facts=facts,
+        keyword=keyword,
     )
+
+
+def _origin(node: Node | None, pointer: str, keyword: str) -> Origin | None:
+    if node is None:
+        return None
+    if node.declared is None:
+        return Origin("", (pointer,), is_own=True)
+    document, place = node.declared
+    return Origin(document, (f"{place}/{keyword}" if keyword else place,), is_own=False)
 
 
 def _pointer(node: Node | None, keyword: str) -> str:

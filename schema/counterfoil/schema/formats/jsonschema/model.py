@@ -35,10 +35,12 @@ class Node:
 
     ``pointer`` is the JSON pointer of the schema in the text, or, for a schema of another document, of the reference
     that leads there. ``connect_type`` is what ``connect.type`` says. ``source`` is the schema as it was read, where two
-    schemas are the same only if all of their keywords are.
+    schemas are the same only if all of their keywords are. ``declared`` is, for a schema of another document, that
+    document's name and the JSON pointer in it.
     """
 
     pointer: str
+    declared: tuple[str, str] | None = None
     identity: str | None = None
     title: str | None = None
     description: str | None = None

@@ -9,7 +9,7 @@ from typing import Any, Final
 from counterfoil.schema.formats.jsonschema.keyword_nodes import value_text
 from counterfoil.schema.formats.jsonschema.model import Node, Rest
 
-_NOT_CONTENT: Final = frozenset({"pointer", "source", "key", "find", "is_synthetic"})
+_NOT_CONTENT: Final = frozenset({"pointer", "declared", "source", "key", "find", "is_synthetic"})
 
 
 def key_of(node: Node) -> str:

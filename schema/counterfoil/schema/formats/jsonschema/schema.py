@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from counterfoil.schema.formats.jsonschema.canonical import print_exact
 from counterfoil.schema.formats.jsonschema.drafts import draft_of
 from counterfoil.schema.formats.jsonschema.resolve import Resolver
-from counterfoil.schema.json_text import locate
+from counterfoil.schema.json_text import TextIndex
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
@@ -99,7 +99,11 @@ class JsonSchema:
 
     def locate(self, pointer: str) -> Position | None:
         """The place in ``text`` of a JSON pointer, or of its nearest ancestor that stands in the text."""
-        return locate(self.text, pointer)
+        return self._index.locate(pointer)
+
+    @cached_property
+    def _index(self) -> TextIndex:
+        return TextIndex(self.text)
 
     @cached_property
     def _canonical(self) -> str:

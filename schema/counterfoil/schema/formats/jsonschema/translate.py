@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from counterfoil.schema.formats.jsonschema.keyword_nodes import SchemaKeywords
-from counterfoil.schema.formats.jsonschema.model import Empty, Node, Nothing
+from counterfoil.schema.formats.jsonschema.model import Combination, Empty, Node, Nothing
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.keyword_nodes import Place
@@ -34,6 +34,14 @@ def node_of(schema: JsonSchema) -> Node:
     return node
 
 
+def _declare(node: Node, declared: tuple[str, str]) -> None:
+    """Say of a node, and of those that the same schema makes inside it, which schema of another document they are."""
+    if node.declared is None:
+        node.declared = declared
+        for branch in node.branches if isinstance(node, Combination) else ():
+            _declare(branch, declared)
+
+
 class _Translation:
     """One schema being translated; it lives on in the references that have not been followed yet."""
 
@@ -47,9 +55,13 @@ class _Translation:
         ``origin`` is where the text leads into another document, ``trail`` the places that references led through.
         """
         pointer = base.pointer if base.document == "" else origin
+        declared = (base.document, base.pointer) if base.document else None
         if not isinstance(value, dict):
-            return Nothing(pointer=pointer) if value is False else Empty(pointer=pointer)
+            kind = Nothing if value is False else Empty
+            return kind(pointer=pointer, declared=declared)
         node = SchemaKeywords(self, value, base, pointer, trail).node()
+        if declared is not None:
+            _declare(node, declared)
         if isinstance(title := value.get("title"), str):
             node.title = title
         if isinstance(description := value.get("description"), str):

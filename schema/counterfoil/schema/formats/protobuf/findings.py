@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.compatibility.report import Difference
+from counterfoil.schema.compatibility.report import Difference, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from counterfoil.schema.compatibility.rules import CompatibilityRule
-    from counterfoil.schema.formats.protobuf.type_index import FieldType, MessageType
+    from counterfoil.schema.formats.protobuf.type_index import EnumType, FieldType, MessageType
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,8 @@ class Place:
     """A pair of messages, and the pair of fields in them where one is meant; a side that has none is None.
 
     ``path`` is the path as Confluent counts it, ``#/Outer/Inner`` for a message. ``parent`` is the field through
-    which the messages were entered; None for those that were met in the schemas' own files.
+    which the messages were entered; None for those that were met in the schemas' own files. ``enums`` is the pair of
+    enums where such are meant.
     """
 
     path: str
@@ -28,6 +29,7 @@ class Place:
     reader_field: FieldType | None = None
     writer_field: FieldType | None = None
     parent: Place | None = None
+    enums: tuple[EnumType, EnumType] | None = None
 
     def at_field(self, reader: FieldType | None, writer: FieldType | None, oneof: str | None) -> Place:
         """The place of a field of these messages; ``oneof`` is the oneof whose member it is counted as."""
@@ -38,7 +40,8 @@ class Place:
     def at(self, *names: str) -> Place:
         """The place of a oneof, type or constant inside, by its name or number."""
         base = "" if self.path == ROOT.path else self.path.removeprefix("#")
-        return Place("/".join(["#" + base, *names]), self.reader, self.writer, parent=self.parent)
+        spelt = "/".join(["#" + base, *names])
+        return Place(spelt, self.reader, self.writer, parent=self.parent, enums=self.enums)
 
     @property
     def reader_pointer(self) -> str:
@@ -65,6 +68,15 @@ class Place:
 
 ROOT = Place("#/")
 """The file itself."""
+
+
+def _origin(holder: MessageType | EnumType | None, path: str) -> Origin | None:
+    """The message or enum that a place is in, and the steps from there."""
+    if holder is None:
+        return None
+    own = "#/" + holder.local_name.replace(".", "/")
+    inside = path.removeprefix(own) if path == own or path.startswith(f"{own}/") else path
+    return Origin(holder.full_name, tuple(inside.split("/")[1:]), is_own=holder.is_in_own_file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +106,10 @@ def found_at(
         error_type=rule.error_type,
         path=place.path,
         detail=detail,
-        text=rule.sentence.format_map(facts),
+        sentence=rule.about(facts),
         reader_pointer=reader_pointer,
         writer_pointer=writer_pointer,
+        reader_origin=_origin(place.enums[0] if place.enums else place.reader, place.path),
+        writer_origin=_origin(place.enums[1] if place.enums else place.writer, place.path),
     )
     return Found(rule, difference, place)

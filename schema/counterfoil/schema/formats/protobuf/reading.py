@@ -43,7 +43,7 @@ def read_text(text: str, *, path: str = "") -> ReadText:
     """
     _check_size(text)
     _check_characters(text)
-    if _BASE64.fullmatch(text) is not None and len(text) >= _SHORTEST:
+    if is_descriptor(text):
         found = _read_base64(text, path)
         if found is not None:
             return found
@@ -51,6 +51,11 @@ def read_text(text: str, *, path: str = "") -> ReadText:
     if _is_empty(file):
         raise SchemaParseError("the text declares nothing", expected="a file of Protobuf")
     return ReadText(file)
+
+
+def is_descriptor(text: str) -> bool:
+    """Whether a text that declares something is a descriptor in base64: a ``.proto`` file has other characters."""
+    return len(text) >= _SHORTEST and _BASE64.fullmatch(text) is not None
 
 
 def _check_size(text: str) -> None:

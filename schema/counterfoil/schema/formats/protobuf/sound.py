@@ -14,6 +14,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.protobuf import rules
 from counterfoil.schema.formats.protobuf import sound_rules as sound
 from counterfoil.schema.formats.protobuf.differences import walk
@@ -55,7 +56,7 @@ def renamed_first(reader: FileTypes, writer: FileTypes) -> tuple[MessageType, Me
 def _faults(schema: ProtobufSchema, side: str) -> Iterator[Found]:
     for warning in schema.warnings():
         pointers = (warning.pointer, "") if side == "reader" else ("", warning.pointer)
-        facts = {"side": side, "problem": warning.text}
+        facts = {"side": Sentence(f"the {side}'s"), "problem": warning.text}
         yield found_at(ROOT, sound.INVALID_FILE, detail=warning.text, facts=facts, pointers=pointers)
 
 
@@ -174,7 +175,7 @@ class _Walk:
         if (reader, writer) in self._enums:
             return
         self._enums.add((reader, writer))
-        base = Place("#/" + reader.local_name.replace(".", "/"), parent=place)
+        base = Place("#/" + reader.local_name.replace(".", "/"), parent=place, enums=(reader, writer))
         for name, mine, theirs in enum_renumberings(reader, writer):
             facts = {"enum": reader.local_name, "name": name, "reader": mine, "writer": theirs}
             pointers = (

@@ -104,7 +104,7 @@ INVALID_FILE: Final = CompatibilityRule(
     id="invalid-protobuf-file",
     schema_type=SchemaType.PROTOBUF,
     error_type="",
-    sentence="The reader cannot rely on the {side}'s file, which is not valid Protobuf: {problem}",
+    sentence="The reader cannot rely on {side} file, which is not valid Protobuf: {problem}",
     why="SOUND: the registry stores it, but Protobuf forbids it and its compilers refuse it; nothing can be proved "
     "about what is written with it.",
     mend="Mend the file; protoc names the same fault.",

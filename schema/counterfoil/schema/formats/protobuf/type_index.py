@@ -33,11 +33,21 @@ class EnumType:
     """An enum: its names and where it stands. ``local_name`` is the full name without the package."""
 
     node: Enum
-    file: ProtoFile
+    types: FileTypes
     full_name: str
     local_name: str
     is_closed: bool
     allows_json: bool
+
+    @property
+    def file(self) -> ProtoFile:
+        """The file that declares it."""
+        return self.types.file
+
+    @property
+    def is_in_own_file(self) -> bool:
+        """Whether the schema's own file declares it, and not an import."""
+        return self.types is self.types.index.root
 
     @property
     def pointer(self) -> str:
@@ -314,7 +324,7 @@ class FileTypes:
         features = with_options(around, node.options) if node.options else around
         local = prefix + node.name
         full = self.file.package_prefix + local
-        enum = EnumType(node, self.file, full, local, features.has_closed_enums, features.allows_json)
+        enum = EnumType(node, self, full, local, features.has_closed_enums, features.allows_json)
         self._enum_by_node[id(node)] = enum
         return enum
 

@@ -221,7 +221,7 @@ class _Finder:
                     yield SchemaWarning("proto3-extension", text, field.pointer)
                 node = None if extended is None else extended.node
                 if isinstance(node, Enum) or (node is not None and not _is_in_ranges(field.number, node.extensions)):
-                    text = f"{extend.extendee} is not open for an extension with number {field.number}"
+                    text = f"The message {extend.extendee} is not open for an extension with number {field.number}"
                     yield SchemaWarning("extension-number-not-declared", text, field.pointer)
 
 

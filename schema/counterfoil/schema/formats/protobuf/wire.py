@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.protobuf import wire_rules as rules
 from counterfoil.schema.formats.protobuf.ast import Field, Label, MapType, Message
 from counterfoil.schema.formats.protobuf.findings import ROOT, Place, found_at
@@ -121,7 +122,7 @@ def _required(reader: MessageType, writer: MessageType, place: Place) -> Iterato
     for number in sorted(mine ^ theirs):
         at = place.at_field(reader.fields.get(number), writer.fields.get(number), None)
         field = reader.fields.get(number) or writer.fields[number]
-        facts = {"name": field.name, "tag": number, "side": "reader" if number in mine else "writer"}
+        facts = {"name": field.name, "tag": number, "side": Sentence("the reader" if number in mine else "the writer")}
         yield found_at(at, rules.MESSAGE_SAME_REQUIRED_FIELDS, detail=field.name, facts=facts)
 
 
@@ -137,7 +138,7 @@ def _extensions(reader: Mapping[str, FileTypes], writer: Mapping[str, FileTypes]
 
 
 def _enum(reader: EnumType, writer: EnumType) -> Iterator[Found]:
-    place = Place("#/" + reader.local_name.replace(".", "/"))
+    place = Place("#/" + reader.local_name.replace(".", "/"), enums=(reader, writer))
     pointers = (reader.pointer, writer.pointer)
     for number, names in writer.names_by_number.items():
         yield from _constant(reader, number, names, place.at(str(number)), pointers)

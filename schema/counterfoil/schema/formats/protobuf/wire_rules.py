@@ -136,7 +136,7 @@ MESSAGE_SAME_REQUIRED_FIELDS: Final = CompatibilityRule(
     id="message-same-required-fields",
     schema_type=SchemaType.PROTOBUF,
     error_type="",
-    sentence="The reader and the writer do not both require field {name} = {tag}: the {side} alone does",
+    sentence="The reader and the writer do not both require field {name} = {tag}: {side} alone does",
     why="WIRE and WIRE_JSON: one of the two refuses what the other writes.",
     mend="Leave required fields as they are.",
     breaks=WIRE_AND_JSON,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.avro.schema import AvroSchema
 from counterfoil.schema.witness.avro import decoder
 from counterfoil.schema.witness.avro.data import NoDatum, plain_json
@@ -73,6 +74,6 @@ def _counter_witness(datum: Any, body: bytes, failure: str) -> Witness:
     return Witness(
         datum_json=plain_json(datum),
         body=body,
-        step="the reader stops although the schemas were judged compatible",
+        stop=Sentence("the reader stops although the schemas were judged compatible"),
         confirmed_by=f"{decoder.decoder_name()}: {failure}",
     )

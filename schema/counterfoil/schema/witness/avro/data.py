@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.avro.differences import describe
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Primitive, Record, Union
 from counterfoil.schema.witness.avro.spelling import branch_name
@@ -37,6 +38,9 @@ _ZEROS: Final[Mapping[Kind, Any]] = {
     Kind.BYTES: b"",
     Kind.STRING: "",
 }
+
+
+_AS_IN_JSON: Final = frozenset({str, int, float, bool, type(None)})
 
 
 class NoDatum(Exception):
@@ -130,6 +134,8 @@ def plain_json(datum: Any) -> str:
 
 
 def _plain(datum: Any) -> Any:
+    if type(datum) in _AS_IN_JSON:  # most values of most data; only for speed
+        return datum
     match datum:
         case tuple():
             return _plain(datum[1])
@@ -149,11 +155,11 @@ def words_to(places: Sequence[Place]) -> str:
     )
 
 
-def step_in_words(found: Found) -> str:
+def step_in_words(found: Found) -> Sentence:
     """Where the reader stops, and why: the way to a finding, and the finding."""
     way = words_to(found.place.from_root())
-    text = found.difference.text[:1].lower() + found.difference.text[1:]
-    return f"{way}: {text}" if way else text
+    sentence = found.difference.sentence
+    return Sentence.of("{way}: {what}", {"way": way, "what": sentence}) if way else sentence
 
 
 def _one_step(outer: AvroType, step: Place) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+from functools import cache
 from typing import Any, Final
 
 from counterfoil.schema.errors import CounterfoilError
@@ -79,6 +80,7 @@ def failure_to_decode(body: bytes, schema: Any) -> str | None:
     return None
 
 
+@cache
 def decoder_name() -> str:
     """The decoder and its version, such as ``fastavro 1.10.0``."""
     from importlib.metadata import version

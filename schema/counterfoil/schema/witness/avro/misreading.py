@@ -51,7 +51,7 @@ def search_for_misreading(writer: AvroSchema, found: Found) -> Witness | NoWitne
             return Witness(
                 datum_json=plain_json(datum),
                 body=body,
-                step=step_in_words(found),
+                stop=step_in_words(found),
                 confirmed_by=f"{decoder.decoder_name()}: {said}",
             )
     return NoWitness(tried, "decoders fill in whatever a default holds" if not tried else "both read them alike")

@@ -10,6 +10,7 @@ the names of records, so a renamed record alone is never given as a witness, tho
 
 from __future__ import annotations
 
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,7 +28,7 @@ from counterfoil.schema.witness.avro.spelling import spell_reader, spell_reader_
 from counterfoil.schema.witness.model import NoWitness, Witness
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.formats.avro.places import Found
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 MAX_TRIED: Final = 24
 """How many data are tried for one difference."""
+
+_KEPT: Final = 8
+"""Of how many pairs of schemas the searches' shared work is kept."""
 
 
 def search_for_witness(reader: ParsedSchema, writer: ParsedSchema, difference: Difference) -> Witness | NoWitness:
@@ -47,29 +51,62 @@ def search_for_witness(reader: ParsedSchema, writer: ParsedSchema, difference: D
             return NoWitness(0, "the two schemas do not differ in this")
         if difference.rule in MISREADINGS:
             return search_for_misreading(writer, found)
-        return _Search(reader, writer, found).run()
+        return _Search(_pair_of(reader, writer), found).run()
     except (RecursionError, InvalidSchema):
         return NoWitness(0, "the schemas are nested too deep")
 
 
 def _find(reader: AvroSchema, writer: AvroSchema, difference: Difference) -> Found | None:
     """The finding that ``difference`` came from, under whichever policy it did."""
+    pair = _pair_of(reader, writer)
     for policy in (CompatibilityPolicy.STRICT, CompatibilityPolicy.SOUND):
-        for found in find_all(reader, writer, policy=policy):
-            if found.difference == difference:
-                return found
+        found = pair.found(policy).get(difference)
+        if found is not None:
+            return found
     return None
 
 
-class _Search:
-    """One search. The three schemas that fastavro needs are spelt once."""
+class _Pair:
+    """What the searches for all differences of two schemas share: what was found, and the schemas as fastavro's."""
 
-    def __init__(self, reader: AvroSchema, writer: AvroSchema, found: Found) -> None:
-        writer_types = [*writer.named.values()]
+    def __init__(self, reader: AvroSchema, writer: AvroSchema) -> None:
+        self._reader_schema = reader
+        self._writer_schema = writer
+        self._found_by_policy: dict[CompatibilityPolicy, Mapping[Difference, Found]] = {}
+        self.writer_types = (*writer.named.values(),)
+
+    def found(self, policy: CompatibilityPolicy) -> Mapping[Difference, Found]:
+        """What is found under ``policy``, by difference; the first where several are equal."""
+        if policy not in self._found_by_policy:
+            found: dict[Difference, Found] = {}
+            for each in find_all(self._reader_schema, self._writer_schema, policy=policy):
+                found.setdefault(each.difference, each)
+            self._found_by_policy[policy] = found
+        return self._found_by_policy[policy]
+
+    @cached_property
+    def writer(self) -> Any:
+        """The writer's schema, read; ``DecoderRefuses`` when fastavro does not take it."""
+        return decoder.prepared(spell_writer(self._writer_schema.root))
+
+    @cached_property
+    def reader(self) -> Any:
+        """The reader's schema, read; ``DecoderRefuses`` when fastavro does not take it."""
+        return decoder.prepared(spell_reader(self._reader_schema.root, self.writer_types))
+
+
+@lru_cache(maxsize=_KEPT)
+def _pair_of(reader: AvroSchema, writer: AvroSchema) -> _Pair:
+    return _Pair(reader, writer)
+
+
+class _Search:
+    """One search."""
+
+    def __init__(self, pair: _Pair, found: Found) -> None:
         self._found = found
-        self._writer = spell_writer(writer.root)
-        self._reader = spell_reader(reader.root, writer_types)
-        self._reader_at = spell_reader_at(found, writer_types)
+        self._pair = pair
+        self._reader_at = spell_reader_at(found, pair.writer_types)
 
     def run(self) -> Witness | NoWitness:
         if self._found.rule is rules.AMBIGUOUS_ALIAS:
@@ -93,16 +130,17 @@ class _Search:
         return NoWitness(tried, reason)
 
     def _confirm(self, datum: Any) -> Witness | None:
-        body = decoder.write(datum, self._writer)
-        if decoder.failure_to_read(body, self._writer) is not None:
+        writer = self._pair.writer
+        body = decoder.write(datum, writer)
+        if decoder.failure_to_read(body, writer) is not None:
             return None
-        failure = decoder.failure_to_read(body, self._writer, self._reader_at)
-        if failure is None or decoder.failure_to_read(body, self._writer, self._reader) is None:
+        failure = decoder.failure_to_read(body, writer, self._reader_at)
+        if failure is None or decoder.failure_to_read(body, writer, self._pair.reader) is None:
             return None
         return Witness(
             datum_json=plain_json(datum),
             body=body,
-            step=step_in_words(self._found),
+            stop=step_in_words(self._found),
             confirmed_by=f"{decoder.decoder_name()}: {failure}",
         )
 

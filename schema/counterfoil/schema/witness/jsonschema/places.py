@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.schema.json_text import pointer_steps
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.formats.jsonschema.samples.property_names import Step
     from counterfoil.schema.witness.jsonschema.validator import Failure
@@ -67,14 +71,12 @@ class Place:
 
 def place_of(difference: Difference) -> Place:
     """The place that a difference's path leads to; where it has no path, the place that its pointer leads to."""
-    path = difference.path or difference.reader_pointer
-    tokens = path.removeprefix("#").split("/")[1:]
-    if not difference.path:
-        tokens = [name.replace("~1", "/").replace("~0", "~") for name in tokens]
-    return _read(tokens if tokens != [""] else [])
+    if difference.steps is not None:
+        return _read(difference.steps)
+    return _read(pointer_steps(difference.reader_pointer))
 
 
-def _read(tokens: list[str]) -> Place:
+def _read(tokens: Sequence[str]) -> Place:
     steps: list[Step] = []
     rest = tokens
     while rest:

@@ -7,6 +7,7 @@ accept it. What is left is made as small as it can be.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -50,6 +51,9 @@ USUAL_SIZE: Final = 100_000
 
 MAX_SHRINKINGS: Final = 40
 
+_KEPT: Final = 16
+"""Of how many schemas the validators are kept for the search for the next difference."""
+
 
 def search_for_witness(reader: ParsedSchema, writer: ParsedSchema, difference: Difference) -> Witness | NoWitness:
     """A value that ``writer`` accepts and ``reader`` refuses, or how many were tried and why none was found."""
@@ -61,16 +65,27 @@ def search_for_witness(reader: ParsedSchema, writer: ParsedSchema, difference: D
         return NoWitness(0, "the schemas are nested too deep" if isinstance(problem, RecursionError) else str(problem))
 
 
+class _Side:
+    """A schema with its validator; raises ``InvalidSchema`` and ``ValidatorRefuses``."""
+
+    def __init__(self, schema: JsonSchema) -> None:
+        check_validity(schema)  # what was stored long ago may say anything
+        self.validator = SchemaValidator(schema)
+        self.root = root_of(schema)
+
+
+@lru_cache(maxsize=_KEPT)
+def _side_of(schema: JsonSchema) -> _Side:
+    return _Side(schema)
+
+
 class Search:
     """One search, with a validator for each side; raises ``InvalidSchema`` and ``ValidatorRefuses``."""
 
     def __init__(self, reader: JsonSchema, writer: JsonSchema) -> None:
-        for schema in (reader, writer):
-            check_validity(schema)  # what was stored long ago may say anything
-        self._reader = SchemaValidator(reader)
-        self._writer = SchemaValidator(writer)
-        self._reader_root = root_of(reader)
-        self._writer_root = root_of(writer)
+        reading, writing = _side_of(reader), _side_of(writer)
+        self._reader, self._reader_root = reading.validator, reading.root
+        self._writer, self._writer_root = writing.validator, writing.root
         self._tried = 0
         self._reason = ""
         self._refusals = 0
@@ -171,7 +186,7 @@ class Search:
         return Witness(
             datum_json=text,
             body=text.encode(),
-            step=step_in_words(failure),
+            stop=step_in_words(failure),
             confirmed_by=f"{validator_name()}: {failure.message}",
         )
 

@@ -78,6 +78,7 @@ class SchemaValidator:
             raise ValidatorRefuses(f"jsonschema cannot tell: {quote(refused)}") from refused
 
 
+@cache
 def validator_name() -> str:
     """The validator and its version, such as ``jsonschema 4.26.0``."""
     from importlib.metadata import version

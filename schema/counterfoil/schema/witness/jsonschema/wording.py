@@ -6,6 +6,7 @@ import json
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.jsonschema.canonical import print_exact
 
 if TYPE_CHECKING:
@@ -45,14 +46,15 @@ _WORDS_BY_KEYWORD: Final = {
 }
 
 
-def step_in_words(failure: Failure) -> str:
+def step_in_words(failure: Failure) -> Sentence:
     """The way to the place and what is wrong there: ``property a, item 0: the string is longer than 5``."""
     way = ", ".join(f"item {step}" if isinstance(step, int) else f"property {step}" for step in failure.path)
     reason = "nothing is valid there" if failure.limit is False else _WORDS_BY_KEYWORD.get(failure.keyword)
     if failure.keyword in ("additionalProperties", "unevaluatedProperties", "uniqueItems", "items", "additionalItems"):
         reason = _WORDS_BY_KEYWORD[failure.keyword]
-    told = (reason or f"the reader's {failure.keyword} is not kept").format(limit=_shown(failure.limit))
-    return f"{way}: {told}" if way else told
+    template = reason or "the reader's {keyword} is not kept"
+    facts = {"way": way, "keyword": failure.keyword, "limit": _shown(failure.limit)}
+    return Sentence.of(f"{{way}}: {template}" if way else template, facts)
 
 
 def value_text(value: Any) -> str:

@@ -9,6 +9,7 @@ from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
 from counterfoil.schema.witness.model import Confirmation, Witness
@@ -72,6 +73,9 @@ def _counter_witness(record: AnyMessage, message: MessageType, failure: str) -> 
     return Witness(
         datum_json=runtime.plain_json(record),
         body=runtime.write(record),
-        step=f"message {message.local_name}: something is lost although the schemas were judged compatible",
+        stop=Sentence.of(
+            "message {name}: something is lost although the schemas were judged compatible",
+            {"name": message.local_name},
+        ),
         confirmed_by=f"{runtime.runtime_name()}: {failure}",
     )

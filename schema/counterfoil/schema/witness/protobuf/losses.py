@@ -15,10 +15,11 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
+from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.witness.protobuf.runtime import unknown_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from counterfoil.schema.witness.protobuf.runtime import AnyField, AnyMessage
 
@@ -39,30 +40,41 @@ _SHOWN: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One value that the reader does not have as it was written; ``numbers`` lead to it, and ``text`` tells.
+    """One value that the reader does not have as it was written; ``numbers`` lead to it, and ``sentence`` says it.
 
     ``is_missing`` says that values are gone, and not that one was read as another.
     """
 
     numbers: tuple[int, ...]
-    text: str
+    sentence: Sentence
     is_missing: bool = False
 
+    @property
+    def text(self) -> str:
+        """The sentence with the two sides called "the reader" and "the writer"."""
+        return self.sentence.render(is_start=False)
 
-def losses(written: AnyMessage, read: AnyMessage, above: tuple[int, ...] = ()) -> Iterator[Loss]:
-    """Every value of ``written`` that ``read`` does not have, in the order of the numbers."""
+
+def losses(
+    written: AnyMessage, read: AnyMessage, above: tuple[int, ...] = (), *, only: Sequence[Collection[int]] = ()
+) -> Iterator[Loss]:
+    """Every value of ``written`` that ``read`` does not have, in the order of the numbers.
+
+    ``only`` holds, level by level, the numbers of the fields to look at; below its last level that is all of them.
+    """
     known = read.DESCRIPTOR.fields_by_number
     set_numbers = {field.number for field, _ in written.ListFields()}
-    for field in sorted(written.DESCRIPTOR.fields, key=_number_of):
+    for field in _fields(written, only[len(above)] if len(above) < len(only) else None):
         other = known.get(field.number)
         at = (*above, field.number)
         if field.number not in set_numbers:
             if other is not None and _have_defaults(field, other):
-                yield from _Pair(written, field, read, other, at).of_unset()
+                yield from _Pair(written, field, read, other, at, only).of_unset()
         elif other is not None:
-            yield from _Pair(written, field, read, other, at).of_set()
+            yield from _Pair(written, field, read, other, at, only).of_set()
         elif _is_choice_lost(field, read):
-            yield Loss(at, f"field {field.number} is unknown to the reader, which sees nothing chosen in its oneof")
+            template = "field {number} is unknown to the reader, which sees nothing chosen in its oneof"
+            yield Loss(at, Sentence.of(template, {"number": field.number}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +86,15 @@ class _Pair:
     read: AnyMessage
     other: AnyField
     at: tuple[int, ...]
+    only: Sequence[Collection[int]]
 
     def of_unset(self) -> Iterator[Loss]:
         """What a field that was not written is read as, where that is another default."""
         theirs, mine = (getattr(self.written, self.field.name), getattr(self.read, self.other.name))
         if not self._is_same(theirs, mine):
-            said = f"{_shown(theirs, self.field)} for the writer, {_shown(mine, self.other)} for the reader"
-            yield Loss(self.at, f"field {self.field.number} is not set: {said}")
+            template = "field {number} is not set: {theirs} for the writer, {mine} for the reader"
+            facts = {"theirs": _shown(theirs, self.field), "mine": _shown(mine, self.other)}
+            yield Loss(self.at, Sentence.of(template, {"number": self.field.number, **facts}))
 
     def of_set(self) -> Iterator[Loss]:
         """What became of the values of a field."""
@@ -104,7 +118,7 @@ class _Pair:
 
     def _of_value(self, wrote: Any, got: Any) -> Iterator[Loss]:
         if _is_message(self.field) and _is_message(self.other):
-            yield from losses(wrote, got, self.at)
+            yield from losses(wrote, got, self.at, only=self.only)
         elif not self._is_same(wrote, got):
             where = self._whereabouts()
             became = where or f"read as {_shown(got, self.other)}"
@@ -138,7 +152,17 @@ class _Pair:
     def _loss(self, text: str, *, is_missing: bool = False) -> Loss:
         wrote, read = _written_as(self.field), _written_as(self.other)
         how = f"written and read as {wrote}" if wrote == read else f"written as {wrote}, read as {read}"
-        return Loss(self.at, f"field {self.field.number} {how}: {text}", is_missing=is_missing)
+        facts = {"number": self.field.number, "how": how, "what": text}
+        return Loss(self.at, Sentence.of("field {number} {how}: {what}", facts), is_missing=is_missing)
+
+
+def _fields(message: AnyMessage, numbers: Collection[int] | None) -> list[AnyField]:
+    """The fields of a message that have one of ``numbers``, or all of them, in the order of the numbers."""
+    descriptor = message.DESCRIPTOR
+    if numbers is None:
+        return sorted(descriptor.fields, key=_number_of)
+    known = descriptor.fields_by_number
+    return [known[number] for number in sorted(numbers) if number in known]
 
 
 def _values(message: AnyMessage, field: AnyField) -> list[Any]:

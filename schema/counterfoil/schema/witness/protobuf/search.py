@@ -14,6 +14,7 @@ from itertools import combinations, islice
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.protobuf import rules
 from counterfoil.schema.formats.protobuf.differences import find_all
@@ -126,8 +127,8 @@ class _Search:
             runtime.runtime_of(self._reader_schema).new(name)
         except runtime.RuntimeRefuses as refused:
             message = minimal(runtime.runtime_of(self._writer_schema).new(gone.full_name).DESCRIPTOR)
-            step = f"a record is a message {gone.local_name}, which the reader lacks"
-            return self._witness(message, step, str(refused))
+            stop = Sentence.of("a record is a message {name}, which the reader lacks", {"name": gone.local_name})
+            return self._witness(message, stop, str(refused))
         return NoWitness(0, "the reader has a message of this name")
 
     def _nothing_to_write(self) -> str:
@@ -188,14 +189,15 @@ class _Search:
     def _confirm(self, record: AnyMessage) -> Witness | None:
         read, failure = self._read(record)
         if failure is not None:
-            return self._witness(record, f"{self._where()}: parsing fails", failure) if self._is_ours(record) else None
+            return self._witness(record, self._stop("parsing fails"), failure) if self._is_ours(record) else None
         missing = self._missing(read)
         if missing:
-            return self._witness(record, f"{self._where()}: the reader requires {missing}", f"{missing} is not set")
+            stop = self._stop("the reader requires {field}", field=missing)
+            return self._witness(record, stop, f"{missing} is not set")
         above = tuple(step.number for step in self._way)
-        for loss in losses(record, read):
-            if loss.numbers[: len(above)] == above and self._is_about(loss, loss.numbers[len(above)]):
-                return self._witness(record, f"{self._where()}: {loss.text}", loss.text)
+        for loss in losses(record, read, only=[*({number} for number in above), self._numbers()]):
+            if len(loss.numbers) > len(above) and self._is_about(loss, loss.numbers[len(above)]):
+                return self._witness(record, self._stop("{loss}", loss=loss.sentence), loss.text)
         return None
 
     def _is_about(self, loss: Loss, number: int) -> bool:
@@ -221,14 +223,17 @@ class _Search:
         )
         return least == record or self._read(least)[1] is None
 
-    def _where(self) -> str:
+    def _stop(self, template: str, **facts: object) -> Sentence:
+        """The record's message, and what happens there."""
         record = self._way[0].writer if self._way else self._place.writer
-        return f"message {record.local_name}" if record else "the file"
+        if record is None:
+            return Sentence.of(f"the file: {template}", facts)
+        return Sentence.of(f"message {{message}}: {template}", {"message": record.local_name, **facts})
 
-    def _witness(self, message: AnyMessage, step: str, said: str) -> Witness:
+    def _witness(self, message: AnyMessage, stop: Sentence, said: str) -> Witness:
         return Witness(
             datum_json=runtime.plain_json(message),
             body=runtime.write(message),
-            step=step,
+            stop=stop,
             confirmed_by=f"{runtime.runtime_name()}: {said}",
         )

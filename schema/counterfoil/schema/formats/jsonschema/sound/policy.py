@@ -164,7 +164,8 @@ def _difference(reason: Reason) -> Difference:
         error_type=reason.rule.error_type,
         path=f"#/{'/'.join(reason.steps)}",
         detail=reason.name or shown,
-        text=reason.rule.sentence.format_map(facts),
+        sentence=reason.rule.about(facts),
         reader_pointer=pointer,
         writer_pointer=reason.writer_pointer,
+        steps=reason.steps,
     )
