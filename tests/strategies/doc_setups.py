@@ -25,6 +25,7 @@ ORDER = """{
   ]
 }
 """
+MONEY = '{"type": "record", "name": "Money", "namespace": "shop", "fields": [{"name": "amount", "type": "%s"}]}\n'
 NOTE = ',\n    {"name": "note", "type": ["null", "string"], "default": null}'
 CUSTOMER = """{
   "$schema": "http://json-schema.org/draft-07/schema#",
@@ -66,6 +67,14 @@ def order_changed(stage: Stage) -> None:
     _changed(stage.folder, {"order.avsc": ORDER % ("long", NOTE)}, {"order.avsc": ORDER % ("int", NOTE)})
 
 
+def money_of_six_hundred_orders_changed(stage: Stage) -> None:
+    """A type became narrower that six hundred schemas refer to."""
+    orders = {
+        f"order{number}.avsc": ORDER.replace('"Order"', f'"Order{number}"') % ("Money", "") for number in range(600)
+    }
+    _changed(stage.folder, {"money.avsc": MONEY % "long", **orders}, {"money.avsc": MONEY % "int"})
+
+
 def customer_and_order_changed(stage: Stage) -> None:
     """A JSON schema that requires more, and a Protobuf field of another type."""
     still = {"still.avsc": RIDE}
@@ -87,6 +96,14 @@ def bytes_became_text(stage: Stage) -> None:
     for name, kind in (("old", "bytes"), ("new", "string")):
         text = {"type": "record", "name": "R", "fields": [{"name": "a", "type": kind}]}
         (stage.folder / f"{name}.avsc").write_text(json.dumps(text))
+
+
+def a_file_without_a_subject(stage: Stage) -> None:
+    """Three files that are named after their subjects, which are registered, and one that is not."""
+    for number in range(3):
+        send(stage.url(), "POST", f"/subjects/part{number}-value/versions", {"schema": RIDE})
+    files = {f"part{number}-value.avsc": RIDE for number in range(3)}
+    _changed(stage.folder, files, {"part0.avsc": '"string"\n'})
 
 
 def changes_to_tell(stage: Stage) -> None:
@@ -221,7 +238,8 @@ def _git(folder: Path, *arguments: str) -> None:
 SETUPS: dict[str, Callable[[Stage], None]] = {
     each.__name__: each
     for each in (
-        rides_repository, order_changed, customer_and_order_changed, offer_with_two_lines, bytes_became_text,
+        rides_repository, order_changed, money_of_six_hundred_orders_changed, customer_and_order_changed,
+        offer_with_two_lines, bytes_became_text, a_file_without_a_subject,
         changes_to_tell, a_commit_behind, fifty_changes, rides_registered, a_filled_database, two_registries,
         a_schemas_topic, a_topic_to_bridge,
     )

@@ -178,7 +178,7 @@ class Stage:
         report = f"{snippet.place}: {text}\nexit {done.returncode}\n{done.stdout}{done.stderr}"
         assert done.returncode == (int(shown[1]) if shown else 0), report
         if command.shown:
-            assert _essence(done.stdout) == _essence(command.shown), report
+            assert _essence(done.stdout) == _essence(self._with_addresses(command.shown)), report
 
     def _run_until_output(self, command: Command, snippet: Snippet) -> None:
         """Run a command that ends only when it is ended, until its first output."""
