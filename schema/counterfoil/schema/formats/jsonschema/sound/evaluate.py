@@ -1,11 +1,12 @@
 """Whether a schema accepts a value: yes, no, or not known here; always in bounded time.
 
-Source: the validation vocabularies of draft-04 to 2020-12. Formats and contents are annotations. Not known are
-``unevaluatedProperties`` and ``unevaluatedItems``, dynamic references, and patterns that take too long.
+Source: the validation and applicator vocabularies of draft-04 to 2020-12. Formats and contents are annotations. Not
+known are dynamic references among several resources, references that mean nothing, and patterns that take too long.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.formats.jsonschema.patterns import holds_match
@@ -76,6 +77,59 @@ class Evaluator:
             case "object":
                 yield from self._object(facts, value)
         yield from self._combined(facts, value)
+        if kind == "object" and facts.unevaluated_properties is not None:
+            yield from self._rest(facts, facts.unevaluated_properties, value, value)
+        elif kind == "array" and facts.unevaluated_items is not None:
+            yield from self._rest(facts, facts.unevaluated_items, value, dict(enumerate(value)))
+
+    def _rest(self, facts: Facts, schema: Schema, value: Any, parts: Mapping[Any, Any]) -> Iterator[bool | None]:
+        """What ``schema`` says of the properties, or items, that nothing beside it has evaluated."""
+        if schema.accepts_everything:
+            return
+        sure, possible = self._evaluated(replace(facts, unevaluated_properties=None, unevaluated_items=None), value)
+        for step, part in parts.items():
+            if step not in sure:
+                yield self.accepts(schema, part) or (None if step in possible else False)
+
+    def _evaluated(self, facts: Facts, value: Any) -> tuple[set[Any], set[Any]]:
+        """The names, or indexes, that a schema which holds has surely evaluated, and those that it may have."""
+        self.spend()
+        sure, possible = _own_names(facts, value) if isinstance(value, dict) else self._own_indexes(facts, value)
+        if facts.is_opaque:
+            possible = set(value if isinstance(value, dict) else range(len(value)))
+        for schema, holds in self._beside(facts, value):
+            if holds is not False:
+                inner = self._evaluated(schema.facts, value)
+                possible |= inner[1]
+                if holds:
+                    sure |= inner[0]
+        return sure, possible
+
+    def _beside(self, facts: Facts, value: Any) -> Iterator[tuple[Schema, bool | None]]:
+        """The schemas that speak of the same value, each with whether it holds."""
+        yield from ((schema, True) for schema in facts.all_of)
+        for branch in (*(facts.any_of or ()), *(facts.one_of or ())):
+            yield branch, self.accepts(branch, value)
+        if facts.condition is not None:
+            holds = self.accepts(facts.condition, value)
+            yield facts.condition, holds
+            if facts.consequence is not None:
+                yield facts.consequence, holds
+            if facts.alternative is not None:
+                yield facts.alternative, None if holds is None else not holds
+        for name, schema in facts.needed_schemas.items():
+            if isinstance(value, dict) and name in value:
+                yield schema, True
+
+    def _own_indexes(self, facts: Facts, value: list[Any]) -> tuple[set[int], set[int]]:
+        if facts.items is not None or facts.unevaluated_items is not None:
+            return set(range(len(value))), set(range(len(value)))
+        sure = set(range(min(len(facts.prefix), len(value))))
+        if facts.contains is None or not facts.marks_contained:
+            return sure, set(sure)
+        judged = [self.accepts(facts.contains, item) for item in value]
+        taken = {index for index, judgement in enumerate(judged) if judgement}
+        return sure | taken, sure | {index for index, judgement in enumerate(judged) if judgement is not False}
 
     def _is_listed(self, facts: Facts, kind: str, value: Any) -> bool:
         if kind not in {"array", "object"}:
@@ -161,6 +215,15 @@ class Evaluator:
         if holds is None:
             return then if then == otherwise else None
         return then if holds else otherwise
+
+
+def _own_names(facts: Facts, value: Mapping[str, Any]) -> tuple[set[str], set[str]]:
+    if facts.additional is not None or facts.unevaluated_properties is not None:
+        return set(value), set(value)
+    sure = value.keys() & facts.properties.keys()
+    matches = {name: {holds_match(pattern, name) for pattern in facts.patterns} for name in value.keys() - sure}
+    sure |= {name for name, found in matches.items() if True in found}
+    return sure, sure | {name for name, found in matches.items() if None in found}
 
 
 def _is_within(count: int, least: Any, most: Any) -> bool:

@@ -14,7 +14,7 @@ from counterfoil.schema.formats.jsonschema.canonical import print_exact
 from counterfoil.schema.formats.jsonschema.drafts import Draft
 from counterfoil.schema.formats.jsonschema.keywords import subschemas
 from counterfoil.schema.formats.jsonschema.resolve import UnresolvedReference
-from counterfoil.schema.formats.jsonschema.values import type_of
+from counterfoil.schema.formats.jsonschema.values import are_equal, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     Limit = tuple[Number, bool]
 
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
-_SPEAKING: Final = frozenset({*_REFERENCES, "allOf", "anyOf", "dependentSchemas", "if", "oneOf"})
-"""Keywords by which other schemas say something of the properties and items of a value."""
-
 _MAX_MAGNITUDE: Final = 400
 """Numbers of more digits than that are not reckoned with; a schema that has one is not decided."""
 
@@ -46,32 +43,59 @@ class Source:
         known = self._schema_by_place.get(place)
         if known is None:
             pointer = base.pointer if base.document == "" else origin
-            known = self._schema_by_place[place] = Schema(self, value, base, pointer)
+            known = self._schema_by_place[place] = WrittenSchema(self, value, base, pointer)
         return known
 
 
 class Schema:
-    """A schema in one place."""
+    """A schema that is known by what it asks; ``pointer`` is where it stands in a text, if it does."""
+
+    def __init__(self, facts: Facts | None = None, pointer: str = "", text: str | None = None) -> None:
+        self.pointer = pointer
+        self.accepts_everything = False
+        self._facts = facts
+        self._text = text
+
+    @property
+    def text(self) -> str | None:
+        """A text that equal schemas share; None where none is known that says it all."""
+        return self._text
+
+    @property
+    def facts(self) -> Facts:
+        """What it asks."""
+        if self._facts is None:
+            self._facts = self._read()
+        return self._facts
+
+    def _read(self) -> Facts:
+        return Facts()
+
+
+ANYTHING: Final = Schema(pointer="", text="true")
+ANYTHING.accepts_everything = True
+
+
+class WrittenSchema(Schema):
+    """A schema that stands in a text."""
 
     def __init__(self, source: Source, value: Any, base: Base, pointer: str) -> None:
+        super().__init__(None, pointer)
         self.source = source
         self.value = value
         self.base = base
-        self.pointer = pointer
-
-    @property
-    def accepts_everything(self) -> bool:
-        """Whether it is ``true`` or empty."""
-        return self.value is True or self.value == {}
+        self.accepts_everything = value is True or value == {}
 
     @cached_property
-    def text(self) -> str | None:
-        """A text that equal schemas share; None for one that refers to others, whose text does not say it all."""
+    def _own_text(self) -> str | None:
+        """None for one that refers to others, whose text does not say it all."""
         return None if _refers(self.value) else print_exact(self.value, sort_keys=True) + self.base.draft.name
 
-    @cached_property
-    def facts(self) -> Facts:
-        """What it asks."""
+    @property
+    def text(self) -> str | None:
+        return self._own_text
+
+    def _read(self) -> Facts:
         return _Reading(self).facts()
 
     def below(self, *steps: str | int) -> Schema:
@@ -90,11 +114,14 @@ class Facts:
     ``types`` may name ``integer``; ``values`` are those of an enum or const, ``scalars`` those among them
     that hold no others, each with its type. Limits of numbers come with whether the
     limit itself is left out. ``is_opaque`` is set where something is asked that is not understood here.
+    ``counts_fractions`` says that ``1.0`` is an integer, ``marks_contained`` that items which ``contains`` takes count
+    as evaluated.
     """
 
     is_false: bool = False
     is_opaque: bool = False
     counts_fractions: bool = True
+    marks_contained: bool = False
     types: frozenset[str] | None = None
     values: list[Any] | None = None
     minimum: Limit | None = None
@@ -120,6 +147,8 @@ class Facts:
     contains: Schema | None = None
     min_contains: Number = 1
     max_contains: Number | None = None
+    unevaluated_properties: Schema | None = None
+    unevaluated_items: Schema | None = None
     all_of: tuple[Schema, ...] = ()
     any_of: tuple[Schema, ...] | None = None
     one_of: tuple[Schema, ...] | None = None
@@ -128,6 +157,15 @@ class Facts:
     condition: Schema | None = None
     consequence: Schema | None = None
     alternative: Schema | None = None
+
+
+def listing(values: list[Any], text: str | None = None) -> Schema:
+    """A schema that accepts these values."""
+    return Schema(Facts(values=values, scalars=_scalars(values)), text=text)
+
+
+def _scalars(values: list[Any]) -> frozenset[tuple[str, Any]]:
+    return frozenset((type_of(each), each) for each in values if not isinstance(each, dict | list))
 
 
 def _refers(value: Any) -> bool:
@@ -143,7 +181,7 @@ def _refers(value: Any) -> bool:
 class _Reading:
     """The keywords of one schema, read."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: WrittenSchema) -> None:
         self._schema = schema
         self._value = schema.value if isinstance(schema.value, dict) else {}
         self._draft = schema.base.draft
@@ -153,7 +191,7 @@ class _Reading:
         if self._schema.value is False:
             return Facts(is_false=True)
         referred = self._referred()
-        if referred and not self._draft.is_modern:
+        if isinstance(self._value.get("$ref"), str) and not self._draft.is_modern:
             return Facts(all_of=referred, is_opaque=self._is_opaque)
         facts = Facts(counts_fractions=self._draft is not Draft.DRAFT_4)
         self._read_general(facts)
@@ -162,7 +200,8 @@ class _Reading:
         self._read_array(facts)
         facts.all_of = (*referred, *(self._list("allOf") or ()))
         if self._draft.is_modern:
-            self._read_unevaluated(facts)
+            facts.unevaluated_properties = self._one("unevaluatedProperties")
+            facts.unevaluated_items = self._one("unevaluatedItems")
         facts.is_opaque = self._is_opaque
         return facts
 
@@ -179,7 +218,7 @@ class _Reading:
             except UnresolvedReference:
                 self._is_opaque = True
                 continue
-            self._is_opaque |= keyword != "$ref"
+            self._is_opaque |= keyword != "$ref" and not resolver.has_one_resource
             found.append(self._schema.source.at(value, base, self._schema.pointer))
         return tuple(found)
 
@@ -192,11 +231,10 @@ class _Reading:
         if isinstance(values := value.get("enum"), list):
             facts.values = values
         if "const" in value and self._draft is not Draft.DRAFT_4:
-            facts.values = [value["const"]]
-            if "enum" in value:
-                self._is_opaque = True
-        scalars = [(type_of(each), each) for each in facts.values or () if not isinstance(each, dict | list)]
-        facts.scalars = frozenset(scalars)
+            constant = value["const"]
+            listed = facts.values is None or any(are_equal(constant, each) for each in facts.values)
+            facts.values = [constant] if listed else []
+        facts.scalars = _scalars(facts.values or [])
         facts.any_of, facts.one_of = self._list("anyOf"), self._list("oneOf")
         facts.refused = self._one("not")
         if self._draft not in (Draft.DRAFT_4, Draft.DRAFT_6) and "if" in value:
@@ -241,6 +279,7 @@ class _Reading:
     def _read_array(self, facts: Facts) -> None:
         if self._draft is Draft.DRAFT_2020_12:
             facts.prefix, facts.items = self._list("prefixItems") or (), self._one("items")
+            facts.marks_contained = True
         elif isinstance(self._value.get("items"), list):
             facts.prefix, facts.items = self._list("items") or (), self._one("additionalItems")
         else:
@@ -252,20 +291,6 @@ class _Reading:
         if self._draft.is_modern and facts.contains is not None:
             facts.min_contains = 1 if (low := self._number("minContains")) is None else low
             facts.max_contains = self._number("maxContains")
-
-    def _read_unevaluated(self, facts: Facts) -> None:
-        """What is asked of what nothing else speaks of: known where nothing but this schema can speak of it."""
-        is_alone = not self._value.keys() & _SPEAKING
-        for keyword in ("unevaluatedProperties", "unevaluatedItems"):
-            schema = self._one(keyword)
-            if schema is None or schema.accepts_everything:
-                continue
-            if not is_alone or (keyword == "unevaluatedItems" and facts.contains is not None):
-                self._is_opaque = True
-            elif keyword == "unevaluatedItems":
-                facts.items = facts.items or schema
-            else:
-                facts.additional = facts.additional or schema
 
     def _one(self, keyword: str) -> Schema | None:
         return self._schema.below(keyword) if isinstance(self._value.get(keyword), dict | bool) else None
