@@ -8,7 +8,11 @@ everything that the first does.
 from __future__ import annotations
 
 import copy
+import json
 from typing import TYPE_CHECKING, Any
+
+import jsonschema_rs
+from json_guesses import Guesser
 
 if TYPE_CHECKING:
     import random
@@ -212,7 +216,8 @@ class SchemaMaker:
 
     def _edit(self, document: dict[str, Any]) -> None:
         rng = self.rng
-        place, is_inside = rng.choice([*_places(document, is_inside=False)])
+        places = [*_places(document)]
+        place = document if rng.random() < 0.3 else rng.choice(places[: rng.choice((4, 8, 1000))])
         keywords = sorted(key for key in place if key not in ("$schema", self.definitions, "$anchor"))
         keywords = [key for key in keywords if not key.endswith("Anchor")]
         chance = rng.random()
@@ -292,7 +297,7 @@ class SchemaMaker:
 
     def _declare_property(self, place: dict[str, Any]) -> None:
         """A new optional property in an object that is closed, in itself or in one of the schemas of its allOf."""
-        name = f"new{self.rng.randrange(3)}"
+        name = self.rng.choice(("N", "M"))  # which no pattern matches
         if place.get("additionalProperties") is False:
             if name not in place.get("properties", {}):
                 place.setdefault("properties", {})[name] = self.types()
@@ -309,17 +314,42 @@ def evolutions(rng: random.Random, count: int) -> Iterator[tuple[dict[str, Any],
     """``count`` pairs of schemas of one draft each, writer and reader."""
     for _ in range(count):
         maker = SchemaMaker(rng, rng.choice(DRAFTS))
-        first = maker.document()
+        first = _telling(rng, maker)
         second = maker.edited(first)
-        yield (first, second) if rng.random() < 0.5 else (second, first)
+        for _ in range(4):
+            if second != first:
+                break
+            second = maker.edited(first)
+        yield (first, second) if rng.random() < 0.6 else (second, first)
 
 
 def widenings(rng: random.Random, count: int) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """``count`` pairs of which the second accepts everything that the first does."""
     for _ in range(count):
         maker = SchemaMaker(rng, rng.choice(DRAFTS))
-        first = maker.document()
+        first = _telling(rng, maker)
+        while '"#' in json.dumps(first).replace('"#/', ""):  # what refers to itself may become narrower somewhere else
+            first = _telling(rng, maker)
         yield first, maker.widened(first)
+
+
+def _telling(rng: random.Random, maker: SchemaMaker) -> dict[str, Any]:
+    """A schema that some guess fits, and some does not; any, where that is hard to come by."""
+    document = maker.document()
+    for _ in range(6):
+        guesser, fits = Guesser(rng, document), _judge(document)
+        guesses = [fits(guesser.value(document)) for _ in range(12)]
+        if len({*guesses}) > 1:
+            break
+        document = maker.document()
+    return document
+
+
+def _judge(document: dict[str, Any]) -> Callable[[Any], bool]:
+    try:
+        return jsonschema_rs.validator_for(document).is_valid
+    except ValueError:
+        return lambda _: True
 
 
 def _loosen(rng: random.Random, place: dict[str, Any], keyword: str) -> None:
@@ -339,20 +369,19 @@ def _wrap(rng: random.Random, place: dict[str, Any]) -> None:
     place.update({"anyOf": [inner, {"type": "null"}]} if rng.random() < 0.5 else {"allOf": [inner]})
 
 
-def _places(schema: Any, *, is_inside: bool) -> Iterator[tuple[dict[str, Any], bool]]:
-    """Every object schema in a schema, each with whether it stands inside a property or item."""
+def _places(schema: Any) -> Iterator[dict[str, Any]]:
+    """Every object schema in a schema."""
     if not isinstance(schema, dict):
         return
-    yield schema, is_inside
+    yield schema
     for keyword, value in schema.items():
-        inside = is_inside or keyword not in ("allOf", "anyOf", "oneOf", "if", "then", "else", "not")
         if keyword in ("enum", "const", "required", "dependentRequired"):
             continue
         children = value if isinstance(value, list) else [value]
         if keyword in ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"):
             children = [*value.values()]
         for child in children:
-            yield from _places(child, is_inside=inside)
+            yield from _places(child)
 
 
 def _widenable(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -125,11 +125,11 @@ class Evaluator:
         if facts.items is not None or facts.unevaluated_items is not None:
             return set(range(len(value))), set(range(len(value)))
         sure = set(range(min(len(facts.prefix), len(value))))
-        if facts.contains is None or not facts.marks_contained:
+        if facts.contains is None or facts.marks_contained is False:
             return sure, set(sure)
         judged = [self.accepts(facts.contains, item) for item in value]
         taken = {index for index, judgement in enumerate(judged) if judgement}
-        return sure | taken, sure | {index for index, judgement in enumerate(judged) if judgement is not False}
+        return sure | taken if facts.marks_contained else sure, sure | {index for index, judgement in enumerate(judged) if judgement is not False}
 
     def _is_listed(self, facts: Facts, kind: str, value: Any) -> bool:
         if kind not in {"array", "object"}:

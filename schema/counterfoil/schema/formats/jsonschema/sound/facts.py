@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.canonical import print_exact
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     Limit = tuple[Number, bool]
 
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+_MAX_REFERRED: Final = 60
+"""Schemas that one refers to, up to which it is compared by what all of them say."""
+
 _MAX_MAGNITUDE: Final = 400
 """Numbers of more digits than that are not reckoned with; a schema that has one is not decided."""
 
@@ -87,13 +91,46 @@ class WrittenSchema(Schema):
         self.accepts_everything = value is True or value == {}
 
     @cached_property
-    def _own_text(self) -> str | None:
-        """None for one that refers to others, whose text does not say it all."""
-        return None if _refers(self.value) else print_exact(self.value, sort_keys=True) + self.base.draft.name
+    def own_text(self) -> str:
+        """The schema in one line, with its draft."""
+        return print_exact(self.value, sort_keys=True) + self.base.draft.name
+
+    @cached_property
+    def references(self) -> tuple[Schema, ...] | None:
+        """What the references in it mean, those of the schemas inside it too; None where one of them is not known."""
+        found: list[Schema] = []
+        waiting = [self]
+        while waiting:
+            each = waiting.pop()
+            targets = _Reading(each).targets()
+            if targets is None:
+                return None
+            found += targets
+            waiting += [each.below(*steps) for steps, _ in subschemas(each.value)]
+        return tuple(found)
+
+    @cached_property
+    def _whole_text(self) -> str | None:
+        """A text that says it all: the schema's own, and those of the places that its references lead to."""
+        if not _refers(self.value):
+            return self.own_text
+        places: list[Schema] = [self]
+        number_by_place: dict[Schema, int] = {self: 0}
+        lines: list[str] = []
+        for each in places:  # it grows on the way
+            targets = each.references if isinstance(each, WrittenSchema) else None
+            if targets is None or len(lines) > _MAX_REFERRED or not isinstance(each, WrittenSchema):
+                return None
+            for target in targets:
+                if target not in number_by_place:
+                    number_by_place[target] = len(places)
+                    places.append(target)
+            lines.append(each.own_text + "".join(f" {number_by_place[target]}" for target in targets))
+        return sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
     def text(self) -> str | None:
-        return self._own_text
+        return self._whole_text
 
     def _read(self) -> Facts:
         return _Reading(self).facts()
@@ -115,13 +152,13 @@ class Facts:
     that hold no others, each with its type. Limits of numbers come with whether the
     limit itself is left out. ``is_opaque`` is set where something is asked that is not understood here.
     ``counts_fractions`` says that ``1.0`` is an integer, ``marks_contained`` that items which ``contains`` takes count
-    as evaluated.
+    as evaluated; it is None for 2019-09, whose text does not say so although validators do so.
     """
 
     is_false: bool = False
     is_opaque: bool = False
     counts_fractions: bool = True
-    marks_contained: bool = False
+    marks_contained: bool | None = False
     types: frozenset[str] | None = None
     values: list[Any] | None = None
     minimum: Limit | None = None
@@ -204,6 +241,11 @@ class _Reading:
             facts.unevaluated_items = self._one("unevaluatedItems")
         facts.is_opaque = self._is_opaque
         return facts
+
+    def targets(self) -> tuple[Schema, ...] | None:
+        """What the schema's own references mean; None where that is not known."""
+        found = self._referred()
+        return None if self._is_opaque else found
 
     def _referred(self) -> tuple[Schema, ...]:
         found = []
@@ -288,6 +330,8 @@ class _Reading:
         facts.has_unique_items = self._value.get("uniqueItems") is True
         if self._draft is not Draft.DRAFT_4:
             facts.contains = self._one("contains")
+        if self._draft is Draft.DRAFT_2019_09:
+            facts.marks_contained = None
         if self._draft.is_modern and facts.contains is not None:
             facts.min_contains = 1 if (low := self._number("minContains")) is None else low
             facts.max_contains = self._number("maxContains")

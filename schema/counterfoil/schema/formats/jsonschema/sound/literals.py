@@ -62,6 +62,21 @@ class SomeItem:
 
 
 @dataclass(frozen=True, slots=True)
+class Absence:
+    """An object without a property."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class MisfitProperty:
+    """An object that has a property which does not fit a schema."""
+
+    name: str
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True)
 class SomeProperty:
     """An object that has a property of a certain kind.
 
@@ -76,7 +91,7 @@ class SomeProperty:
     of_value: tuple[Literal, ...] = ()
 
 
-Demand = NoInteger | NoMultiple | NoMatch | NoneOf | Repetition | SomeItem | SomeProperty
+Demand = NoInteger | NoMultiple | NoMatch | NoneOf | Repetition | SomeItem | SomeProperty | Absence | MisfitProperty
 if TYPE_CHECKING:
     Option = tuple[Literal | Demand, ...]
 
@@ -121,21 +136,16 @@ def alternatives(facts: Facts, kind: str, ways: Sequence[Way] | None) -> Iterato
         ]
     if kind == "object":
         for name, needed in facts.needed_names.items():
-            yield [((without(name), True),), ((Schema(Facts(required=needed)), True),)]
+            yield [(Absence(name),), ((Schema(Facts(required=needed)), True),)]
         for name, schema in facts.needed_schemas.items():
-            yield [((without(name), True),), ((schema, True),)]
+            yield [(Absence(name),), ((schema, True),)]
 
 
 def _with_rest(way: Way, schema: Schema, kind: str, *, holds: bool) -> Option:
-    rest = remainder(way.coverage, schema, kind)
+    rest = remainder(way.coverage, schema, kind, holds=holds)
     if rest is None:
         return way.literals if holds else (*way.literals, (NOTHING, True))
     return (*way.literals, (rest, holds))
-
-
-def without(name: str) -> Schema:
-    """A schema for objects without a property."""
-    return Schema(Facts(properties={name: NOTHING}))
 
 
 def failures(facts: Facts, kind: str, ways: Sequence[Way] | None) -> Sequence[Option]:
@@ -224,11 +234,10 @@ def _array_failures(facts: Facts) -> Iterator[Option]:
 
 def _object_failures(facts: Facts) -> Iterator[Option]:
     for name in sorted(facts.required):
-        yield ((without(name), True),)
+        yield (Absence(name),)
     for name, schema in facts.properties.items():
         if not schema.accepts_everything:
-            there = Facts(required=frozenset([name]), properties={name: negated(schema)})
-            yield ((Schema(there), True),)
+            yield (MisfitProperty(name, schema),)
     for pattern, schema in facts.patterns.items():
         if not schema.accepts_everything:
             yield (SomeProperty(pattern=pattern, of_value=((schema, False),)),)
@@ -243,7 +252,7 @@ def _object_failures(facts: Facts) -> Iterator[Option]:
         yield ((Schema(Facts(min_properties=_above(facts.max_properties))), True),)
     for name, needed in facts.needed_names.items():
         for other in sorted(needed - {name}):
-            yield ((Schema(Facts(required=frozenset([name]), properties={other: NOTHING})), True),)
+            yield (Absence(other), (Schema(Facts(required=frozenset([name]))), True))
     for name, schema in facts.needed_schemas.items():
         yield ((Schema(Facts(required=frozenset([name]))), True), (schema, False))
 

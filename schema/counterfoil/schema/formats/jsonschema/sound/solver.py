@@ -171,30 +171,46 @@ class _Branching:
 
     def answer(self, state: State) -> Answer:
         """Whether a value exists for what ``state`` knows."""
-        self._solver.evaluator.spend(1 + len(state.facts))
-        self._left -= 1
-        if self._left < 0:
-            return UNKNOWN
         answer = self._settled(state)
-        if answer.values or answer.is_empty:
-            return answer
-        options = state.next_choice()
-        if options is None:
+        return answer if answer.values or answer.is_empty else self._chosen(state)
+
+    def _chosen(self, state: State) -> Answer:
+        """The same where a choice must be made."""
+        choices = state.choices()
+        if not choices:
             return UNKNOWN
+        tried = [*self._options(state, choices[0])]
+        for _, answer in tried:
+            if answer.values:
+                return answer
+        if any(self._is_closed(state, choice) for choice in choices[1:]):
+            return EMPTY
         result = EMPTY
-        for option in options:
-            child = state.copy()
-            if not all(child.add(part) for part in option):
-                continue
-            answer = self.answer(child)
+        for child, known in tried:
+            answer = known if known.is_empty else self._chosen(child)
             if answer.values:
                 return answer
             if not answer.is_empty:
                 result = UNKNOWN
         return result
 
+    def _is_closed(self, state: State, choice: Sequence[Option]) -> bool:
+        """Whether no option of a choice is possible; the first that may be settles it."""
+        return all(answer.is_empty for _, answer in self._options(state, choice))
+
+    def _options(self, state: State, choice: Sequence[Option]) -> Iterator[tuple[State, Answer]]:
+        """The states to which the options of a choice lead, with what is known of each without another choice."""
+        for option in choice:
+            child = state.without(choice)
+            if all(child.add(part) for part in option):
+                yield child, self._settled(child)
+
     def _settled(self, state: State) -> Answer:
         """What is known without another choice."""
+        self._solver.evaluator.spend(1 + len(state.facts))
+        self._left -= 1
+        if self._left < 0:
+            return UNKNOWN
         if state.listed is not None or state.kind in ("null", "boolean"):
             return self._among(self._listed(state))
         candidates = _VALUES_BY_KIND[state.kind](self._solver, state)

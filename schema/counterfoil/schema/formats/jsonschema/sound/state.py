@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from counterfoil.schema.formats.jsonschema.sound.facts import Facts
 from counterfoil.schema.formats.jsonschema.sound.literals import (
+    NOTHING,
+    Absence,
+    MisfitProperty,
     NoInteger,
     NoMatch,
     NoMultiple,
@@ -13,19 +17,23 @@ from counterfoil.schema.formats.jsonschema.sound.literals import (
     SomeItem,
     SomeProperty,
     knows_kind,
+    negated,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from counterfoil.schema.formats.jsonschema.sound.coverage import Literal
-    from counterfoil.schema.formats.jsonschema.sound.facts import Facts
     from counterfoil.schema.formats.jsonschema.sound.literals import Demand, Option
     from counterfoil.schema.formats.jsonschema.sound.solver import Solver
 
 
 class State:
-    """What one value must be like: ``facts`` hold, and what else is asked; ``listed`` are all values that are left."""
+    """What one value must be like: ``facts`` hold, and what else is asked; ``listed`` are all values that are left.
+
+    ``choices`` are open: of each, one option is so; those that schemas give which hold come before those of schemas
+    which do not.
+    """
 
     def __init__(self, solver: Solver, kind: str) -> None:
         self.kind = kind
@@ -40,21 +48,25 @@ class State:
         self.some_properties: list[SomeProperty] = []
         self._solver = solver
         self._choices: list[Sequence[Option]] = []
+        self._failing: list[Sequence[Option]] = []
         self._seen: set[tuple[object, bool]] = set()
 
-    def copy(self) -> State:
-        """The same, to know more without a change to this one."""
+    def without(self, choice: Sequence[Option]) -> State:
+        """A copy in which a choice is made already."""
         other = State(self._solver, self.kind)
         other.listed, other.is_repeated = self.listed, self.is_repeated
         other.facts, other.excluded = [*self.facts], [*self.excluded]
         other.no_integers, other.no_multiples = [*self.no_integers], [*self.no_multiples]
         other.no_matches = [*self.no_matches]
         other.some_items, other.some_properties = [*self.some_items], [*self.some_properties]
-        other._choices, other._seen = [*self._choices], {*self._seen}  # noqa: SLF001 - its own class
+        other._choices = [options for options in self._choices if options is not choice]  # noqa: SLF001 - its own class
+        other._failing = [options for options in self._failing if options is not choice]  # noqa: SLF001 - likewise
+        other._seen = {*self._seen}  # noqa: SLF001 - likewise
         return other
 
     def add(self, part: Literal | Demand) -> bool:
         """Add what is asked; False where it contradicts what is known."""
+        self._solver.evaluator.spend()
         match part:
             case (schema, holds):
                 if schema.accepts_everything:
@@ -80,15 +92,33 @@ class State:
                 self.some_items.append(part)
             case SomeProperty():
                 self.some_properties.append(part)
+            case Absence():
+                return self._add_absence(part.name)
+            case MisfitProperty():
+                return self._add_misfit(part)
         return True
 
-    def next_choice(self) -> Sequence[Option] | None:
-        """The choice with the fewest options, which is then made; None where none is left."""
+    def _add_absence(self, name: str) -> bool:
+        if any(name in each.required for each in self.facts):
+            return False
+        self.facts.append(Facts(properties={name: NOTHING}))
+        return True
+
+    def _add_misfit(self, part: MisfitProperty) -> bool:
+        text = part.schema.text
+        for each in self.facts:
+            declared = each.properties.get(part.name)
+            if declared is not None and (declared is part.schema or (text is not None and declared.text == text)):
+                return False
+        there = Facts(required=frozenset([part.name]), properties={part.name: negated(part.schema)})
+        self.facts.append(there)
+        return True
+
+    def choices(self) -> list[Sequence[Option]]:
+        """The choices that are left, the one to be made first in front."""
         self._choices = [options for options in self._choices if not any(map(self._is_given, options))]
-        if not self._choices:
-            return None
-        index = min(range(len(self._choices)), key=lambda at: len(self._choices[at]))
-        return self._choices.pop(index)
+        self._failing = [options for options in self._failing if not any(map(self._is_given, options))]
+        return [*sorted(self._choices, key=len), *sorted(self._failing, key=len)]
 
     def _is_given(self, option: Option) -> bool:
         return all(isinstance(part, tuple) and (part[0].text or id(part[0]), part[1]) in self._seen for part in option)
@@ -112,5 +142,5 @@ class State:
         options = self._solver.failures(facts, self.kind)
         if len(options) == 1:
             return all(map(self.add, options[0]))
-        self._choices += [options] if options else []
+        self._failing += [options] if options else []
         return bool(options)
