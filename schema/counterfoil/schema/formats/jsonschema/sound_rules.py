@@ -62,5 +62,13 @@ NUMBER_LIMIT_NARROWED: Final = ours(
     mend="Keep the limits, or widen them.",
 )
 
+INCLUSION_UNPROVED: Final = ours(
+    "inclusion-unproved",
+    "It is not proved that the reader accepts every value that the writer allows",
+    why="The schemas branch or refer to each other too much for a proof, and no value was found that breaks the change.",
+    mend="Make the change in smaller steps, or write the part that changes with fewer branches.",
+    promises_witness=False,
+)
+
 RULES: Final = tuple(value for value in list(globals().values()) if isinstance(value, CompatibilityRule))
 """Every rule of this module, in the order above."""

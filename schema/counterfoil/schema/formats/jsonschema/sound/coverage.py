@@ -33,15 +33,12 @@ class TooManyWays(Exception):
 @dataclass(frozen=True, slots=True)
 class Coverage:
     """What is evaluated: properties of these names and patterns, the first items and those that a schema takes.
-
-    ``perhaps_contained`` holds schemas of which it depends on the validator whether they evaluate what they take.
     """
 
     names: frozenset[str] = frozenset()
     patterns: frozenset[str] = frozenset()
     first: int = 0
     contained: tuple[Schema, ...] = ()
-    perhaps_contained: tuple[Schema, ...] = ()
     is_all: bool = False
 
     def __or__(self, other: Coverage) -> Coverage:
@@ -50,7 +47,6 @@ class Coverage:
             self.patterns | other.patterns,
             max(self.first, other.first),
             tuple(dict.fromkeys((*self.contained, *other.contained))),
-            tuple(dict.fromkeys((*self.perhaps_contained, *other.perhaps_contained))),
             self.is_all or other.is_all,
         )
 
@@ -82,12 +78,8 @@ def ways_beside(facts: Facts, kind: str) -> list[Way]:
     return _ways(replace(facts, unevaluated_properties=None, unevaluated_items=None), kind, 0)
 
 
-def remainder(coverage: Coverage, schema: Schema, kind: str, *, holds: bool) -> Schema | None:
-    """A schema that asks of everything that is not evaluated that it fits ``schema``; None where all is evaluated.
-
-    Where that depends on the validator, it asks for less if it ``holds`` and for more if it does not, so that what is
-    said of it is true for every validator.
-    """
+def remainder(coverage: Coverage, schema: Schema, kind: str) -> Schema | None:
+    """A schema that asks of everything that is not evaluated that it fits ``schema``; None where all is evaluated."""
     if coverage.is_all:
         return None
     if kind == "object":
@@ -95,9 +87,8 @@ def remainder(coverage: Coverage, schema: Schema, kind: str, *, holds: bool) -> 
         patterns = dict.fromkeys(sorted(coverage.patterns), ANYTHING)
         return Schema(Facts(properties=names, patterns=patterns, additional=schema), schema.pointer)
     rest = schema
-    contained = (*coverage.contained, *(coverage.perhaps_contained if holds else ()))
-    if contained:
-        rest = Schema(Facts(any_of=(*contained, schema)), schema.pointer)
+    if coverage.contained:
+        rest = Schema(Facts(any_of=(*coverage.contained, schema)), schema.pointer)
     return Schema(Facts(prefix=(ANYTHING,) * coverage.first, items=rest), schema.pointer)
 
 
@@ -118,7 +109,7 @@ def _ways(facts: Facts, kind: str, depth: int) -> list[Way]:
 
 
 def _with_remainder(way: Way, schema: Schema, kind: str) -> tuple[Literal, ...]:
-    rest = remainder(way.coverage, schema, kind, holds=True)
+    rest = remainder(way.coverage, schema, kind)
     return way.literals if rest is None else (*way.literals, (rest, True))
 
 
@@ -127,13 +118,8 @@ def _own_coverage(facts: Facts, kind: str) -> Coverage:
         return Coverage(
             frozenset(facts.properties), frozenset(facts.patterns), is_all=facts.additional is not None
         )
-    contained = () if facts.contains is None else (facts.contains,)
-    return Coverage(
-        first=len(facts.prefix),
-        contained=contained if facts.marks_contained else (),
-        perhaps_contained=contained if facts.marks_contained is None else (),
-        is_all=facts.items is not None,
-    )
+    contained = (facts.contains,) if facts.contains is not None and facts.marks_contained else ()
+    return Coverage(first=len(facts.prefix), contained=contained, is_all=facts.items is not None)
 
 
 def _choices(facts: Facts, kind: str, depth: int) -> Iterator[list[Way]]:

@@ -36,6 +36,10 @@ class Evaluator:
         if self._left < 0:
             raise OutOfSteps
 
+    def refill(self, steps: int) -> None:
+        """Allow for so many steps from now on."""
+        self._left = steps
+
     def accepts(self, schema: Schema, value: Any) -> bool | None:
         """Whether ``schema`` accepts ``value``; None where that is not known."""
         self.spend()
@@ -125,11 +129,11 @@ class Evaluator:
         if facts.items is not None or facts.unevaluated_items is not None:
             return set(range(len(value))), set(range(len(value)))
         sure = set(range(min(len(facts.prefix), len(value))))
-        if facts.contains is None or facts.marks_contained is False:
+        if facts.contains is None or not facts.marks_contained:
             return sure, set(sure)
         judged = [self.accepts(facts.contains, item) for item in value]
         taken = {index for index, judgement in enumerate(judged) if judgement}
-        return sure | taken if facts.marks_contained else sure, sure | {index for index, judgement in enumerate(judged) if judgement is not False}
+        return sure | taken, sure | {index for index, judgement in enumerate(judged) if judgement is not False}
 
     def _is_listed(self, facts: Facts, kind: str, value: Any) -> bool:
         if kind not in {"array", "object"}:

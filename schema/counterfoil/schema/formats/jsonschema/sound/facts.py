@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.canonical import print_exact
 from counterfoil.schema.formats.jsonschema.drafts import Draft
-from counterfoil.schema.formats.jsonschema.keywords import subschemas
+from counterfoil.schema.formats.jsonschema.keywords import ONE_SCHEMA, SCHEMA_LIST, SCHEMA_MAP, subschemas
 from counterfoil.schema.formats.jsonschema.resolve import UnresolvedReference
 from counterfoil.schema.formats.jsonschema.values import are_equal, type_of
 
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     Limit = tuple[Number, bool]
 
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+_DEFINITIONS: Final = frozenset({"$defs", "definitions"})
+_NOTES: Final = _DEFINITIONS | {
+    *("$comment", "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "format"),
+    *("contentEncoding", "contentMediaType", "contentSchema", "$schema", "$vocabulary"),
+}
+
 _MAX_REFERRED: Final = 60
 """Schemas that one refers to, up to which it is compared by what all of them say."""
 
@@ -34,10 +40,17 @@ _MAX_MAGNITUDE: Final = 400
 
 
 class Source:
-    """One schema text, and every schema in it and in what it refers to, each once."""
+    """One schema text, and every schema in it and in what it refers to, each once.
 
-    def __init__(self, document: Any, resolver: Resolver) -> None:
+    The text of draft 2019-09 does not say that ``contains`` evaluates the items that it takes, and validators act as if
+    it did; ``marks_contained_in_2019`` says which of the two is meant. ``has_contains_in_2019`` is whether a schema has
+    been read for which that counts.
+    """
+
+    def __init__(self, document: Any, resolver: Resolver, *, marks_contained_in_2019: bool = True) -> None:
         self.resolver = resolver
+        self.marks_contained_in_2019 = marks_contained_in_2019
+        self.has_contains_in_2019 = False
         self._schema_by_place: dict[tuple[str, str], Schema] = {}
         self.root = self.at(document, resolver.root, "")
 
@@ -75,6 +88,24 @@ class Schema:
     def _read(self) -> Facts:
         return Facts()
 
+    @property
+    def stands_for(self) -> tuple[Schema, bool]:
+        """The schema that says the same, or the opposite where the second is False; mostly itself."""
+        return self, True
+
+
+class NegatedSchema(Schema):
+    """A schema that accepts what another refuses."""
+
+    def __init__(self, schema: Schema) -> None:
+        super().__init__(Facts(refused=schema), schema.pointer)
+        self._negated = schema
+
+    @property
+    def stands_for(self) -> tuple[Schema, bool]:
+        schema, holds = self._negated.stands_for
+        return schema, not holds
+
 
 ANYTHING: Final = Schema(pointer="", text="true")
 ANYTHING.accepts_everything = True
@@ -92,8 +123,8 @@ class WrittenSchema(Schema):
 
     @cached_property
     def own_text(self) -> str:
-        """The schema in one line, with its draft."""
-        return print_exact(self.value, sort_keys=True) + self.base.draft.name
+        """What the schema asks, in one line, with its draft."""
+        return print_exact(_without_notes(self.value), sort_keys=True) + self.base.draft.name
 
     @cached_property
     def references(self) -> tuple[Schema, ...] | None:
@@ -106,7 +137,8 @@ class WrittenSchema(Schema):
             if targets is None:
                 return None
             found += targets
-            waiting += [each.below(*steps) for steps, _ in subschemas(each.value)]
+            inner = [steps for steps, _ in subschemas(each.value) if steps[0] not in _DEFINITIONS]
+            waiting += [each.below(*steps) for steps in sorted(inner, key=str)]
         return tuple(found)
 
     @cached_property
@@ -132,6 +164,18 @@ class WrittenSchema(Schema):
     def text(self) -> str | None:
         return self._whole_text
 
+    @cached_property
+    def stands_for(self) -> tuple[Schema, bool]:
+        each: Schema = self
+        for _ in range(_MAX_REFERRED):
+            if not isinstance(each, WrittenSchema) or not isinstance(each.value, dict):
+                break
+            is_reference = len(each.facts.all_of) == 1 and not each.facts.is_opaque and "$ref" in each.value
+            if not is_reference or (len(each.value) > 1 and each.base.draft.is_modern):
+                break
+            each = each.facts.all_of[0]
+        return each, True
+
     def _read(self) -> Facts:
         return _Reading(self).facts()
 
@@ -152,13 +196,13 @@ class Facts:
     that hold no others, each with its type. Limits of numbers come with whether the
     limit itself is left out. ``is_opaque`` is set where something is asked that is not understood here.
     ``counts_fractions`` says that ``1.0`` is an integer, ``marks_contained`` that items which ``contains`` takes count
-    as evaluated; it is None for 2019-09, whose text does not say so although validators do so.
+    as evaluated.
     """
 
     is_false: bool = False
     is_opaque: bool = False
     counts_fractions: bool = True
-    marks_contained: bool | None = False
+    marks_contained: bool = False
     types: frozenset[str] | None = None
     values: list[Any] | None = None
     minimum: Limit | None = None
@@ -205,13 +249,28 @@ def _scalars(values: list[Any]) -> frozenset[tuple[str, Any]]:
     return frozenset((type_of(each), each) for each in values if not isinstance(each, dict | list))
 
 
+def _without_notes(value: Any) -> Any:
+    """A schema without what asks nothing: annotations, and definitions, which count where something refers to them."""
+    if not isinstance(value, dict):
+        return value
+    kept = {keyword: held for keyword, held in value.items() if keyword not in _NOTES}
+    for keyword, held in kept.items():
+        if isinstance(held, dict) and keyword in SCHEMA_MAP:
+            kept[keyword] = {name: _without_notes(item) for name, item in held.items()}
+        elif isinstance(held, list) and keyword in SCHEMA_LIST:
+            kept[keyword] = [_without_notes(item) for item in held]
+        elif keyword in ONE_SCHEMA:
+            kept[keyword] = _without_notes(held)
+    return kept
+
+
 def _refers(value: Any) -> bool:
     waiting = [value]
     while waiting:
         each = waiting.pop()
         if isinstance(each, dict) and any(keyword in each for keyword in _REFERENCES):
             return True
-        waiting += [child for _, child in subschemas(each)]
+        waiting += [child for steps, child in subschemas(each) if steps[0] not in _DEFINITIONS]
     return False
 
 
@@ -331,7 +390,8 @@ class _Reading:
         if self._draft is not Draft.DRAFT_4:
             facts.contains = self._one("contains")
         if self._draft is Draft.DRAFT_2019_09:
-            facts.marks_contained = None
+            facts.marks_contained = self._schema.source.marks_contained_in_2019
+            self._schema.source.has_contains_in_2019 |= facts.contains is not None
         if self._draft.is_modern and facts.contains is not None:
             facts.min_contains = 1 if (low := self._number("minContains")) is None else low
             facts.max_contains = self._number("maxContains")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.sound.coverage import is_unevaluated_asked, remainder, unevaluated_of
-from counterfoil.schema.formats.jsonschema.sound.facts import ANYTHING, Facts, Schema
+from counterfoil.schema.formats.jsonschema.sound.facts import ANYTHING, Facts, NegatedSchema, Schema
 from counterfoil.schema.formats.jsonschema.values import type_of
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def alternatives(facts: Facts, kind: str, ways: Sequence[Way] | None) -> Iterato
 
 
 def _with_rest(way: Way, schema: Schema, kind: str, *, holds: bool) -> Option:
-    rest = remainder(way.coverage, schema, kind, holds=holds)
+    rest = remainder(way.coverage, schema, kind)
     if rest is None:
         return way.literals if holds else (*way.literals, (NOTHING, True))
     return (*way.literals, (rest, holds))
@@ -215,7 +215,7 @@ def _array_failures(facts: Facts) -> Iterator[Option]:
     for index, schema in enumerate(facts.prefix):
         if not schema.accepts_everything:
             first = (ANYTHING,) * index
-            yield ((Schema(Facts(min_items=index + 1, prefix=(*first, negated(schema)))), True),)
+            yield ((Schema(Facts(min_items=index + 1, prefix=(*first, NegatedSchema(schema)))), True),)
     if facts.items is not None and not facts.items.accepts_everything:
         yield (SomeItem(len(facts.prefix), (facts.items, False)),)
     if facts.min_items is not None:
@@ -255,11 +255,6 @@ def _object_failures(facts: Facts) -> Iterator[Option]:
             yield (Absence(other), (Schema(Facts(required=frozenset([name]))), True))
     for name, schema in facts.needed_schemas.items():
         yield ((Schema(Facts(required=frozenset([name]))), True), (schema, False))
-
-
-def negated(schema: Schema) -> Schema:
-    """A schema that accepts what another refuses."""
-    return Schema(Facts(refused=schema))
 
 
 def _below(limit: Number) -> int:

@@ -74,7 +74,8 @@ class Solver:
     def solve(self, literals: Iterable[Literal]) -> Answer:
         """Whether there is a value of which all ``literals`` are true."""
         self.evaluator.spend()
-        asked = [(schema, holds) for schema, holds in dict.fromkeys(literals) if not (holds and schema.accepts_everything)]
+        plain = dict.fromkeys((named.stands_for[0], holds is named.stands_for[1]) for named, holds in literals)
+        asked = [(schema, holds) for schema, holds in plain if not (holds and schema.accepts_everything)]
         key = frozenset((schema.text or id(schema), holds) for schema, holds in asked)
         known = self._known.get(key)
         if known is not None:

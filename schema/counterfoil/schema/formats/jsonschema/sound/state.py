@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.schema.formats.jsonschema.sound.facts import Facts
+from counterfoil.schema.formats.jsonschema.sound.facts import Facts, NegatedSchema
 from counterfoil.schema.formats.jsonschema.sound.literals import (
     NOTHING,
     Absence,
@@ -17,7 +17,6 @@ from counterfoil.schema.formats.jsonschema.sound.literals import (
     SomeItem,
     SomeProperty,
     knows_kind,
-    negated,
 )
 
 if TYPE_CHECKING:
@@ -68,9 +67,11 @@ class State:
         """Add what is asked; False where it contradicts what is known."""
         self._solver.evaluator.spend()
         match part:
-            case (schema, holds):
+            case (named, is_so):
+                schema, is_plain = named.stands_for
+                holds = is_so is is_plain
                 if schema.accepts_everything:
-                    return bool(holds)
+                    return holds
                 key = schema.text or id(schema)
                 if (key, not holds) in self._seen:
                     return False
@@ -110,7 +111,7 @@ class State:
             declared = each.properties.get(part.name)
             if declared is not None and (declared is part.schema or (text is not None and declared.text == text)):
                 return False
-        there = Facts(required=frozenset([part.name]), properties={part.name: negated(part.schema)})
+        there = Facts(required=frozenset([part.name]), properties={part.name: NegatedSchema(part.schema)})
         self.facts.append(there)
         return True
 
@@ -135,7 +136,11 @@ class State:
             return False
         if facts.refused is not None and not self.add((facts.refused, False)):
             return False
-        self._choices += self._solver.alternatives(facts, self.kind)
+        for options in self._solver.alternatives(facts, self.kind):
+            if len(options) > 1:
+                self._choices.append(options)
+            elif not options or not all(map(self.add, options[0])):
+                return False
         return True
 
     def _add_failures(self, facts: Facts) -> bool:
