@@ -68,6 +68,7 @@ class _Arrays:
 
     def item(self, index: int) -> tuple[Literal, ...]:
         """What is asked of an item; the same for all from ``behind`` on."""
+        self._solver.evaluator.spend(len(self._state.facts))
         schemas = [
             schema
             for each in self._state.facts

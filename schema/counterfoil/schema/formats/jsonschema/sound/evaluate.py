@@ -201,16 +201,25 @@ class Evaluator:
         for schema in facts.all_of:
             yield self.accepts(schema, value)
         if facts.any_of is not None:
-            judged = [self.accepts(schema, value) for schema in facts.any_of]
+            judged = self._judged(facts.any_of, value, enough=1)
             yield True if True in judged else None if None in judged else False
         if facts.one_of is not None:
-            judged = [self.accepts(schema, value) for schema in facts.one_of]
+            judged = self._judged(facts.one_of, value, enough=2)
             yield False if judged.count(True) > 1 else None if None in judged else judged.count(True) == 1
         if facts.refused is not None:
             accepted = self.accepts(facts.refused, value)
             yield None if accepted is None else not accepted
         if facts.condition is not None:
             yield self._condition(facts, facts.condition, value)
+
+    def _judged(self, schemas: Iterable[Schema], value: Any, *, enough: int) -> list[bool | None]:
+        """What some schemas say, one after the other, until so many accept the value."""
+        judged: list[bool | None] = []
+        for schema in schemas:
+            judged.append(self.accepts(schema, value))
+            if judged[-1] and judged.count(True) == enough:
+                break
+        return judged
 
     def _condition(self, facts: Facts, condition: Schema, value: Any) -> bool | None:
         holds = self.accepts(condition, value)

@@ -91,6 +91,7 @@ class _Objects:
         """What is surely asked of a property."""
         known = self._property_by_name.get(name)
         if known is None:
+            self._solver.evaluator.spend(len(self._state.facts))
             matches = {pattern: holds_match(pattern, name) for pattern in self._patterns}
             known = self._property_by_name[name] = tuple(
                 (schema, True)
@@ -132,6 +133,7 @@ class _Objects:
             return
         for size in range(len(open_) + 1):
             for more in combinations(open_, size):
+                self._solver.evaluator.spend(len(self._state.facts) + len(self._patterns))
                 matches: dict[str, bool | None] = {pattern: pattern in {*needed, *more} for pattern in self._patterns}
                 schemas = [schema for each in self._state.facts for schema in _schemas_for(each, matches, None)]
                 asked = (*((schema, True) for schema in schemas), *of_value)

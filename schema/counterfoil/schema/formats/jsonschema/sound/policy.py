@@ -32,7 +32,8 @@ MAX_STEPS: Final = 60_000
 MAX_SAMPLES: Final = 200
 """How many values are tried where neither a proof nor a refutation was found."""
 MAX_SAMPLING_STEPS: Final = 40_000
-MAX_SAMPLING_LOOKS: Final = 40_000
+MAX_SAMPLING_LOOKS: Final = 10_000
+MAX_SAMPLING_BUILT: Final = 1_500
 
 _SHOWN_CHARACTERS: Final = 200
 _FAMILY_BY_KEYWORD: Final = {
@@ -100,7 +101,7 @@ def _sampled(reader: JsonSchema, writer: JsonSchema) -> list[Reason]:
     """A value of the writer's that the reader refuses, out of many that are made for that; for what is undecided."""
     evaluator = Evaluator(MAX_SAMPLING_STEPS)
     written, read = Source(writer.document, writer.resolver).root, Source(reader.document, reader.resolver).root
-    samples = ValueSource(Sieve(MAX_SAMPLING_LOOKS)).values([root_of(writer)], [root_of(reader)])
+    samples = ValueSource(Sieve(MAX_SAMPLING_LOOKS), budget=MAX_SAMPLING_BUILT).values([root_of(writer)], [root_of(reader)])
     try:
         for value in islice(samples, MAX_SAMPLES):
             if evaluator.accepts(read, value) is False and evaluator.accepts(written, value) is True:

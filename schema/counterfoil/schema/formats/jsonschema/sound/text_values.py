@@ -20,7 +20,7 @@ _MATCHING_EVERYTHING: Final = frozenset({"", "^", "$", ".*", "^.*", ".*$"})
 _WORDS: Final = ("", "a", "b", "zz", "A", "0", "1", "x", "ab", "abc", "x-", "S_", "a@b.c", "2020-01-01", "~", "é", " ")
 
 
-def text_values(_: Solver, state: State) -> Iterator[Any] | None:
+def text_values(solver: Solver, state: State) -> Iterator[Any] | None:
     """Strings that are as ``state`` asks, or nearly; None where there is none."""
     patterns = [*dict.fromkeys(each.pattern for each in state.facts if each.pattern is not None)]
     least = max((each.min_length for each in state.facts if each.min_length is not None), default=0)
@@ -31,7 +31,7 @@ def text_values(_: Solver, state: State) -> Iterator[Any] | None:
         return None
     if most is not None and most < 1 and _is_refused("", patterns, state):
         return None
-    return _texts(patterns, state, int(least) + (least > int(least)), None if most is None else int(most))
+    return _texts(solver, patterns, state, int(least) + (least > int(least)), None if most is None else int(most))
 
 
 def _is_refused(text: str, patterns: list[str], state: State) -> bool:
@@ -42,10 +42,13 @@ def _is_refused(text: str, patterns: list[str], state: State) -> bool:
     )
 
 
-def _texts(patterns: list[str], state: State, least: int, most: int | None) -> Iterator[str]:
+def _texts(
+    solver: Solver, patterns: list[str], state: State, least: int, most: int | None
+) -> Iterator[str]:
     if least > MAX_LENGTH:
         return
     for text in dict.fromkeys(_candidates(patterns, state.no_matches, least, most)):
+        solver.evaluator.spend()
         if len(text) >= least and (most is None or len(text) <= most) and not _is_refused(text, patterns, state):
             yield text
 
