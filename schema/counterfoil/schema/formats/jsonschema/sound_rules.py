@@ -64,7 +64,7 @@ NUMBER_LIMIT_NARROWED: Final = ours(
 
 INCLUSION_UNPROVED: Final = ours(
     "inclusion-unproved",
-    "It is not proved that the reader accepts every value that the writer allows",
+    "The reader is not proved to accept every value that the writer allows",
     why="The schemas branch or refer to each other too much for a proof, and no value was found that breaks the change.",
     mend="Make the change in smaller steps, or write the part that changes with fewer branches.",
     promises_witness=False,

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.matching import MAX_LENGTH, matching_strings, stretched
 from counterfoil.schema.formats.jsonschema.patterns import holds_match
-from counterfoil.schema.formats.jsonschema.samples.holds import is_multiple, is_whole
+from counterfoil.schema.formats.jsonschema.scalars import is_multiple
 from counterfoil.schema.formats.jsonschema.sites import count_of, is_reachable, plain
+from counterfoil.schema.formats.jsonschema.values import is_integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -64,7 +65,7 @@ def _further(facts: Facts, factors: list[Any]) -> Iterator[Any]:
 def _fitted(value: Any, facts: Facts, factors: list[Any]) -> tuple[Any, ...]:
     """The numbers next to ``value`` that are whole, or multiples, where they must be."""
     fitted = tuple(_multiples_near(value, factors)) if factors else (value,)
-    return tuple(one if not facts.is_whole or is_whole(one) else one.to_integral_value() for one in fitted)
+    return tuple(one if not facts.is_whole or is_integer(one) else one.to_integral_value() for one in fitted)
 
 
 def _near_limits(sites: Iterable[Site]) -> Iterator[Any]:

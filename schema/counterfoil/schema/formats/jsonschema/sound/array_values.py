@@ -47,18 +47,22 @@ class _Arrays:
         least += [some + 1 for some in starts]
         least += [2] if state.is_repeated else []
         least += [count for _, count in self._at_least]
+        least += [1] if any(each == [] for each in state.excluded) else []
         most = [each.max_items for each in state.facts if each.max_items is not None]
         self._least: int = -int(-max([0, *least]) // 1)
         self._most = int(min(most) // 1) if most else None
+        self._contained_everywhere: tuple[Literal, ...] = ()
         self._find_end()
+        if self._most is not None:
+            self._contained_everywhere = tuple(
+                (schema, True) for schema, count in self._at_least if count >= self._most
+            )
 
     def are_impossible(self) -> bool:
         state = self._state
         if self._most is not None and (self._least > self._most or self._most < 0):
             return True
         if any(most < 0 for _, most in self._at_most):
-            return True
-        if self._most == 0 and any(each == [] for each in state.excluded):
             return True
         if state.is_repeated and (self._is_unique or not self._may_repeat()):
             return True
@@ -74,7 +78,7 @@ class _Arrays:
             for each in self._state.facts
             if (schema := each.prefix[index] if index < len(each.prefix) else each.items) is not None
         ]
-        return (*((schema, True) for schema in schemas), *self._of_all)
+        return (*((schema, True) for schema in schemas), *self._of_all, *self._contained_everywhere)
 
     def _find_end(self) -> None:
         for index in range(self._behind + 1):

@@ -44,6 +44,7 @@ class Reason:
     name: str = ""
     values: tuple[Any, ...] = ()
     writer_pointer: str = ""
+    elsewhere: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +155,8 @@ class Inclusion:
             if not value:
                 continue
             names = self._names_refused(place, value[0]) if keyword == "unevaluatedProperties" else []
-            for name in names:
-                yield self._told(place, _Part(facts, ("properties", name), name=name), value[0])
-            yield self._told(place, _Part(facts, (keyword,)), value[0])
+            reason = self._told(place, _Part(facts, (keyword,)), value[0])
+            yield replace(reason, elsewhere=tuple((*place.steps, "properties", name) for name in names))
 
     def _names_refused(self, place: _Place, value: Any) -> list[str]:
         """The properties without which the reader would accept an object at a place; only at the root."""

@@ -66,8 +66,6 @@ class _Objects:
     def are_impossible(self) -> bool:
         if self._most is not None and (self._least > self._most or self._most < 0):
             return True
-        if self._most == 0 and any(each == {} for each in self._state.excluded):
-            return True
         if any(not self._may_be_there(name) for name in self._required):
             return True
         for some in self._state.some_properties:
@@ -75,6 +73,10 @@ class _Objects:
             if not places:
                 return True
             self._places.append(places)
+        if self._least == 0 and any(each == {} for each in self._state.excluded):
+            self._least = 1
+        if self._most is not None and self._least > self._most:
+            return True
         return self._least > len(self._required) and self._has_too_few_names()
 
     def _has_too_few_names(self) -> bool:

@@ -126,8 +126,8 @@ def find_sound_differences(
         return [difference for _, difference in strict] or [_unproved(reader, writer)]
     suspect = _Places()
     for reason in decision.reasons:
-        suspect.add(reason.steps)
-        suspect.add(_as_property(reason.steps))
+        for steps in _places_of(reason):
+            suspect.add(steps)
     kept = [(steps, one) for steps, one in strict if steps is None or not decision.is_all or suspect.touches(steps)]
     told = _Places()
     for steps, _ in kept:
@@ -136,7 +136,7 @@ def find_sound_differences(
     added: list[Difference] = []
     for reason in decision.reasons:
         known = known_by_rule.setdefault(reason.rule.id, _Places())
-        is_told = told.touches(reason.steps) or told.touches(_as_property(reason.steps))
+        is_told = any(map(told.touches, _places_of(reason)))
         if reason.values and not is_told and not known.touches(reason.steps):
             known.add(reason.steps)
             added.append(_difference(reason))
@@ -165,6 +165,10 @@ class _Places:
 def _in_families(steps: tuple[str, ...]) -> tuple[str, ...]:
     """Steps with one word for keywords that say together what is valid."""
     return tuple(_FAMILY_BY_KEYWORD.get(step, step) for step in steps)
+
+
+def _places_of(reason: Reason) -> tuple[tuple[str, ...], ...]:
+    return (reason.steps, _as_property(reason.steps), *reason.elsewhere)
 
 
 def _as_property(steps: tuple[str, ...]) -> tuple[str, ...]:
