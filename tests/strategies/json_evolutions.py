@@ -12,6 +12,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
+
 from json_guesses import Guesser
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ NAMES = ("a", "b", "c", "id", "x1")
 PATTERNS = ("^x", "^a", "b$", "^[a-c]$", "^[a-z]+$", "[0-9]")
 VALUES: tuple[Any, ...] = (0, 1, 2, "a", "b", "abc", None, True, False, 1.5, [], {}, [1], {"a": 1}, "")
 _MODERN = 2019
+_DROPPED = ("pattern", "format", "multipleOf", "uniqueItems", "propertyNames", "not", "type")
 _LIMITS = (
     *(("minLength", -1), ("maxLength", 1), ("minItems", -1), ("maxItems", 1), ("minProperties", -1)),
     *(("maxProperties", 1), ("minimum", -1), ("maximum", 1), ("maxContains", 1)),
@@ -272,23 +274,16 @@ class SchemaMaker:
     def _widenings(self, place: dict[str, Any], *, is_root: bool) -> list[Callable[[], Any]]:
         rng = self.rng
         known: list[Callable[[], Any]] = [lambda: place.update(title=rng.choice(("a", "b")))]
-        for keyword, step in _LIMITS:
-            limit = place.get(keyword)
-            if isinstance(limit, int) and limit + step >= 0 and keyword not in ("minimum", "maximum"):
-                known.append(lambda keyword=keyword, limit=limit, step=step: place.update({keyword: limit + step}))
-            elif isinstance(limit, int):
-                known.append(lambda keyword=keyword, limit=limit, step=step: place.update({keyword: limit + step}))
-        for keyword in ("pattern", "format", "multipleOf", "uniqueItems", "propertyNames", "not", "type"):
-            if keyword in place:
-                known.append(lambda keyword=keyword: place.pop(keyword))
+        known += [lambda change=change: place.update(change) for change in _looser_limits(place)]
+        dropped = [keyword for keyword in _DROPPED if keyword in place]
+        known += [lambda keyword=keyword: place.pop(keyword) for keyword in dropped]
         for keyword in ("required", "enum"):
             if place.get(keyword):
                 known += [lambda keyword=keyword: _loosen(rng, place, keyword)] * 3
         if place.get("unevaluatedProperties") is False or place.get("additionalProperties") is False:
             known += [lambda: self._declare_property(place)] * 4
-        for keyword in ("unevaluatedProperties", "unevaluatedItems"):
-            if keyword in place:
-                known.append(lambda keyword=keyword: place.update({keyword: True}))
+        rest = [keyword for keyword in ("unevaluatedProperties", "unevaluatedItems") if keyword in place]
+        known += [lambda keyword=keyword: place.update({keyword: True}) for keyword in rest]
         if "anyOf" in place:
             known += [lambda: place["anyOf"].append(self.schema(2, self._count))] * 2
         if not is_root and "$anchor" not in place:
@@ -355,11 +350,21 @@ def _judge(document: dict[str, Any]) -> Callable[[Any], bool]:
 def _loosen(rng: random.Random, place: dict[str, Any], keyword: str) -> None:
     """One name less that is required, or one value more."""
     if keyword == "enum":
-        place["enum"] = [*place["enum"], rng.choice([value for value in ("new", 77) if value not in place["enum"]] or [78])]
+        place["enum"] = [
+            *place["enum"],
+            rng.choice([value for value in ("new", 77) if value not in place["enum"]] or [78]),
+        ]
     else:
         place["required"].pop(rng.randrange(len(place["required"])))
         if not place["required"]:
             del place["required"]
+
+
+def _looser_limits(place: dict[str, Any]) -> Iterator[dict[str, int]]:
+    for keyword, step in _LIMITS:
+        limit = place.get(keyword)
+        if isinstance(limit, int) and (limit + step >= 0 or keyword in ("minimum", "maximum")):
+            yield {keyword: limit + step}
 
 
 def _wrap(rng: random.Random, place: dict[str, Any]) -> None:

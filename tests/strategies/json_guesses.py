@@ -61,7 +61,9 @@ class Guesser:
                 index = rng.randrange(len(value))
                 value[index] = self.changed(value[index])
             else:
-                value.insert(rng.randrange(len(value) + 1), rng.choice(value) if value and rng.random() < 0.5 else self.any(2))
+                value.insert(
+                    rng.randrange(len(value) + 1), rng.choice(value) if value and rng.random() < 0.5 else self.any(2)
+                )
             return value
         return self.any(2)
 
@@ -101,7 +103,15 @@ class Guesser:
             return str(self._rng.choice(named))
         if isinstance(named, str):
             return named
-        if asked.keys() & {"items", "prefixItems", "contains", "minItems", "maxItems", "uniqueItems", "unevaluatedItems"}:
+        if asked.keys() & {
+            "items",
+            "prefixItems",
+            "contains",
+            "minItems",
+            "maxItems",
+            "uniqueItems",
+            "unevaluatedItems",
+        }:
             return "array"
         if asked.keys() & {"minLength", "maxLength", "pattern"}:
             return "string"

@@ -254,14 +254,21 @@ BREAKING: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"anyOf": [{"required": ["b"]}, {"properties": {"c": {}}}], "unevaluatedProperties": False},
     ),
     "a negated limit": ({"not": {"minLength": 3}}, {"not": {"minLength": 2}}),
-    "fewer contained": ({"contains": {"type": "integer"}, "maxContains": 3}, {"contains": {"type": "integer"}, "maxContains": 2}),
+    "fewer contained": (
+        {"contains": {"type": "integer"}, "maxContains": 3},
+        {"contains": {"type": "integer"}, "maxContains": 2},
+    ),
     "the reader's dynamic reference": (
         {"$dynamicAnchor": "n", "properties": {"n": {"$dynamicRef": "#n"}, "v": {"type": "number"}}},
         {"$dynamicAnchor": "n", "properties": {"n": {"$dynamicRef": "#n"}, "v": {"type": "integer"}}},
     ),
     "a dependent schema that closes": (
         {"type": "object", "dependentSchemas": {"a": {"properties": {"b": {}}}}},
-        {"type": "object", "dependentSchemas": {"a": {"properties": {"b": {}}}}, "unevaluatedProperties": {"type": "null"}},
+        {
+            "type": "object",
+            "dependentSchemas": {"a": {"properties": {"b": {}}}},
+            "unevaluatedProperties": {"type": "null"},
+        },
     ),
 }
 """Changes of schemas that are put together, and a value breaks each: writer and reader."""

@@ -65,7 +65,7 @@ NUMBER_LIMIT_NARROWED: Final = ours(
 INCLUSION_UNPROVED: Final = ours(
     "inclusion-unproved",
     "The reader is not proved to accept every value that the writer allows",
-    why="The schemas branch or refer to each other too much for a proof, and no value was found that breaks the change.",
+    why="The schemas branch or refer to each other too much for a proof, and no value was found that breaks them.",
     mend="Make the change in smaller steps, or write the part that changes with fewer branches.",
     promises_witness=False,
 )

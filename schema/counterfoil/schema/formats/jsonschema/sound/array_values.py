@@ -6,6 +6,7 @@ from itertools import islice, product
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.sound.facts import listing
+from counterfoil.schema.formats.jsonschema.sound.literals import Repetition, SomeItem
 from counterfoil.schema.formats.jsonschema.values import are_equal
 
 if TYPE_CHECKING:
@@ -40,12 +41,14 @@ class _Arrays:
             (each.contains, each.max_contains) for each in contained if each.contains and each.max_contains is not None
         ]
         self._of_all = tuple((schema, False) for schema, most in self._at_most if 0 <= most < 1)
-        starts = [some.start for some in state.some_items]
+        self._somewhere = state.demands(SomeItem)
+        self._is_repeated = bool(state.demands(Repetition))
+        starts = [some.start for some in self._somewhere]
         self._behind = max([len(each.prefix) for each in state.facts] + starts, default=0)
         self._is_unique = any(each.has_unique_items for each in state.facts)
         least = [each.min_items for each in state.facts if each.min_items is not None]
         least += [some + 1 for some in starts]
-        least += [2] if state.is_repeated else []
+        least += [2] if self._is_repeated else []
         least += [count for _, count in self._at_least]
         least += [1] if any(each == [] for each in state.excluded) else []
         most = [each.max_items for each in state.facts if each.max_items is not None]
@@ -59,14 +62,13 @@ class _Arrays:
             )
 
     def are_impossible(self) -> bool:
-        state = self._state
         if self._most is not None and (self._least > self._most or self._most < 0):
             return True
         if any(most < 0 for _, most in self._at_most):
             return True
-        if state.is_repeated and (self._is_unique or not self._may_repeat()):
+        if self._is_repeated and (self._is_unique or not self._may_repeat()):
             return True
-        if any(not self._places(some.start, some.literal) for some in state.some_items):
+        if any(not self._places(some.start, some.literal) for some in self._somewhere):
             return True
         return any(map(self._is_too_rare, self._at_least)) or any(map(self._is_too_frequent, self._at_most))
 
@@ -130,13 +132,13 @@ class _Arrays:
             for index in self._indexes():
                 if index < self._least and self._solver.is_empty((*self.item(index), (schema, False))):
                     sure += 1 if index < self._behind else self._least - self._behind
-        return sure > most
+        return bool(sure > most)
 
     def made(self) -> Iterator[list[Any]]:
         """Arrays, the shortest first."""
         if self._least > MAX_MADE:
             return
-        places = [self._places(some.start, some.literal) for some in self._state.some_items]
+        places = [self._places(some.start, some.literal) for some in self._somewhere]
         longest = MAX_MADE if self._most is None else min(self._most, MAX_MADE)
         lengths = [length for length in range(self._least, self._least + 4) if length <= longest]
         for length in lengths:
@@ -146,7 +148,7 @@ class _Arrays:
     def _arranged(self, arrangement: Sequence[int], length: int) -> Iterator[list[Any]]:
         """Arrays of one length in which the items that must be somewhere are in these places."""
         extra: dict[int, list[Literal]] = {}
-        for place, some in zip(arrangement, self._state.some_items, strict=True):
+        for place, some in zip(arrangement, self._somewhere, strict=True):
             free = place
             while free >= self._behind and free in extra and free + 1 < MAX_MADE:
                 free += 1
@@ -183,7 +185,7 @@ class _Arrays:
                 if self._solver.evaluator.accepts(schema, value[0]):
                     waiting.remove(schema)
             made += value
-        if self._state.is_repeated and len(made) > 1:
+        if self._is_repeated and len(made) > 1:
             yield from self._with_repetition(made)
         else:
             yield made

@@ -32,8 +32,7 @@ class TooManyWays(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What is evaluated: properties of these names and patterns, the first items and those that a schema takes.
-    """
+    """What is evaluated: properties of these names and patterns, the first items and those that a schema takes."""
 
     names: frozenset[str] = frozenset()
     patterns: frozenset[str] = frozenset()
@@ -115,9 +114,7 @@ def _with_remainder(way: Way, schema: Schema, kind: str) -> tuple[Literal, ...]:
 
 def _own_coverage(facts: Facts, kind: str) -> Coverage:
     if kind == "object":
-        return Coverage(
-            frozenset(facts.properties), frozenset(facts.patterns), is_all=facts.additional is not None
-        )
+        return Coverage(frozenset(facts.properties), frozenset(facts.patterns), is_all=facts.additional is not None)
     contained = (facts.contains,) if facts.contains is not None and facts.marks_contained else ()
     return Coverage(first=len(facts.prefix), contained=contained, is_all=facts.items is not None)
 

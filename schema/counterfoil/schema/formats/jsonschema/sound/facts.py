@@ -103,6 +103,7 @@ class NegatedSchema(Schema):
 
     @property
     def stands_for(self) -> tuple[Schema, bool]:
+        """The other, which does not hold."""
         schema, holds = self._negated.stands_for
         return schema, not holds
 
@@ -130,11 +131,11 @@ class WrittenSchema(Schema):
     def references(self) -> tuple[Schema, ...] | None:
         """What the references in it mean, those of the schemas inside it too; None where one of them is not known."""
         found: list[Schema] = []
-        waiting = [self]
+        waiting: list[Schema] = [self]
         while waiting:
             each = waiting.pop()
-            targets = _Reading(each).targets()
-            if targets is None:
+            targets = _Reading(each).targets() if isinstance(each, WrittenSchema) else None
+            if targets is None or not isinstance(each, WrittenSchema):
                 return None
             found += targets
             inner = [steps for steps, _ in subschemas(each.value) if steps[0] not in _DEFINITIONS]
@@ -162,10 +163,12 @@ class WrittenSchema(Schema):
 
     @property
     def text(self) -> str | None:
+        """A text of all that it asks, and of what it refers to."""
         return self._whole_text
 
     @cached_property
     def stands_for(self) -> tuple[Schema, bool]:
+        """What it refers to, where it says nothing else."""
         each: Schema = self
         for _ in range(_MAX_REFERRED):
             if not isinstance(each, WrittenSchema) or not isinstance(each.value, dict):

@@ -119,8 +119,9 @@ class Inclusion:
                 if overlap is not None:
                     yield overlap
                     continue
-                part = replace(part, asked=Facts(one_of=reader.facts.one_of), rule=rules.VALUE_REFUSED)
-            reason = self._reason(place, part)
+                reason = self._reason(place, _Part(Facts(one_of=reader.facts.one_of), part.steps))
+            else:
+                reason = self._reason(place, part)
             if reason is not None:
                 yield reason
         for inner in _places_in(place):
@@ -250,24 +251,22 @@ def _places_in(place: _Place) -> Iterator[_Place]:
     for schema in facts.all_of:
         yield replace(place, reader=schema, around=place.around | {id(place.reader)})
     for name, schema in facts.properties.items():
-        inner = place.within(schema, ("properties", name), lambda asked, name=name: Facts(properties={name: asked}))
+        inner = place.within(schema, ("properties", name), _under(name))
         yield replace(inner, writers=_of_property(writers, name))
     for pattern, schema in facts.patterns.items():
         steps = ("patternProperties", pattern)
-        inner = place.within(schema, steps, lambda asked, pattern=pattern: Facts(patterns={pattern: asked}))
+        inner = place.within(schema, steps, _under_pattern(pattern))
         yield replace(inner, rule=rules.PATTERN_PROPERTIES_NARROWED, name=pattern)
     if facts.additional is not None:
         yield from _additional_places(place, facts, facts.additional, writers)
     yield from _item_places(place, facts, writers)
 
 
-def _additional_places(
-    place: _Place, facts: Facts, schema: Schema, writers: tuple[Facts, ...]
-) -> Iterator[_Place]:
+def _additional_places(place: _Place, facts: Facts, schema: Schema, writers: tuple[Facts, ...]) -> Iterator[_Place]:
     written = {name for each in writers for name in (*each.properties, *each.required)} - facts.properties.keys()
     names = sorted(name for name in written if not any(holds_match(pattern, name) for pattern in facts.patterns))
     for name in names:
-        inner = place.within(schema, ("properties", name), lambda asked, name=name: Facts(properties={name: asked}))
+        inner = place.within(schema, ("properties", name), _under(name))
         yield replace(inner, writers=_of_property(writers, name))
     known = dict.fromkeys((*facts.properties, *names), ANYTHING)
     patterns = dict.fromkeys(facts.patterns, ANYTHING)
@@ -283,15 +282,24 @@ def _item_places(place: _Place, facts: Facts, writers: tuple[Facts, ...]) -> Ite
     for index in range(declared):
         schema = facts.prefix[index] if index < len(facts.prefix) else facts.items
         if schema is not None:
-            first = (ANYTHING,) * index
-            inner = place.within(
-                schema, ("items", str(index)), lambda asked, first=first: Facts(prefix=(*first, asked))
-            )
+            inner = place.within(schema, ("items", str(index)), _at_index(index))
             yield replace(inner, writers=_of_item(writers, index))
     if facts.items is not None:
         first = (ANYTHING,) * declared
         inner = place.within(facts.items, ("items",), lambda asked: Facts(prefix=first, items=asked))
         yield replace(inner, writers=_of_item(writers, declared))
+
+
+def _under(name: str) -> Callable[[Schema], Facts]:
+    return lambda asked: Facts(properties={name: asked})
+
+
+def _under_pattern(pattern: str) -> Callable[[Schema], Facts]:
+    return lambda asked: Facts(patterns={pattern: asked})
+
+
+def _at_index(index: int) -> Callable[[Schema], Facts]:
+    return lambda asked: Facts(prefix=(*(ANYTHING,) * index, asked))
 
 
 def _speaking(writers: tuple[Schema, ...]) -> tuple[Facts, ...]:

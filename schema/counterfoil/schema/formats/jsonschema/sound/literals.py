@@ -6,7 +6,7 @@ are schemas again (no string of at least 3 characters is one of at most 2); the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.sound.coverage import is_unevaluated_asked, remainder, unevaluated_of
@@ -246,6 +246,11 @@ def _object_failures(facts: Facts) -> Iterator[Option]:
         yield (SomeProperty(other_than=names, outside=patterns, of_value=((facts.additional, False),)),)
     if facts.names is not None and not facts.names.accepts_everything:
         yield (SomeProperty(of_name=((facts.names, False),)),)
+    yield from _count_failures(facts)
+
+
+def _count_failures(facts: Facts) -> Iterator[Option]:
+    """Of objects: too few or too many properties, and one without another."""
     if facts.min_properties is not None:
         yield ((Schema(Facts(max_properties=_below(facts.min_properties))), True),)
     if facts.max_properties is not None:

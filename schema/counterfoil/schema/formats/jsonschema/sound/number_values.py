@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil, floor, gcd, lcm
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.formats.jsonschema.sound.literals import asks_for_integers
+from counterfoil.schema.formats.jsonschema.sound.literals import NoInteger, NoMultiple, asks_for_integers
 from counterfoil.schema.formats.jsonschema.values import are_equal
 
 if TYPE_CHECKING:
@@ -21,7 +21,14 @@ MAX_ENUMERATED: Final = 200
 """So many numbers are tried one by one."""
 
 _STEPS: Final = (0, 1, -1, 2, -2, 3, 5, 7, 11, 13, -7, 101)
-_SHARES: Final = (Fraction(1, 2), Fraction(1, 10), Fraction(3, 4), Fraction(37, 100), Fraction(123, 1000), Fraction(1, 8))
+_SHARES: Final = (
+    Fraction(1, 2),
+    Fraction(1, 10),
+    Fraction(3, 4),
+    Fraction(37, 100),
+    Fraction(123, 1000),
+    Fraction(1, 8),
+)
 _USUAL: Final = (0, 1, -1, Fraction(1, 2), 2, 3, 7, Fraction(3, 2), Fraction(1, 10), Fraction(-37, 100), 1000003)
 
 
@@ -31,8 +38,10 @@ class _Range:
     def __init__(self, facts: list[Facts]) -> None:
         lows = [(Fraction(limit[0]), limit[1]) for each in facts if (limit := each.minimum) is not None]
         highs = [(Fraction(limit[0]), not limit[1]) for each in facts if (limit := each.maximum) is not None]
-        self.low, self.is_low_out = max(lows) if lows else (None, False)
-        self.high, self.is_high_in = min(highs) if highs else (None, True)
+        self.low = max(lows)[0] if lows else None
+        self.is_low_out = bool(lows) and max(lows)[1]
+        self.high = min(highs)[0] if highs else None
+        self.is_high_in = not highs or min(highs)[1]
 
     def is_empty(self) -> bool:
         if self.low is None or self.high is None:
@@ -61,9 +70,9 @@ def number_values(_: Solver, state: State) -> Iterator[Any] | None:
     if between.is_empty():
         return None
     step = _step(state.facts)
-    apart = [Fraction(each.of) for each in state.no_multiples]
-    apart += [Fraction(1) for each in state.no_integers if each.counts_fractions]
-    is_spelt_out = any(not each.counts_fractions for each in state.no_integers)
+    apart = [Fraction(each.of) for each in state.demands(NoMultiple)]
+    apart += [Fraction(1) for each in state.demands(NoInteger) if each.counts_fractions]
+    is_spelt_out = any(not each.counts_fractions for each in state.demands(NoInteger))
     if is_spelt_out and any(asks_for_integers(each) and not each.counts_fractions for each in state.facts):
         return None
     if step is not None and any((step / other).denominator == 1 for other in apart):
@@ -118,7 +127,7 @@ def _factors(least: int | None, most: int | None, *, is_all: bool) -> Iterable[i
 
 def _between(between: _Range) -> Iterator[Fraction]:
     low, high = between.low, between.high
-    yield from map(Fraction, _USUAL)
+    yield from (Fraction(number) for number in _USUAL)
     yield from (limit for limit in (low, high) if limit is not None)
     if low is not None and high is not None:
         yield from (low + (high - low) * share for share in _SHARES)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.patterns import holds_match
 from counterfoil.schema.formats.jsonschema.sound.facts import Facts, Schema, listing
+from counterfoil.schema.formats.jsonschema.sound.literals import SomeProperty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from counterfoil.schema.formats.jsonschema.sound.coverage import Literal
-    from counterfoil.schema.formats.jsonschema.sound.literals import SomeProperty
     from counterfoil.schema.formats.jsonschema.sound.solver import Solver
     from counterfoil.schema.formats.jsonschema.sound.state import State
 
@@ -52,13 +52,14 @@ class _Objects:
             {name for each in facts for name in (*each.properties, *each.required, *each.needed_names)}
         )
         patterns = [pattern for each in facts for pattern in each.patterns]
-        for some in state.some_properties:
+        self._somewhere = state.demands(SomeProperty)
+        for some in self._somewhere:
             patterns += [*([some.pattern] if some.pattern is not None else []), *sorted(some.outside)]
         self._patterns = [*dict.fromkeys(patterns)]
         self._names = tuple((each.names, True) for each in facts if each.names is not None)
         least = [each.min_properties for each in facts if each.min_properties is not None]
         most = [each.max_properties for each in facts if each.max_properties is not None]
-        self._least = max(-int(-max([0, *least]) // 1), len(self._required), 1 if state.some_properties else 0)
+        self._least = max(-int(-max([0, *least]) // 1), len(self._required), 1 if self._somewhere else 0)
         self._most = int(min(most) // 1) if most else None
         self._places: list[list[_Place]] = []
         self._property_by_name: dict[str, tuple[Literal, ...]] = {}
@@ -68,7 +69,7 @@ class _Objects:
             return True
         if any(not self._may_be_there(name) for name in self._required):
             return True
-        for some in self._state.some_properties:
+        for some in self._somewhere:
             places = [*self._places_for(some)]
             if not places:
                 return True
@@ -165,7 +166,7 @@ class _Objects:
                 if place.name is not None:
                     extra.setdefault(place.name, []).extend(place.asked)
             yield from self._filled(extra)
-        if not self._state.some_properties:
+        if not self._somewhere:
             yield from self._fuller()
 
     def _filled(self, extra: dict[str, list[Literal]]) -> Iterator[dict[str, Any]]:

@@ -101,7 +101,9 @@ def _sampled(reader: JsonSchema, writer: JsonSchema) -> list[Reason]:
     """A value of the writer's that the reader refuses, out of many that are made for that; for what is undecided."""
     evaluator = Evaluator(MAX_SAMPLING_STEPS)
     written, read = Source(writer.document, writer.resolver).root, Source(reader.document, reader.resolver).root
-    samples = ValueSource(Sieve(MAX_SAMPLING_LOOKS), budget=MAX_SAMPLING_BUILT).values([root_of(writer)], [root_of(reader)])
+    samples = ValueSource(Sieve(MAX_SAMPLING_LOOKS), budget=MAX_SAMPLING_BUILT).values(
+        [root_of(writer)], [root_of(reader)]
+    )
     try:
         for value in islice(samples, MAX_SAMPLES):
             if evaluator.accepts(read, value) is False and evaluator.accepts(written, value) is True:
@@ -126,8 +128,8 @@ def find_sound_differences(
         return [difference for _, difference in strict] or [_unproved(reader, writer)]
     suspect = _Places()
     for reason in decision.reasons:
-        for steps in _places_of(reason):
-            suspect.add(steps)
+        for place in _places_of(reason):
+            suspect.add(place)
     kept = [(steps, one) for steps, one in strict if steps is None or not decision.is_all or suspect.touches(steps)]
     told = _Places()
     for steps, _ in kept:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.formats.jsonschema.sound.coverage import Literal, Way
     from counterfoil.schema.formats.jsonschema.sound.evaluate import Evaluator
-    from counterfoil.schema.formats.jsonschema.sound.facts import Facts, Schema
+    from counterfoil.schema.formats.jsonschema.sound.facts import Facts
     from counterfoil.schema.formats.jsonschema.sound.literals import Option
 
 MAX_CANDIDATES: Final = 24

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from counterfoil.schema.formats.jsonschema.sound.facts import Facts, NegatedSchema
 from counterfoil.schema.formats.jsonschema.sound.literals import (
     NOTHING,
     Absence,
     MisfitProperty,
-    NoInteger,
-    NoMatch,
-    NoMultiple,
     NoneOf,
-    Repetition,
-    SomeItem,
-    SomeProperty,
     knows_kind,
 )
 
@@ -23,8 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from counterfoil.schema.formats.jsonschema.sound.coverage import Literal
+    from counterfoil.schema.formats.jsonschema.sound.facts import Schema
     from counterfoil.schema.formats.jsonschema.sound.literals import Demand, Option
     from counterfoil.schema.formats.jsonschema.sound.solver import Solver
+
+_Demanded = TypeVar("_Demanded")
 
 
 class State:
@@ -38,14 +35,8 @@ class State:
         self.kind = kind
         self.facts: list[Facts] = []
         self.listed: list[Any] | None = None
-        self.excluded: list[Any] = []
-        self.no_integers: list[NoInteger] = []
-        self.no_multiples: list[NoMultiple] = []
-        self.no_matches: list[str] = []
-        self.is_repeated = False
-        self.some_items: list[SomeItem] = []
-        self.some_properties: list[SomeProperty] = []
         self._solver = solver
+        self._demands: list[Demand] = []
         self._choices: list[Sequence[Option]] = []
         self._failing: list[Sequence[Option]] = []
         self._seen: set[tuple[object, bool]] = set()
@@ -53,15 +44,20 @@ class State:
     def without(self, choice: Sequence[Option]) -> State:
         """A copy in which a choice is made already."""
         other = State(self._solver, self.kind)
-        other.listed, other.is_repeated = self.listed, self.is_repeated
-        other.facts, other.excluded = [*self.facts], [*self.excluded]
-        other.no_integers, other.no_multiples = [*self.no_integers], [*self.no_multiples]
-        other.no_matches = [*self.no_matches]
-        other.some_items, other.some_properties = [*self.some_items], [*self.some_properties]
-        other._choices = [options for options in self._choices if options is not choice]  # noqa: SLF001 - its own class
-        other._failing = [options for options in self._failing if options is not choice]  # noqa: SLF001 - likewise
-        other._seen = {*self._seen}  # noqa: SLF001 - likewise
+        other.listed, other.facts = self.listed, [*self.facts]
+        other._demands, other._seen = [*self._demands], {*self._seen}
+        other._choices = [options for options in self._choices if options is not choice]
+        other._failing = [options for options in self._failing if options is not choice]
         return other
+
+    def demands(self, kind: type[_Demanded]) -> list[_Demanded]:
+        """The demands of one kind."""
+        return [each for each in self._demands if isinstance(each, kind)]
+
+    @property
+    def excluded(self) -> list[Any]:
+        """The values that it is not."""
+        return [value for each in self.demands(NoneOf) for value in each.values]
 
     def add(self, part: Literal | Demand) -> bool:
         """Add what is asked; False where it contradicts what is known."""
@@ -69,35 +65,25 @@ class State:
         match part:
             case (named, is_so):
                 schema, is_plain = named.stands_for
-                holds = is_so is is_plain
-                if schema.accepts_everything:
-                    return holds
-                key = schema.text or id(schema)
-                if (key, not holds) in self._seen:
-                    return False
-                if (key, holds) in self._seen:
-                    return True
-                self._seen.add((key, holds))
-                return self._add_facts(schema.facts) if holds else self._add_failures(schema.facts)
-            case NoneOf():
-                self.excluded += part.values
-            case NoInteger():
-                self.no_integers.append(part)
-            case NoMultiple():
-                self.no_multiples.append(part)
-            case NoMatch():
-                self.no_matches.append(part.pattern)
-            case Repetition():
-                self.is_repeated = True
-            case SomeItem():
-                self.some_items.append(part)
-            case SomeProperty():
-                self.some_properties.append(part)
+                return self._add_literal(schema, holds=is_so is is_plain)
             case Absence():
                 return self._add_absence(part.name)
             case MisfitProperty():
                 return self._add_misfit(part)
+            case _:
+                self._demands.append(part)
         return True
+
+    def _add_literal(self, schema: Schema, *, holds: bool) -> bool:
+        if schema.accepts_everything:
+            return holds
+        key = schema.text or id(schema)
+        if (key, not holds) in self._seen:
+            return False
+        if (key, holds) in self._seen:
+            return True
+        self._seen.add((key, holds))
+        return self._add_facts(schema.facts) if holds else self._add_failures(schema.facts)
 
     def _add_absence(self, name: str) -> bool:
         if any(name in each.required for each in self.facts):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.matching import matching_strings, stretched
 from counterfoil.schema.formats.jsonschema.patterns import holds_match
+from counterfoil.schema.formats.jsonschema.sound.literals import NoMatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,27 +28,29 @@ def text_values(solver: Solver, state: State) -> Iterator[Any] | None:
     most = min((each.max_length for each in state.facts if each.max_length is not None), default=None)
     if most is not None and (least > most or most < 0):
         return None
-    if any(pattern in patterns or pattern in _MATCHING_EVERYTHING for pattern in state.no_matches):
+    if any(pattern in patterns or pattern in _MATCHING_EVERYTHING for pattern in _refused_patterns(state)):
         return None
     if most is not None and most < 1 and _is_refused("", patterns, state):
         return None
     return _texts(solver, patterns, state, int(least) + (least > int(least)), None if most is None else int(most))
 
 
+def _refused_patterns(state: State) -> list[str]:
+    return [each.pattern for each in state.demands(NoMatch)]
+
+
 def _is_refused(text: str, patterns: list[str], state: State) -> bool:
     return (
         text in state.excluded
         or any(holds_match(pattern, text) is False for pattern in patterns)
-        or any(holds_match(pattern, text) for pattern in state.no_matches)
+        or any(holds_match(pattern, text) for pattern in _refused_patterns(state))
     )
 
 
-def _texts(
-    solver: Solver, patterns: list[str], state: State, least: int, most: int | None
-) -> Iterator[str]:
+def _texts(solver: Solver, patterns: list[str], state: State, least: int, most: int | None) -> Iterator[str]:
     if least > MAX_LENGTH:
         return
-    for text in dict.fromkeys(_candidates(patterns, state.no_matches, least, most)):
+    for text in dict.fromkeys(_candidates(patterns, _refused_patterns(state), least, most)):
         solver.evaluator.spend()
         if len(text) >= least and (most is None or len(text) <= most) and not _is_refused(text, patterns, state):
             yield text
