@@ -29,6 +29,7 @@ class Evaluator:
     def __init__(self, max_steps: int) -> None:
         self._left = max_steps
         self._active: set[tuple[int, int]] = set()
+        self._known: dict[tuple[int, int], bool | None] = {}
 
     def spend(self, steps: int = 1) -> None:
         """Count steps; raises ``OutOfSteps`` when there are none left."""
@@ -48,11 +49,19 @@ class Evaluator:
         key = (id(schema), id(value))
         if key in self._active:
             return None
+        known = self._known.get(key)
+        if known is not None:
+            return known
         self._active.add(key)
         try:
-            return _all(self._judgements(schema.facts, value))
+            judgement = _all(self._judgements(schema.facts, value))
         finally:
             self._active.discard(key)
+            if not self._active:
+                self._known.clear()  # other values may come to stand in the same places
+        if self._active:
+            self._known[key] = judgement
+        return judgement
 
     def all_accept(self, schemas: Iterable[Schema], value: Any) -> bool | None:
         """Whether each of ``schemas`` accepts ``value``."""

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.jsonschema.sound.solver import Solver
 
+MAX_REASONS: Final = 50
+"""How many reasons are looked for; where there may be more, everything that STRICT finds counts."""
+
 _MAX_WRITERS: Final = 200
 _MAX_PAIRS: Final = 40
 _INTEGERS: Final = frozenset({*TYPES, "integer"}) - {"number"}
@@ -97,7 +100,9 @@ class Inclusion:
         found: list[Reason] = []
         is_all = True
         try:
-            found.extend(self._at(_Place((), self._reader, lambda schema: schema, (self._writer,))))
+            place = _Place((), self._reader, lambda schema: schema, (self._writer,))
+            found.extend(islice(self._at(place), MAX_REASONS))
+            is_all = len(found) < MAX_REASONS
         except (OutOfSteps, ArithmeticError, RecursionError):
             is_all = False
         if not found:

@@ -91,7 +91,25 @@ class SomeProperty:
     of_value: tuple[Literal, ...] = ()
 
 
-Demand = NoInteger | NoMultiple | NoMatch | NoneOf | Repetition | SomeItem | SomeProperty | Absence | MisfitProperty
+@dataclass(frozen=True, slots=True)
+class Afterwards:
+    """What must be true as well, and is looked at when all else leads nowhere: mostly it does not matter."""
+
+    literals: tuple[Literal, ...]
+
+
+Demand = (
+    Afterwards
+    | NoInteger
+    | NoMultiple
+    | NoMatch
+    | NoneOf
+    | Repetition
+    | SomeItem
+    | SomeProperty
+    | Absence
+    | MisfitProperty
+)
 if TYPE_CHECKING:
     Option = tuple[Literal | Demand, ...]
 
@@ -126,7 +144,7 @@ def alternatives(facts: Facts, kind: str, ways: Sequence[Way] | None) -> Iterato
         yield [((branch, True),) for branch in facts.any_of]
     if facts.one_of is not None:
         yield [
-            ((branch, True), *((other, False) for other in facts.one_of if other is not branch))
+            ((branch, True), Afterwards(tuple((other, False) for other in facts.one_of if other is not branch)))
             for branch in facts.one_of
         ]
     if facts.condition is not None and (facts.consequence or facts.alternative):
@@ -179,8 +197,8 @@ def _combined(facts: Facts) -> Iterator[Option]:
         yield tuple((branch, False) for branch in facts.any_of)
     if facts.one_of is not None:
         yield tuple((branch, False) for branch in facts.one_of)
-        for index, branch in enumerate(facts.one_of):
-            yield from (((branch, True), (other, True)) for other in facts.one_of[:index])
+        for index, branch in enumerate(facts.one_of[:-1]):
+            yield (branch, True), (Schema(Facts(any_of=facts.one_of[index + 1 :])), True)
     if facts.refused is not None:
         yield ((facts.refused, True),)
     if facts.condition is not None and facts.consequence is not None:

@@ -158,7 +158,7 @@ class _Objects:
 
     def made(self) -> Iterator[dict[str, Any]]:
         """Objects, the smallest first."""
-        if self._least > MAX_MADE:
+        if self._least > max(MAX_MADE, len(self._required)):
             return
         for arrangement in islice(product(*self._places), _MAX_ARRANGEMENTS):
             extra: dict[str, list[Literal]] = {name: [] for name in self._required}

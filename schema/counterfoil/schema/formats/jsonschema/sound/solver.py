@@ -33,12 +33,15 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.sound.coverage import Literal, Way
     from counterfoil.schema.formats.jsonschema.sound.evaluate import Evaluator
     from counterfoil.schema.formats.jsonschema.sound.facts import Facts
-    from counterfoil.schema.formats.jsonschema.sound.literals import Option
+    from counterfoil.schema.formats.jsonschema.sound.literals import Demand, Option
 
 MAX_CANDIDATES: Final = 24
 """How many values are made in one place before nothing more is expected."""
 
-MAX_STATES: Final = 300
+MAX_LOOKED_AHEAD: Final = 8
+"""How many choices are looked at, those with the fewest options first, for one of which no option is possible."""
+
+MAX_STATES: Final = 600
 """How many combinations of choices are looked at for one question and type."""
 
 MAX_DEPTH: Final = 24
@@ -135,14 +138,15 @@ class Solver:
         """The ways for a value of a type not to fit a schema."""
         key = (id(facts), kind)
         if key not in self._failures:
-            self._failures[key] = (facts, failures(facts, kind, self.ways(facts, kind)))
+            self._failures[key] = (facts, _distinct(failures(facts, kind, self.ways(facts, kind))))
         return self._failures[key][1]
 
     def alternatives(self, facts: Facts, kind: str) -> list[list[Option]]:
         """The choices that a schema gives to values of a type."""
         key = (id(facts), kind)
         if key not in self._alternatives:
-            self._alternatives[key] = (facts, [*alternatives(facts, kind, self.ways(facts, kind))])
+            choices = alternatives(facts, kind, self.ways(facts, kind))
+            self._alternatives[key] = (facts, [_distinct(options) for options in choices])
         return self._alternatives[key][1]
 
     def _solve(self, asked: Sequence[Literal]) -> Answer:
@@ -177,14 +181,20 @@ class _Branching:
 
     def _chosen(self, state: State) -> Answer:
         """The same where a choice must be made."""
-        choices = state.choices()
-        if not choices:
-            return UNKNOWN
-        tried = [*self._options(state, choices[0])]
+        given, failing = ([[*self._children(state, choice)] for choice in choices] for choices in state.choices())
+        if not all(given) or not all(failing):
+            return EMPTY
+        given.sort(key=len)
+        failing.sort(key=len)
+        if not given and not failing:
+            return self._afterwards(state)
+        first, *others = [*given, *failing]
+        tried = [(child, self._settled(child)) for child in first]
         for _, answer in tried:
             if answer.values:
                 return answer
-        if any(self._is_closed(state, choice) for choice in choices[1:]):
+        closing = failing if given else others
+        if any(all(self._settled(child).is_empty for child in choice) for choice in closing[:MAX_LOOKED_AHEAD]):
             return EMPTY
         result = EMPTY
         for child, known in tried:
@@ -195,16 +205,19 @@ class _Branching:
                 result = UNKNOWN
         return result
 
-    def _is_closed(self, state: State, choice: Sequence[Option]) -> bool:
-        """Whether no option of a choice is possible; the first that may be settles it."""
-        return all(answer.is_empty for _, answer in self._options(state, choice))
+    def _afterwards(self, state: State) -> Answer:
+        """The same where no choice is left."""
+        is_possible = state.add_afterwards()
+        if is_possible is None:
+            return UNKNOWN
+        return self.answer(state) if is_possible else EMPTY
 
-    def _options(self, state: State, choice: Sequence[Option]) -> Iterator[tuple[State, Answer]]:
-        """The states to which the options of a choice lead, with what is known of each without another choice."""
+    def _children(self, state: State, choice: Sequence[Option]) -> Iterator[State]:
+        """The states to which the options of a choice lead, but for those that contradict what is known."""
         for option in choice:
             child = state.without(choice)
             if all(child.add(part) for part in option):
-                yield child, self._settled(child)
+                yield child
 
     def _settled(self, state: State) -> Answer:
         """What is known without another choice."""
@@ -237,6 +250,18 @@ class _Branching:
             if fits is None:
                 result = UNKNOWN
         return result
+
+
+def _distinct(options: Sequence[Option]) -> list[Option]:
+    """Options without those that say what one before them says."""
+    return [*{tuple(map(_key, option)): option for option in reversed(options)}.values()][::-1]
+
+
+def _key(part: Literal | Demand) -> object:
+    if not isinstance(part, tuple):
+        return part
+    schema, is_plain = part[0].stands_for
+    return schema.text or id(schema), part[1] is is_plain
 
 
 _VALUES_BY_KIND: Final = {

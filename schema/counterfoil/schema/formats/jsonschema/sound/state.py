@@ -8,6 +8,7 @@ from counterfoil.schema.formats.jsonschema.sound.facts import Facts, NegatedSche
 from counterfoil.schema.formats.jsonschema.sound.literals import (
     NOTHING,
     Absence,
+    Afterwards,
     MisfitProperty,
     NoneOf,
     knows_kind,
@@ -37,6 +38,7 @@ class State:
         self.listed: list[Any] | None = None
         self._solver = solver
         self._demands: list[Demand] = []
+        self._afterwards: list[Literal] = []
         self._choices: list[Sequence[Option]] = []
         self._failing: list[Sequence[Option]] = []
         self._seen: set[tuple[object, bool]] = set()
@@ -46,6 +48,7 @@ class State:
         other = State(self._solver, self.kind)
         other.listed, other.facts = self.listed, [*self.facts]
         other._demands, other._seen = [*self._demands], {*self._seen}
+        other._afterwards = [*self._afterwards]
         other._choices = [options for options in self._choices if options is not choice]
         other._failing = [options for options in self._failing if options is not choice]
         return other
@@ -70,6 +73,8 @@ class State:
                 return self._add_absence(part.name)
             case MisfitProperty():
                 return self._add_misfit(part)
+            case Afterwards():
+                self._afterwards += part.literals
             case _:
                 self._demands.append(part)
         return True
@@ -101,11 +106,16 @@ class State:
         self.facts.append(there)
         return True
 
-    def choices(self) -> list[Sequence[Option]]:
-        """The choices that are left, the one to be made first in front."""
+    def choices(self) -> tuple[list[Sequence[Option]], list[Sequence[Option]]]:
+        """The choices that are left: those that schemas give which hold, and those of schemas which do not."""
         self._choices = [options for options in self._choices if not any(map(self._is_given, options))]
         self._failing = [options for options in self._failing if not any(map(self._is_given, options))]
-        return [*sorted(self._choices, key=len), *sorted(self._failing, key=len)]
+        return self._choices, self._failing
+
+    def add_afterwards(self) -> bool | None:
+        """Add what was left for later; False where it contradicts what is known, None where nothing was."""
+        literals, self._afterwards = self._afterwards, []
+        return all(map(self.add, literals)) if literals else None
 
     def _is_given(self, option: Option) -> bool:
         return all(isinstance(part, tuple) and (part[0].text or id(part[0]), part[1]) in self._seen for part in option)
