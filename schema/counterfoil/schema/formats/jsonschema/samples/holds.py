@@ -26,7 +26,7 @@ class Sieve:
     """Decides whether values fit, with the evaluator of SOUND, until ``budget`` steps are taken."""
 
     def __init__(self, budget: int) -> None:
-        self._evaluator = Evaluator(budget)
+        self._evaluator = Evaluator(budget, remembers=False)
         self._source_by_whole: dict[JsonSchema, Source] = {}
 
     def spend(self, steps: int) -> None:

@@ -24,9 +24,13 @@ class OutOfSteps(Exception):
 
 
 class Evaluator:
-    """Judges values; counts its steps, together with those of whoever shares it."""
+    """Judges values; counts its steps, together with those of whoever shares it.
 
-    def __init__(self, max_steps: int) -> None:
+    One that ``remembers`` judges a value under a schema once; one that does not takes as many steps as a validator does.
+    """
+
+    def __init__(self, max_steps: int, *, remembers: bool = True) -> None:
+        self._remembers = remembers
         self._left = max_steps
         self._active: set[tuple[int, int]] = set()
         self._known: dict[tuple[int, int], bool | None] = {}
@@ -59,7 +63,7 @@ class Evaluator:
             self._active.discard(key)
             if not self._active:
                 self._known.clear()  # other values may come to stand in the same places
-        if self._active:
+        if self._active and self._remembers:
             self._known[key] = judgement
         return judgement
 
