@@ -26,7 +26,7 @@ class OutOfSteps(Exception):
 class Evaluator:
     """Judges values; counts its steps, together with those of whoever shares it.
 
-    One that ``remembers`` judges a value under a schema once; one that does not counts the steps that a validator takes.
+    One that ``remembers`` judges a value under a schema once; another counts the steps that a validator takes.
     """
 
     def __init__(self, max_steps: int, *, remembers: bool = True) -> None:
