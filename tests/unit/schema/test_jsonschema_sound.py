@@ -216,19 +216,115 @@ def test_the_docs_tell_each_of_these():
         assert f"`{rule}`" in page
 
 
-def test_strict_stands_where_a_decision_takes_too_long():
-    reader, writer = schema({"type": "object", "required": ["x"]}), schema({"type": "object"})
-    assert not decide(reader, writer, max_steps=1).is_proved
-    assert not decide(reader, writer, max_steps=1).is_refuted
-
-
-def test_strict_stands_where_nothing_is_proved():
-    beside = {"properties": {"a": {"type": "string"}}, "allOf": [{"properties": {"b": {}}}]}
-    reader = schema({**beside, "unevaluatedProperties": False}, D2020)
-    writer = schema({**beside, "unevaluatedProperties": True}, D2020)
-    assert rules(reader, writer, SOUND) == rules(reader, writer, CompatibilityPolicy.STRICT)
-    decision = decide(reader, writer)
+def test_a_decision_that_takes_too_long_is_none_and_is_refused():
+    reader, writer = schema({"maxLength": 3, "pattern": "^(?!d)a"}), schema({"maxLength": 3, "pattern": "^a"})
+    decision = decide(reader, writer, max_steps=1)
     assert (decision.is_proved, decision.is_refuted) == (False, False)
+    assert rules(reader, writer, SOUND) != []
+
+
+def test_what_is_neither_proved_nor_refuted_is_refused():
+    old, new = ({"patternProperties": {name: {"type": "integer"}}} for name in ("^[a-c]+$", "^(?!d)[a-c]+$"))
+    reader, writer = schema({**new, "additionalProperties": False}), schema({**old, "additionalProperties": False})
+    assert rules(reader, writer, CompatibilityPolicy.STRICT) == []
+    assert rules(reader, writer, SOUND) == ["inclusion-unproved"]
+
+
+def of_definition(*names: str) -> dict[str, Any]:
+    declared = {"type": "object", "properties": {name: {"type": "string"} for name in names}}
+    return {"type": "object", "$ref": "#/$defs/X", "unevaluatedProperties": False, "$defs": {"X": declared}}
+
+
+CLOSED: dict[str, Any] = {"type": "object", "allOf": [{"properties": {"a": {}}}], "unevaluatedProperties": False}
+CONTAINING: dict[str, Any] = {"type": "array", "contains": {"type": "integer"}, "unevaluatedItems": False}
+BREAKING: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "a property that the closed definition had": (of_definition("a", "b", "c"), of_definition("a", "b")),
+    "required beside a closed allOf": (CLOSED, {**CLOSED, "required": ["a"]}),
+    "patterns beside a closed allOf": (
+        {**CLOSED, "patternProperties": {"^x": {"type": "integer"}}},
+        {**CLOSED, "patternProperties": {"^x": {"type": "string"}}},
+    ),
+    "what contains evaluates": (CONTAINING, {**CONTAINING, "contains": {"type": "integer", "maximum": 5}}),
+    "what follows from else": (
+        {"type": "object", "if": {"required": ["a"]}, "else": {"properties": {"id": {"type": "integer"}}}},
+        {"type": "object", "if": {"required": ["a"]}, "else": {"properties": {"id": {"type": "string"}}}},
+    ),
+    "a branch that evaluates no longer": (
+        {"anyOf": [{"properties": {"a": {}}}, {"required": ["b"]}], "unevaluatedProperties": False},
+        {"anyOf": [{"required": ["b"]}, {"properties": {"c": {}}}], "unevaluatedProperties": False},
+    ),
+    "a negated limit": ({"not": {"minLength": 3}}, {"not": {"minLength": 2}}),
+    "fewer contained": (
+        {"contains": {"type": "integer"}, "maxContains": 3},
+        {"contains": {"type": "integer"}, "maxContains": 2},
+    ),
+    "the reader's dynamic reference": (
+        {"$dynamicAnchor": "n", "properties": {"n": {"$dynamicRef": "#n"}, "v": {"type": "number"}}},
+        {"$dynamicAnchor": "n", "properties": {"n": {"$dynamicRef": "#n"}, "v": {"type": "integer"}}},
+    ),
+    "a dependent schema that closes": (
+        {"type": "object", "dependentSchemas": {"a": {"properties": {"b": {}}}}},
+        {
+            "type": "object",
+            "dependentSchemas": {"a": {"properties": {"b": {}}}},
+            "unevaluatedProperties": {"type": "null"},
+        },
+    ),
+}
+"""Changes of schemas that are put together, and a value breaks each: writer and reader."""
+
+WIDENING: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "a property that the closed definition gets": (of_definition("a", "b"), of_definition("a", "b", "c")),
+    "a property in a closed allOf": (CLOSED, {**CLOSED, "allOf": [{"properties": {"a": {}, "b": {"type": "string"}}}]}),
+    "no longer required beside a closed allOf": ({**CLOSED, "required": ["a"]}, CLOSED),
+    "more that contains evaluates": ({**CONTAINING, "contains": {"type": "integer", "maximum": 5}}, CONTAINING),
+    "open": (CLOSED, {**CLOSED, "unevaluatedProperties": True}),
+    "a closed allOf written out": (CLOSED, {"type": "object", "properties": {"a": {}}, "additionalProperties": False}),
+    "a closed object written with allOf": (
+        {"type": "object", "properties": {"a": {}, "b": {}}, "additionalProperties": False},
+        {**CLOSED, "allOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}]},
+    ),
+    "one more branch": (
+        {"anyOf": [{"properties": {"k": {"const": 1}}, "required": ["k"]}], "unevaluatedProperties": False},
+        {
+            "anyOf": [{"properties": {"k": {"const": number}}, "required": ["k"]} for number in (1, 2)],
+            "unevaluatedProperties": False,
+        },
+    ),
+    "a negated limit": ({"not": {"minLength": 2}}, {"not": {"minLength": 3}}),
+    "a recursion with more room": (
+        {"$dynamicAnchor": "n", "properties": {"n": {"$dynamicRef": "#n"}, "v": {"type": "integer"}}},
+        {"$dynamicAnchor": "n", "properties": {"n": {"$dynamicRef": "#n"}, "v": {"type": "number"}}},
+    ),
+}
+"""Changes of such schemas that accept more than before: writer and reader."""
+
+
+@pytest.mark.parametrize("kind", BREAKING)
+def test_a_value_that_breaks_composed_schemas_is_found(kind: str):
+    old, new = BREAKING[kind]
+    reader, writer = schema(new, D2020), schema(old, D2020)
+    assert rules(reader, writer, SOUND) != []
+    values = [value for reason in decide(reader, writer).reasons for value in reason.values]
+    assert values
+    for value in values:
+        assert accepts(writer, value), value
+        assert not accepts(reader, value), value
+
+
+@pytest.mark.parametrize("kind", WIDENING)
+def test_composed_schemas_may_become_wider(kind: str):
+    old, new = WIDENING[kind]
+    assert rules(schema(new, D2020), schema(old, D2020), SOUND) == []
+
+
+@pytest.mark.parametrize("draft", [Draft.DRAFT_2019_09, Draft.DRAFT_2020_12])
+def test_whether_contains_evaluates_items_is_left_open_in_2019(draft: Draft):
+    reader = schema({"type": "array", "maxItems": 0}, draft.value)
+    is_refused = rules(reader, schema(CONTAINING, draft.value), SOUND) != []
+    assert is_refused, "validators take [1] under both drafts"
+    reader = schema({"type": "array", "contains": {"type": "integer"}}, draft.value)
+    assert rules(reader, schema(CONTAINING, draft.value), SOUND) == []
 
 
 def test_what_is_not_evaluated_is_known_where_one_schema_speaks_alone():

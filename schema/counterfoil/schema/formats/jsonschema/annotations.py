@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from counterfoil.schema.formats.jsonschema.samples.holds import MAX_DEPTH, OutOfBudget
 from counterfoil.schema.formats.jsonschema.values import type_of
 from counterfoil.schema.json_text import pointer_steps
 
@@ -22,6 +21,9 @@ if TYPE_CHECKING:
 
 KEYWORDS: Final = ("format", "contentEncoding", "contentMediaType")
 """The keywords that say what a value means and refuse none."""
+
+_MAX_DEPTH: Final = 60
+"""How deep schemas may lead into each other for one value."""
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -91,11 +93,9 @@ class _Walk:
 
     def annotations(self, value: Any, at: _At, depth: int) -> Iterator[tuple[Path, Annotation]]:
         """Everything that the schema says about ``value``, and about what is inside it."""
-        self._sieve.left -= 1
-        if self._sieve.left < 0:
-            raise OutOfBudget
+        self._sieve.step()
         site = at.site
-        if depth > MAX_DEPTH or not isinstance(site.value, dict):
+        if depth > _MAX_DEPTH or not isinstance(site.value, dict):
             return
         for keyword in KEYWORDS:
             word = word_of(site, keyword)
@@ -104,21 +104,21 @@ class _Walk:
                 yield at.path, Annotation(keyword, word, at.steps, pointer)
         for other in site.referred():
             yield from self.annotations(value, at._replace(site=other), depth + 1)
-        for other in self._beside(value, site, depth):
+        for other in self._beside(value, site):
             yield from self.annotations(value, at.enter(other), depth + 1)
         for step, item in _parts(value):
             inner = site.items(step) if isinstance(step, int) else site.properties(step)
             for one in inner:
                 yield from self.annotations(item, at.enter(one, step), depth + 1)
 
-    def _beside(self, value: Any, site: Site, depth: int) -> Iterator[Site]:
+    def _beside(self, value: Any, site: Site) -> Iterator[Site]:
         """The other schemas inside this one that hold for the same value."""
         yield from site.children("allOf")
         for keyword in ("anyOf", "oneOf"):
-            yield from (one for one in site.children(keyword) if self._sieve.fits(value, one, depth + 1))
+            yield from (one for one in site.children(keyword) if self._sieve.fits(value, one))
         condition = site.one("if")
         if condition is not None:
-            is_met = self._sieve.fits(value, condition, depth + 1)
+            is_met = self._sieve.fits(value, condition)
             chosen = site.one("then" if is_met else "else")
             yield from [condition] if is_met else []
             yield from [chosen] if chosen else []

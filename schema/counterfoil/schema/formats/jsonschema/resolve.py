@@ -112,6 +112,15 @@ class Resolver:
         self._index_all()
         return self._place_by_dynamic_anchor.get((self.root.uri, anchor), (value, place))
 
+    @property
+    def has_one_resource(self) -> bool:
+        """Whether everything stands in one document without a part that has an identifier of its own.
+
+        Then it is known what dynamic references mean, whatever schema led to them.
+        """
+        self._index_all()
+        return len(self._place_by_uri) == 1
+
     def _resource(self, uri: str, reference: str, base: Base) -> tuple[Any, Base] | None:
         """The document, or part of one with its own ``$id``, that a URI means."""
         if (

@@ -76,5 +76,13 @@ CONTENT_MISREAD: Final = ours(
     mend="Add a property of the new encoding beside it.",
 )
 
+INCLUSION_UNPROVED: Final = ours(
+    "inclusion-unproved",
+    "The reader is not proved to accept every value that the writer allows",
+    why="The schemas branch or refer to each other too much for a proof, and no value was found that breaks them.",
+    mend="Make the change in smaller steps, or write the part that changes with fewer branches.",
+    promises_witness=False,
+)
+
 RULES: Final = tuple(value for value in list(globals().values()) if isinstance(value, CompatibilityRule))
 """Every rule of this module, in the order above."""

@@ -100,6 +100,7 @@ class Search:
         self._reason = ""
         self._refusals = 0
         self._sieve = Sieve(MAX_LOOKS)
+        self._judged = Sieve(MAX_LOOKS_A_VALUE)
         size = len(reader.text) + len(writer.text)
         self._share = min(1.0, USUAL_SIZE / size)
 
@@ -182,11 +183,11 @@ class Search:
 
     def _bound(self, value: Any, root: Site) -> None:
         """Raise ``ValidatorRefuses`` where a validator would look at too many schemas to judge ``value``."""
-        sieve = Sieve(MAX_LOOKS_A_VALUE)
+        self._judged.refill(MAX_LOOKS_A_VALUE)
         try:
-            sieve.fits(value, root)
+            self._judged.fits(value, root)
         except OutOfBudget:
-            self._sieve.left -= MAX_LOOKS_A_VALUE
+            self._sieve.spend(MAX_LOOKS_A_VALUE)
             raise ValidatorRefuses("the schemas branch too much to be tried") from None
 
     def _is_written(self, value: Any) -> bool:

@@ -15,7 +15,9 @@ from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.formats.jsonschema.drafts import Draft, draft_of, specifications
 from counterfoil.schema.formats.jsonschema.patterns import holds_match
 from counterfoil.schema.formats.jsonschema.resolve import join_uris
+from counterfoil.schema.formats.jsonschema.scalars import is_multiple
 from counterfoil.schema.formats.jsonschema.sites import plain
+from counterfoil.schema.formats.jsonschema.values import is_integer, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -109,8 +111,11 @@ def _class_for(draft: Draft) -> type[Validator]:
         "pattern": _pattern,
         "patternProperties": _pattern_properties,
         "additionalProperties": _additional_properties,
+        "multipleOf": _multiple_of,
     }
-    return cast("type[Validator]", validators.extend(base, bounded))  # type: ignore[no-untyped-call]  # stubs lack it
+    with_fraction = draft is not Draft.DRAFT_4
+    checker = base.TYPE_CHECKER.redefine("integer", lambda _, value: _is_integer(value, with_fraction=with_fraction))
+    return cast("type[Validator]", validators.extend(base, bounded, type_checker=checker))  # type: ignore[no-untyped-call]  # stubs lack it
 
 
 def _registry(schema: JsonSchema) -> Any:
@@ -129,6 +134,19 @@ def _searches(pattern: str, text: str) -> bool:
     if found is None:
         raise ValidatorRefuses(f"the pattern {pattern!r} cannot be tried")
     return found
+
+
+def _is_integer(value: Any, *, with_fraction: bool) -> bool:
+    """Whether a value is an integer; the package does not count a ``Decimal`` as one, whatever its digits are."""
+    return type_of(value) == "number" and is_integer(value, with_fraction=with_fraction)
+
+
+def _multiple_of(validator: Any, of: Any, value: Any, _: Any) -> Iterator[ValidationError]:
+    """In exact arithmetic: the package's own gives up beyond 28 digits."""
+    from jsonschema import ValidationError
+
+    if validator.is_type(value, "number") and not is_multiple(value, of):
+        yield ValidationError(f"{value} is not a multiple of {of}")
 
 
 def _pattern(validator: Any, pattern: str, value: Any, _: Any) -> Iterator[ValidationError]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, DecimalException
+from contextlib import suppress
+from decimal import Context, Decimal, DecimalException, localcontext
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.matching import MAX_LENGTH, matching_strings, stretched
 from counterfoil.schema.formats.jsonschema.patterns import holds_match
-from counterfoil.schema.formats.jsonschema.samples.holds import is_multiple, is_whole
+from counterfoil.schema.formats.jsonschema.scalars import is_multiple
 from counterfoil.schema.formats.jsonschema.sites import count_of, is_reachable, plain
+from counterfoil.schema.formats.jsonschema.values import is_integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,40 +33,48 @@ _USUAL_STRINGS: Final = (
     "2024-01-01T00:00:00Z",
     "00000000-0000-4000-8000-000000000000",
 )
+_EXACT: Final = Context(prec=1_000)
+"""Enough digits for the limits of most schemas; numbers of more digits are tried as they come out."""
+
 _BOUNDS: Final = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
 
 
 def numbers(facts: Facts, other: Iterable[Site]) -> Iterator[Any]:
     """Numbers near the limits of ``facts`` and of the schemas ``other`` that look at them; few, the telling first."""
-    other = [*other]
-    raw = [*_near_limits(other), *_near_limits(facts.parts), *_USUAL_NUMBERS]
-    for limit in (limit for keyword in _BOUNDS for limit in facts.limits(keyword)):
-        raw += [limit + 1, limit - 1, limit + _HALF, limit - _HALF]
     factors = facts.limits("multipleOf")
-    for factor in (factor for site in other if is_reachable(factor := site.keywords.get("multipleOf"))):
-        raw += [factor, factor + 1, _scaled(factor, _HALF), _scaled(factor, Decimal("1.5")), factor + _HALF]
-    telling = dict.fromkeys(_fitted(value, facts, factors) for value in islice(raw, MAX_NUMBERS))
+    telling = dict.fromkeys(_fitted(value, facts, factors) for value in islice(_raw([*other], facts), MAX_NUMBERS))
     yield from (plain(value) for values in telling for value in values)
     for value in _further(facts, factors):
         yield from (plain(fitted) for fitted in _fitted(value, facts, factors))
 
 
-def _further(facts: Facts, factors: list[Any]) -> Iterator[Any]:
+def _raw(other: list[Site], facts: Facts) -> list[Any]:
+    """The same before they are made whole, or multiples; computed exactly, as are those that follow."""
+    with localcontext(_EXACT):
+        raw = [*_near_limits(other), *_near_limits(facts.parts), *_USUAL_NUMBERS]
+        for limit in (limit for keyword in _BOUNDS for limit in facts.limits(keyword)):
+            raw += [limit + 1, limit - 1, limit + _HALF, limit - _HALF]
+        for factor in (factor for site in other if is_reachable(factor := site.keywords.get("multipleOf"))):
+            raw += [factor, factor + 1, _scaled(factor, _HALF), _scaled(factor, Decimal("1.5")), factor + _HALF]
+        return raw
+
+
+def _further(facts: Facts, factors: list[Any]) -> list[Any]:
     """Numbers from the lower limit up, or from the upper one down, a step of the largest factor at a time."""
     low = max((limit for keyword in _BOUNDS[:2] for limit in facts.limits(keyword)), default=None)
     high = min((limit for keyword in _BOUNDS[2:] for limit in facts.limits(keyword)), default=None)
     step = max(factors, default=1)
     start, away = (high, -step) if low is None and high is not None else (low or 0, step)
-    try:
-        yield from (start + away * index for index in range(MAX_FURTHER))
-    except DecimalException:
-        return
+    with localcontext(_EXACT), suppress(DecimalException):
+        return [start + away * index for index in range(MAX_FURTHER)]
+    return []
 
 
 def _fitted(value: Any, facts: Facts, factors: list[Any]) -> tuple[Any, ...]:
     """The numbers next to ``value`` that are whole, or multiples, where they must be."""
-    fitted = tuple(_multiples_near(value, factors)) if factors else (value,)
-    return tuple(one if not facts.is_whole or is_whole(one) else one.to_integral_value() for one in fitted)
+    with localcontext(_EXACT):
+        fitted = tuple(_multiples_near(value, factors)) if factors else (value,)
+    return tuple(one if not facts.is_whole or is_integer(one) else one.to_integral_value() for one in fitted)
 
 
 def _near_limits(sites: Iterable[Site]) -> Iterator[Any]:

@@ -1,11 +1,12 @@
 """Whether a schema accepts a value: yes, no, or not known here; always in bounded time.
 
-Source: the validation vocabularies of draft-04 to 2020-12. Formats and contents are annotations. Not known are
-``unevaluatedProperties`` and ``unevaluatedItems``, dynamic references, and patterns that take too long.
+Source: the validation and applicator vocabularies of draft-04 to 2020-12. Formats and contents are annotations. Not
+known are dynamic references among several resources, references that mean nothing, and patterns that take too long.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.formats.jsonschema.patterns import holds_match
@@ -23,17 +24,26 @@ class OutOfSteps(Exception):
 
 
 class Evaluator:
-    """Judges values; counts its steps, together with those of whoever shares it."""
+    """Judges values; counts its steps, together with those of whoever shares it.
 
-    def __init__(self, max_steps: int) -> None:
+    One that ``remembers`` judges a value under a schema once; another counts the steps that a validator takes.
+    """
+
+    def __init__(self, max_steps: int, *, remembers: bool = True) -> None:
+        self._remembers = remembers
         self._left = max_steps
         self._active: set[tuple[int, int]] = set()
+        self._known: dict[tuple[int, int], bool | None] = {}
 
     def spend(self, steps: int = 1) -> None:
         """Count steps; raises ``OutOfSteps`` when there are none left."""
         self._left -= steps
         if self._left < 0:
             raise OutOfSteps
+
+    def refill(self, steps: int) -> None:
+        """Allow for so many steps from now on."""
+        self._left = steps
 
     def accepts(self, schema: Schema, value: Any) -> bool | None:
         """Whether ``schema`` accepts ``value``; None where that is not known."""
@@ -43,11 +53,19 @@ class Evaluator:
         key = (id(schema), id(value))
         if key in self._active:
             return None
+        known = self._known.get(key)
+        if known is not None:
+            return known
         self._active.add(key)
         try:
-            return _all(self._judgements(schema.facts, value))
+            judgement = _all(self._judgements(schema.facts, value))
         finally:
             self._active.discard(key)
+            if not self._active:
+                self._known.clear()  # other values may come to stand in the same places
+        if self._active and self._remembers:
+            self._known[key] = judgement
+        return judgement
 
     def all_accept(self, schemas: Iterable[Schema], value: Any) -> bool | None:
         """Whether each of ``schemas`` accepts ``value``."""
@@ -76,6 +94,59 @@ class Evaluator:
             case "object":
                 yield from self._object(facts, value)
         yield from self._combined(facts, value)
+        if kind == "object" and facts.unevaluated_properties is not None:
+            yield from self._rest(facts, facts.unevaluated_properties, value, value)
+        elif kind == "array" and facts.unevaluated_items is not None:
+            yield from self._rest(facts, facts.unevaluated_items, value, dict(enumerate(value)))
+
+    def _rest(self, facts: Facts, schema: Schema, value: Any, parts: Mapping[Any, Any]) -> Iterator[bool | None]:
+        """What ``schema`` says of the properties, or items, that nothing beside it has evaluated."""
+        if schema.accepts_everything:
+            return
+        sure, possible = self._evaluated(replace(facts, unevaluated_properties=None, unevaluated_items=None), value)
+        for step, part in parts.items():
+            if step not in sure:
+                yield self.accepts(schema, part) or (None if step in possible else False)
+
+    def _evaluated(self, facts: Facts, value: Any) -> tuple[set[Any], set[Any]]:
+        """The names, or indexes, that a schema which holds has surely evaluated, and those that it may have."""
+        self.spend()
+        sure, possible = _own_names(facts, value) if isinstance(value, dict) else self._own_indexes(facts, value)
+        if facts.is_opaque:
+            possible = set(value if isinstance(value, dict) else range(len(value)))
+        for schema, holds in self._beside(facts, value):
+            if holds is not False:
+                inner = self._evaluated(schema.facts, value)
+                possible |= inner[1]
+                if holds:
+                    sure |= inner[0]
+        return sure, possible
+
+    def _beside(self, facts: Facts, value: Any) -> Iterator[tuple[Schema, bool | None]]:
+        """The schemas that speak of the same value, each with whether it holds."""
+        yield from ((schema, True) for schema in facts.all_of)
+        for branch in (*(facts.any_of or ()), *(facts.one_of or ())):
+            yield branch, self.accepts(branch, value)
+        if facts.condition is not None:
+            holds = self.accepts(facts.condition, value)
+            yield facts.condition, holds
+            if facts.consequence is not None:
+                yield facts.consequence, holds
+            if facts.alternative is not None:
+                yield facts.alternative, None if holds is None else not holds
+        for name, schema in facts.needed_schemas.items():
+            if isinstance(value, dict) and name in value:
+                yield schema, True
+
+    def _own_indexes(self, facts: Facts, value: list[Any]) -> tuple[set[int], set[int]]:
+        if facts.items is not None or facts.unevaluated_items is not None:
+            return set(range(len(value))), set(range(len(value)))
+        sure = set(range(min(len(facts.prefix), len(value))))
+        if facts.contains is None or not facts.marks_contained:
+            return sure, set(sure)
+        judged = [self.accepts(facts.contains, item) for item in value]
+        taken = {index for index, judgement in enumerate(judged) if judgement}
+        return sure | taken, sure | {index for index, judgement in enumerate(judged) if judgement is not False}
 
     def _is_listed(self, facts: Facts, kind: str, value: Any) -> bool:
         if kind not in {"array", "object"}:
@@ -143,16 +214,25 @@ class Evaluator:
         for schema in facts.all_of:
             yield self.accepts(schema, value)
         if facts.any_of is not None:
-            judged = [self.accepts(schema, value) for schema in facts.any_of]
+            judged = self._judged(facts.any_of, value, enough=1)
             yield True if True in judged else None if None in judged else False
         if facts.one_of is not None:
-            judged = [self.accepts(schema, value) for schema in facts.one_of]
+            judged = self._judged(facts.one_of, value, enough=2)
             yield False if judged.count(True) > 1 else None if None in judged else judged.count(True) == 1
         if facts.refused is not None:
             accepted = self.accepts(facts.refused, value)
             yield None if accepted is None else not accepted
         if facts.condition is not None:
             yield self._condition(facts, facts.condition, value)
+
+    def _judged(self, schemas: Iterable[Schema], value: Any, *, enough: int) -> list[bool | None]:
+        """What some schemas say, one after the other, until so many accept the value."""
+        judged: list[bool | None] = []
+        for schema in schemas:
+            judged.append(self.accepts(schema, value))
+            if judged[-1] and judged.count(True) == enough:
+                break
+        return judged
 
     def _condition(self, facts: Facts, condition: Schema, value: Any) -> bool | None:
         holds = self.accepts(condition, value)
@@ -161,6 +241,15 @@ class Evaluator:
         if holds is None:
             return then if then == otherwise else None
         return then if holds else otherwise
+
+
+def _own_names(facts: Facts, value: Mapping[str, Any]) -> tuple[set[str], set[str]]:
+    if facts.additional is not None or facts.unevaluated_properties is not None:
+        return set(value), set(value)
+    sure = value.keys() & facts.properties.keys()
+    matches = {name: {holds_match(pattern, name) for pattern in facts.patterns} for name in value.keys() - sure}
+    sure |= {name for name, found in matches.items() if True in found}
+    return sure, sure | {name for name, found in matches.items() if None in found}
 
 
 def _is_within(count: int, least: Any, most: Any) -> bool:

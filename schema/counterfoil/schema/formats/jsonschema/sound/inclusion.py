@@ -1,36 +1,34 @@
-"""Why a reader does not accept all that a writer writes: proofs by structure, refutations by value.
+"""Why a reader does not accept all that a writer writes: each thing that it asks, with a value that fails it.
 
-A reader's schema asks several things at once; the writer is included when each of them follows from what the writer's
-schemas ask. Where one does not follow, a value is made that the writer accepts and the reader refuses; if none is
-found, the reason stands without one, and nothing is decided by it. A pair that is met again while it is being proved
-counts as proved: every value is finite, so a smallest value that breaks it would break it earlier.
-
-Method: Pierce, Types and Programming Languages, chapter 21 (subtyping of recursive types).
+The reader's schema is taken apart into what it asks in each place. Every such part is a schema of its own that asks
+nothing else, so that a value for "the writer's schema holds and this does not" shows that this part breaks.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema import sound_rules as rules
-from counterfoil.schema.formats.jsonschema.sound.array_inclusion import array_reasons
-from counterfoil.schema.formats.jsonschema.sound.disjointness import Disjointness
-from counterfoil.schema.formats.jsonschema.sound.object_inclusion import object_reasons
-from counterfoil.schema.formats.jsonschema.sound.scalar_inclusion import number_reasons, text_reasons
-from counterfoil.schema.formats.jsonschema.sound.writers import Writer
-from counterfoil.schema.formats.jsonschema.values import type_of
+from counterfoil.schema.formats.jsonschema.patterns import holds_match
+from counterfoil.schema.formats.jsonschema.sound.evaluate import OutOfSteps
+from counterfoil.schema.formats.jsonschema.sound.facts import ANYTHING, Facts, Schema, WrittenSchema
+from counterfoil.schema.formats.jsonschema.sound.literals import asks_for_integers
+from counterfoil.schema.formats.jsonschema.values import TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from counterfoil.schema.compatibility.rules import CompatibilityRule
-    from counterfoil.schema.formats.jsonschema.sound.evaluate import Evaluator
-    from counterfoil.schema.formats.jsonschema.sound.examples import Examples
-    from counterfoil.schema.formats.jsonschema.sound.facts import Facts, Schema
+    from counterfoil.schema.formats.jsonschema.sound.solver import Solver
 
-_MAX_CANDIDATES: Final = 40
+MAX_REASONS: Final = 50
+"""How many reasons are looked for; where there may be more, everything that STRICT finds counts."""
+
+_MAX_WRITERS: Final = 200
+_MAX_PAIRS: Final = 40
+_INTEGERS: Final = frozenset({*TYPES, "integer"}) - {"number"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +36,8 @@ class Reason:
     """Why a reader may not accept something.
 
     ``steps`` lead to the place, ``reader`` is the schema there and ``keyword`` what in it asks too much. ``values``
-    holds the one value that the writer accepts and the reader refuses, seen from where the reason is told; it is empty
-    where no such value was found. ``name`` is the property or pattern in question.
+    holds the one value that the writer accepts and the reader refuses, both from their roots; it is empty where no such
+    value was found. ``name`` is the property or pattern in question.
     """
 
     rule: CompatibilityRule
@@ -49,214 +47,286 @@ class Reason:
     name: str = ""
     values: tuple[Any, ...] = ()
     writer_pointer: str = ""
+    elsewhere: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A place in the reader's schema.
+
+    ``wrapped`` makes of a schema for this place one for the root. ``writers`` are the writer's schemas that speak of
+    this place, if only in some branch. ``rule`` and ``name`` are those of every reason here, where they are given.
+    """
+
+    steps: tuple[str, ...]
+    reader: Schema
+    wrapped: Callable[[Schema], Schema]
+    writers: tuple[Schema, ...]
+    rule: CompatibilityRule | None = None
+    name: str = ""
+    around: frozenset[int] = frozenset()
+
+    def within(self, reader: Schema, steps: tuple[str, ...], wrap: Callable[[Schema], Facts]) -> _Place:
+        """A place inside, of which ``wrap`` makes of a schema there what it asks here."""
+        return replace(
+            self,
+            steps=self.steps + steps,
+            reader=reader,
+            wrapped=lambda schema: self.wrapped(Schema(wrap(schema), schema.pointer)),
+            around=self.around | {id(self.reader)},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One thing that a reader asks: a schema that asks for it alone."""
+
+    asked: Facts
+    steps: tuple[str, ...] = ()
+    rule: CompatibilityRule = rules.VALUE_REFUSED
+    name: str = ""
 
 
 class Inclusion:
-    """Answers whether readers include writers; one of it shares its steps and what it has proved."""
+    """Says why a reader does not include a writer."""
 
-    def __init__(self, evaluator: Evaluator, examples: Examples) -> None:
-        self.evaluator = evaluator
-        self.examples = examples
-        self.disjointness = Disjointness(self)
-        self._done: dict[tuple[object, ...], tuple[Reason, ...]] = {}
-        self._active: set[tuple[object, ...]] = set()
-        self._assumed: set[tuple[object, ...]] = set()
+    def __init__(self, solver: Solver, writer: Schema, reader: Schema) -> None:
+        self._solver = solver
+        self._writer = writer
+        self._reader = reader
 
-    def reasons(self, writer: Writer, reader: Schema) -> tuple[Reason, ...]:
-        """Why ``reader`` may not accept everything that ``writer`` writes; empty when it is proved that it does."""
-        self.evaluator.spend()
-        if reader.accepts_everything or writer.is_nothing() or _says_the_same(writer, reader):
-            return ()
-        key = (writer.key(), id(reader))
-        if key in self._done:
-            return self._done[key]
-        if key in self._active:
-            self._assumed.add(key)
-            return ()
-        self._active.add(key)
-        found = tuple(self._reasons(writer, reader))
-        self._active.discard(key)
-        self._assumed.discard(key)
-        if found or not self._assumed:  # what rests on an open assumption is not kept
-            self._done[key] = found
-        return found
-
-    def includes(self, writer: Writer, reader: Schema) -> bool:
-        """Whether it is proved that ``reader`` accepts everything that ``writer`` writes."""
-        return not self.reasons(writer, reader)
-
-    def reason(
-        self,
-        rule: CompatibilityRule,
-        writer: Writer,
-        reader: Schema,
-        candidates: Iterable[Any],
-        *,
-        steps: tuple[str, ...] = (),
-        name: str = "",
-    ) -> Reason:
-        """A reason, with the first of ``candidates`` that the writer accepts and the reader refuses."""
-        keyword = steps[0] if steps else ""
-        pointer = writer.schemas[0].pointer if writer.schemas else ""
-        for value in islice(candidates, _MAX_CANDIDATES):
-            if writer.kind not in (None, type_of(value)) or self.evaluator.accepts(reader, value) is not False:
-                continue
-            if self.evaluator.all_accept(writer.schemas, value):
-                return Reason(rule, steps, reader, keyword, name, (value,), pointer)
-        return Reason(rule, steps, reader, keyword, name, (), pointer)
-
-    def _reasons(self, writer: Writer, reader: Schema) -> list[Reason]:
-        listed = [facts.values for facts in writer.facts() if facts.values is not None]
-        if listed:
-            return self._value_reasons(writer, reader, listed[0])
-        found = [reason for kind in writer.kinds() for reason in self._kind_reasons(replace(writer, kind=kind), reader)]
-        if not found or any(reason.values for reason in found):
-            return found
-        alternatives = writer.alternatives()
-        if not alternatives:
-            return found
-        return [reason for alternative in alternatives for reason in self.reasons(alternative, reader)]
-
-    def _value_reasons(self, writer: Writer, reader: Schema, values: Iterable[Any]) -> list[Reason]:
-        """The same for a writer that writes no other than certain values."""
-        for value in values:
-            if writer.kind not in (None, type_of(value)):
-                continue
-            written = self.evaluator.all_accept(writer.schemas, value)
-            if written is not False and self.evaluator.accepts(reader, value) is not True:
-                return [self.reason(rules.VALUE_REFUSED, writer, reader, values)]
-        return []
-
-    def _kind_reasons(self, writer: Writer, reader: Schema) -> list[Reason]:
-        facts = reader.facts
-        if writer.kind in ("null", "boolean"):
-            return self._value_reasons(writer, reader, (None, True, False))
-        if self.disjointness.is_empty(writer):
-            return []
-        refused = self._refused_outright(writer, reader, facts)
-        if refused is not None:
-            return [refused]
+    def reasons(self, value: Any) -> tuple[tuple[Reason, ...], bool]:
+        """Why the reader refuses ``value`` and whatever else, and whether that is all; at least one reason."""
         found: list[Reason] = []
-        match writer.kind:
-            case "number":
-                found += number_reasons(self, writer, reader)
-            case "string":
-                found += text_reasons(self, writer, reader)
-            case "array":
-                found += array_reasons(self, writer, reader)
-            case "object":
-                found += object_reasons(self, writer, reader)
-        for branch in facts.all_of:
-            found += self.reasons(writer, branch)
-        return [*found, *self._combined_reasons(writer, reader, facts)]
+        is_all = True
+        try:
+            place = _Place((), self._reader, lambda schema: schema, (self._writer,))
+            found.extend(islice(self._at(place), MAX_REASONS))
+            is_all = len(found) < MAX_REASONS
+        except (OutOfSteps, ArithmeticError, RecursionError):
+            is_all = False
+        if not found:
+            pointer = self._writer.pointer
+            found.append(Reason(rules.VALUE_REFUSED, (), self._reader, values=(value,), writer_pointer=pointer))
+        return tuple(found), is_all
 
-    def _refused_outright(self, writer: Writer, reader: Schema, facts: Facts) -> Reason | None:
-        kind = str(writer.kind)
-        knows_kind = facts.types is None or kind in facts.types or (kind == "number" and "integer" in facts.types)
-        if facts.is_false or facts.is_opaque or facts.values is not None or not knows_kind:
-            return self.reason(rules.VALUE_REFUSED, writer, reader, self.examples.of(writer))
-        return None
+    def _value(self, schema: Schema, *beside: Schema) -> list[Any]:
+        """A value that the writer accepts and ``schema`` refuses, and that all ``beside`` accept."""
+        return self._solver.value([(self._writer, True), (schema, False), *((one, True) for one in beside)])
 
-    def _combined_reasons(self, writer: Writer, reader: Schema, facts: Facts) -> Iterator[Reason]:
-        if facts.any_of is not None:
-            inner = [self.reasons(writer, branch) for branch in facts.any_of]
-            if all(inner):
-                candidates = self._candidates(writer, inner)
-                yield self.reason(rules.VALUE_REFUSED, writer, reader, candidates, steps=("anyOf",))
-        if facts.one_of is not None and not _chooses_alike(writer, facts.one_of):
-            yield from self._one_of_reasons(writer, reader, facts.one_of)
-        if facts.refused is not None and not self._leaves_alike(writer, facts.refused):
-            candidates = self._refused_candidates(writer, facts.refused)
-            yield self.reason(rules.VALUE_REFUSED, writer, reader, candidates, steps=("not",))
-        if facts.condition is not None and not self._meets_condition(writer, facts, facts.condition):
-            candidates = self._condition_candidates(writer, facts, facts.condition)
-            yield self.reason(rules.CONDITION_NARROWED, writer, reader, candidates, steps=("if",))
-
-    def _one_of_reasons(self, writer: Writer, reader: Schema, branches: tuple[Schema, ...]) -> Iterator[Reason]:
-        inner = [self.reasons(writer, branch) for branch in branches]
-        for index, found in enumerate(inner):
-            others = (*branches[:index], *branches[index + 1 :])
-            if not found and all(self.disjointness.are_apart(writer, other) for other in others):
-                return
-        overlapping = (
-            value
-            for index, branch in enumerate(branches)
-            for other in branches[:index]
-            for value in islice(self.examples.of(writer.also(branch, other)), 3)
-        )
-        overlap = self.reason(rules.ONE_OF_OVERLAP, writer, reader, overlapping, steps=("oneOf",))
-        if overlap.values:
-            yield overlap
+    def _at(self, place: _Place) -> Iterator[Reason]:
+        reader = place.reader
+        if reader.accepts_everything or id(reader) in place.around or not self._value(place.wrapped(reader)):
             return
-        yield self.reason(rules.VALUE_REFUSED, writer, reader, self._candidates(writer, inner), steps=("oneOf",))
+        for part in _parts(reader.facts):
+            if part.rule is rules.ONE_OF_OVERLAP:
+                overlap = self._reason(place, part)
+                if overlap is not None:
+                    yield overlap
+                    continue
+                reason = self._reason(place, _Part(Facts(one_of=reader.facts.one_of), part.steps))
+            else:
+                reason = self._reason(place, part)
+            if reason is not None:
+                yield reason
+        for inner in _places_in(place):
+            yield from self._at(inner)
+        yield from self._unevaluated_reasons(place)
 
-    def _candidates(self, writer: Writer, inner: Iterable[tuple[Reason, ...]]) -> Iterator[Any]:
-        for found in inner:
-            yield from (value for reason in found for value in reason.values)
-        yield from self.examples.of(writer)
+    def _reason(self, place: _Place, part: _Part) -> Reason | None:
+        value = self._value(place.wrapped(Schema(part.asked)))
+        return self._told(place, part, value[0]) if value else None
 
-    def _refused_candidates(self, writer: Writer, refused: Schema) -> Iterator[Any]:
-        mine = replace(Writer((refused,)), kind=writer.kind)
-        for facts in writer.facts():
-            if facts.refused is not None:
-                yield from (value for reason in self.reasons(mine, facts.refused) for value in reason.values)
-        yield from self.examples.of(writer.also(refused))
-
-    def _leaves_alike(self, writer: Writer, refused: Schema) -> bool:
-        if self.disjointness.are_apart(writer, refused):
-            return True
-        mine = replace(Writer((refused,)), kind=writer.kind)
-        return any(facts.refused is not None and self.includes(mine, facts.refused) for facts in writer.facts())
-
-    def _meets_condition(self, writer: Writer, facts: Facts, condition: Schema) -> bool:
-        """Whether it is proved that what follows from a reader's condition is so in all that the writer writes."""
-        meeting, failing = _sides_of_condition(writer, condition)
-        return (
-            facts.consequence is None
-            or self.disjointness.are_apart(writer, condition)
-            or self.includes(meeting, facts.consequence)
-        ) and (
-            facts.alternative is None or self.includes(writer, condition) or self.includes(failing, facts.alternative)
+    def _told(self, place: _Place, part: _Part, value: Any) -> Reason:
+        return Reason(
+            place.rule or part.rule,
+            place.steps + part.steps,
+            place.reader,
+            part.steps[0] if part.steps else "",
+            place.name or part.name,
+            (value,),
+            place.writers[0].pointer if place.writers else "",
         )
 
-    def _condition_candidates(self, writer: Writer, facts: Facts, condition: Schema) -> Iterator[Any]:
-        meeting, failing = _sides_of_condition(writer, condition)
-        if facts.consequence is not None:
-            yield from (value for reason in self.reasons(meeting, facts.consequence) for value in reason.values)
-        if facts.alternative is not None:
-            yield from (value for reason in self.reasons(failing, facts.alternative) for value in reason.values)
-        yield from islice(self.examples.of(meeting), _MAX_CANDIDATES // 2)
-        for own in writer.facts():
-            if own.condition is not None:  # what the writer's own condition leads to
-                for asked in ((own.condition, own.consequence), (own.alternative,)):
-                    sides = writer.also(*(schema for schema in asked if schema is not None))
-                    yield from islice(self.examples.of(sides), _MAX_CANDIDATES // 4)
-        yield from self.examples.of(failing)
+    def _unevaluated_reasons(self, place: _Place) -> Iterator[Reason]:
+        facts = place.reader.facts
+        for keyword, schema in (
+            ("unevaluatedProperties", facts.unevaluated_properties),
+            ("unevaluatedItems", facts.unevaluated_items),
+        ):
+            if schema is None or schema.accepts_everything:
+                continue
+            beside = Schema(replace(facts, unevaluated_properties=None, unevaluated_items=None))
+            value = self._value(place.wrapped(place.reader), place.wrapped(beside))
+            if not value:
+                continue
+            names = self._names_refused(place, value[0]) if keyword == "unevaluatedProperties" else []
+            reason = self._told(place, _Part(facts, (keyword,)), value[0])
+            yield replace(reason, elsewhere=tuple((*place.steps, "properties", name) for name in names))
+
+    def _names_refused(self, place: _Place, value: Any) -> list[str]:
+        """The properties without which the reader would accept an object at a place; only at the root."""
+        if place.steps or not isinstance(value, dict):
+            return []
+        accepts = self._solver.evaluator.accepts
+        return [
+            name
+            for name in value
+            if accepts(place.reader, {other: item for other, item in value.items() if other != name})
+        ]
 
 
-def _sides_of_condition(writer: Writer, condition: Schema) -> tuple[Writer, Writer]:
-    """What a writer writes where a condition holds, and where it does not, as far as it has the same condition."""
-    alike = [facts for facts in writer.facts() if _are_same(condition, facts.condition)]
-    return (
-        writer.also(condition, *(facts.consequence for facts in alike if facts.consequence is not None)),
-        writer.also(*(facts.alternative for facts in alike if facts.alternative is not None)),
+def _parts(facts: Facts) -> Iterator[_Part]:
+    """What a schema asks in its own place, apart from the schemas of properties, items and allOf."""
+    if facts.is_false:
+        yield _Part(Facts(is_false=True))
+    if facts.types is not None:
+        more = {"number"} if "integer" in facts.types else set()
+        yield _Part(Facts(types=facts.types | more))
+        if asks_for_integers(facts):
+            yield _Part(Facts(types=_INTEGERS, counts_fractions=facts.counts_fractions), ("type",))
+    if facts.values is not None:
+        yield _Part(Facts(values=facts.values, scalars=facts.scalars))
+    yield from _limits(facts)
+    yield from _object_parts(facts)
+    yield from _array_parts(facts)
+    if facts.any_of is not None:
+        yield _Part(Facts(any_of=facts.any_of), ("anyOf",))
+    if facts.one_of is not None:
+        pairs = islice(combinations(facts.one_of, 2), _MAX_PAIRS)
+        both = tuple(Schema(Facts(all_of=pair)) for pair in pairs)
+        yield _Part(Facts(refused=Schema(Facts(any_of=both))), ("oneOf",), rules.ONE_OF_OVERLAP)
+    if facts.refused is not None:
+        yield _Part(Facts(refused=facts.refused), ("not",))
+    if facts.condition is not None:
+        asked = Facts(condition=facts.condition, consequence=facts.consequence, alternative=facts.alternative)
+        yield _Part(asked, ("if",), rules.CONDITION_NARROWED)
+
+
+def _limits(facts: Facts) -> Iterator[_Part]:
+    if facts.minimum is not None:
+        yield _Part(Facts(minimum=facts.minimum), ("minimum",), rules.NUMBER_LIMIT_NARROWED)
+    if facts.maximum is not None:
+        yield _Part(Facts(maximum=facts.maximum), ("maximum",), rules.NUMBER_LIMIT_NARROWED)
+    if facts.multiple_of is not None:
+        yield _Part(Facts(multiple_of=facts.multiple_of), ("multipleOf",))
+    if facts.min_length is not None:
+        yield _Part(Facts(min_length=facts.min_length), ("minLength",))
+    if facts.max_length is not None:
+        yield _Part(Facts(max_length=facts.max_length), ("maxLength",))
+    if facts.pattern is not None:
+        yield _Part(Facts(pattern=facts.pattern), ("pattern",))
+
+
+def _object_parts(facts: Facts) -> Iterator[_Part]:
+    for name in sorted(facts.required):
+        declared = facts.properties.get(name)
+        keywords = declared.value if isinstance(declared, WrittenSchema) else None
+        has_default = isinstance(keywords, dict) and "default" in keywords
+        rule = rules.DEFAULT_NOT_APPLIED if has_default else rules.UNDECLARED_PROPERTY_REQUIRED
+        yield _Part(Facts(required=frozenset([name])), ("required", name), rule, name)
+    if facts.names is not None:
+        yield _Part(Facts(names=facts.names), ("propertyNames",), rules.PROPERTY_NAMES_NARROWED)
+    if facts.min_properties is not None:
+        yield _Part(Facts(min_properties=facts.min_properties), ("minProperties",))
+    if facts.max_properties is not None:
+        yield _Part(Facts(max_properties=facts.max_properties), ("maxProperties",))
+    for name, needed in facts.needed_names.items():
+        yield _Part(Facts(needed_names={name: needed}), ("dependencies", name))
+    for name, schema in facts.needed_schemas.items():
+        yield _Part(Facts(needed_schemas={name: schema}), ("dependencies", name))
+
+
+def _array_parts(facts: Facts) -> Iterator[_Part]:
+    if facts.min_items is not None:
+        yield _Part(Facts(min_items=facts.min_items), ("minItems",))
+    if facts.max_items is not None:
+        yield _Part(Facts(max_items=facts.max_items), ("maxItems",))
+    if facts.has_unique_items:
+        yield _Part(Facts(has_unique_items=True), ("uniqueItems",))
+    if facts.contains is not None:
+        asked = Facts(contains=facts.contains, min_contains=facts.min_contains, max_contains=facts.max_contains)
+        yield _Part(asked, ("contains",), rules.CONTAINS_NARROWED)
+
+
+def _places_in(place: _Place) -> Iterator[_Place]:
+    """The places of the schemas of properties, items and allOf."""
+    facts = place.reader.facts
+    writers = _speaking(place.writers)
+    for schema in facts.all_of:
+        yield replace(place, reader=schema, around=place.around | {id(place.reader)})
+    for name, schema in facts.properties.items():
+        inner = place.within(schema, ("properties", name), _under(name))
+        yield replace(inner, writers=_of_property(writers, name))
+    for pattern, schema in facts.patterns.items():
+        steps = ("patternProperties", pattern)
+        inner = place.within(schema, steps, _under_pattern(pattern))
+        yield replace(inner, rule=rules.PATTERN_PROPERTIES_NARROWED, name=pattern)
+    if facts.additional is not None:
+        yield from _additional_places(place, facts, facts.additional, writers)
+    yield from _item_places(place, facts, writers)
+
+
+def _additional_places(place: _Place, facts: Facts, schema: Schema, writers: tuple[Facts, ...]) -> Iterator[_Place]:
+    written = {name for each in writers for name in (*each.properties, *each.required)} - facts.properties.keys()
+    names = sorted(name for name in written if not any(holds_match(pattern, name) for pattern in facts.patterns))
+    for name in names:
+        inner = place.within(schema, ("properties", name), _under(name))
+        yield replace(inner, writers=_of_property(writers, name))
+    known = dict.fromkeys((*facts.properties, *names), ANYTHING)
+    patterns = dict.fromkeys(facts.patterns, ANYTHING)
+    yield place.within(
+        schema,
+        ("additionalProperties",),
+        lambda asked: Facts(properties=known, patterns=patterns, additional=asked),
     )
 
 
-def _says_the_same(writer: Writer, reader: Schema) -> bool:
-    return reader.text is not None and any(schema.text == reader.text for schema in writer.schemas)
+def _item_places(place: _Place, facts: Facts, writers: tuple[Facts, ...]) -> Iterator[_Place]:
+    declared = max([len(facts.prefix), *(len(each.prefix) for each in writers)])
+    for index in range(declared):
+        schema = facts.prefix[index] if index < len(facts.prefix) else facts.items
+        if schema is not None:
+            inner = place.within(schema, ("items", str(index)), _at_index(index))
+            yield replace(inner, writers=_of_item(writers, index))
+    if facts.items is not None:
+        first = (ANYTHING,) * declared
+        inner = place.within(facts.items, ("items",), lambda asked: Facts(prefix=first, items=asked))
+        yield replace(inner, writers=_of_item(writers, declared))
 
 
-def _are_same(left: Schema | None, right: Schema | None) -> bool:
-    if left is None or right is None:
-        return left is right
-    return left.text is not None and left.text == right.text
+def _under(name: str) -> Callable[[Schema], Facts]:
+    return lambda asked: Facts(properties={name: asked})
 
 
-def _chooses_alike(writer: Writer, branches: tuple[Schema, ...]) -> bool:
-    """Whether the writer has a oneOf of the same branches."""
-    texts = sorted(branch.text or "" for branch in branches)
-    return all(texts) and any(
-        facts.one_of is not None and sorted(branch.text or "" for branch in facts.one_of) == texts
-        for facts in writer.facts()
-    )
+def _under_pattern(pattern: str) -> Callable[[Schema], Facts]:
+    return lambda asked: Facts(patterns={pattern: asked})
+
+
+def _at_index(index: int) -> Callable[[Schema], Facts]:
+    return lambda asked: Facts(prefix=(*(ANYTHING,) * index, asked))
+
+
+def _speaking(writers: tuple[Schema, ...]) -> tuple[Facts, ...]:
+    """What the writers ask, and every schema of theirs that speaks of the same value, if only in some branch."""
+    found: dict[Schema, None] = {}
+    waiting = [*writers]
+    while waiting and len(found) < _MAX_WRITERS:
+        schema = waiting.pop(0)
+        if schema in found:
+            continue
+        found[schema] = None
+        facts = schema.facts
+        waiting += [*facts.all_of, *(facts.any_of or ()), *(facts.one_of or ()), *facts.needed_schemas.values()]
+        waiting += [one for one in (facts.condition, facts.consequence, facts.alternative) if one is not None]
+    return tuple(schema.facts for schema in found)
+
+
+def _of_property(writers: tuple[Facts, ...], name: str) -> tuple[Schema, ...]:
+    found = [each.properties[name] for each in writers if name in each.properties]
+    return tuple(found or [each.additional for each in writers if each.additional is not None])
+
+
+def _of_item(writers: tuple[Facts, ...], index: int) -> tuple[Schema, ...]:
+    found = (each.prefix[index] if index < len(each.prefix) else each.items for each in writers)
+    return tuple(schema for schema in found if schema is not None)

@@ -1,6 +1,7 @@
 """The policy SOUND: what STRICT finds, mended by proofs and by values.
 
-What is proved to be compatible is; what a value refutes is not; and where neither is found, STRICT's answer stands.
+What is proved to be compatible is, and nothing else. What a value refutes is not; where neither a proof nor a value is
+found, what STRICT finds is reported, or else that nothing is proved.
 """
 
 from __future__ import annotations
@@ -17,23 +18,23 @@ from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sie
 from counterfoil.schema.formats.jsonschema.samples.values import ValueSource
 from counterfoil.schema.formats.jsonschema.sites import root_of
 from counterfoil.schema.formats.jsonschema.sound.evaluate import Evaluator, OutOfSteps
-from counterfoil.schema.formats.jsonschema.sound.examples import Examples
-from counterfoil.schema.formats.jsonschema.sound.facts import Source
+from counterfoil.schema.formats.jsonschema.sound.facts import Source, WrittenSchema
 from counterfoil.schema.formats.jsonschema.sound.inclusion import Inclusion, Reason
-from counterfoil.schema.formats.jsonschema.sound.writers import Writer
+from counterfoil.schema.formats.jsonschema.sound.solver import Solver
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 
-MAX_STEPS: Final = 20_000
-"""How many steps a decision may take before it is left to STRICT."""
+MAX_STEPS: Final = 60_000
+"""How many steps a decision may take before it is given up; as many again go into the reasons for a refusal."""
 
 MAX_SAMPLES: Final = 200
 """How many values are tried where neither a proof nor a refutation was found."""
 MAX_SAMPLING_STEPS: Final = 40_000
-MAX_SAMPLING_LOOKS: Final = 40_000
+MAX_SAMPLING_LOOKS: Final = 10_000
+MAX_SAMPLING_BUILT: Final = 1_500
 
 _SHOWN_CHARACTERS: Final = 200
 _FAMILY_BY_KEYWORD: Final = {
@@ -51,12 +52,13 @@ _FAMILY_BY_KEYWORD: Final = {
 class Decision:
     """Whether a reader accepts everything that a writer writes.
 
-    ``is_proved`` is that it does. ``reasons`` say why it may not; those with values are certain. With neither, the
-    question was given up.
+    ``is_proved`` is that it does. ``reasons`` say why it does not, each with a value; ``is_all`` is whether they say
+    everything. Without a proof and without a reason it is not known.
     """
 
     is_proved: bool
     reasons: tuple[Reason, ...] = ()
+    is_all: bool = True
 
     @property
     def is_refuted(self) -> bool:
@@ -66,23 +68,43 @@ class Decision:
 
 def decide(reader: JsonSchema, writer: JsonSchema, *, max_steps: int = MAX_STEPS) -> Decision:
     """Whether ``reader`` accepts every value that ``writer`` accepts, as far as ``max_steps`` tell."""
+    decision, is_read_one_way = _decide(reader, writer, max_steps, marks_contained_in_2019=True)
+    if decision.is_proved and not is_read_one_way:
+        decision, _ = _decide(reader, writer, max_steps, marks_contained_in_2019=False)
+    if decision.is_proved or decision.is_refuted:
+        return decision
+    return Decision(is_proved=False, reasons=(*_sampled(reader, writer),), is_all=False)
+
+
+def _decide(
+    reader: JsonSchema, writer: JsonSchema, max_steps: int, *, marks_contained_in_2019: bool
+) -> tuple[Decision, bool]:
+    """The decision for one reading of draft 2019-09, and whether there is no other."""
+    sources = [
+        Source(one.document, one.resolver, marks_contained_in_2019=marks_contained_in_2019) for one in (writer, reader)
+    ]
+    written, read = (source.root for source in sources)
     evaluator = Evaluator(max_steps)
-    inclusion = Inclusion(evaluator, Examples(evaluator))
-    written = Writer((Source(writer.document, writer.resolver).root,))
+    solver = Solver(evaluator)
     try:
-        reasons = inclusion.reasons(written, Source(reader.document, reader.resolver).root)
+        answer = solver.solve([(written, True), (read, False)])
     except (OutOfSteps, ArithmeticError, RecursionError):
-        return Decision(is_proved=False)
-    if not reasons or any(reason.values for reason in reasons):
-        return Decision(is_proved=not reasons, reasons=reasons)
-    return Decision(is_proved=False, reasons=(*reasons, *_sampled(reader, writer)))
+        return Decision(is_proved=False), True
+    is_read_one_way = not any(source.has_contains_in_2019 for source in sources)
+    if not answer.values:
+        return Decision(is_proved=answer.is_empty), is_read_one_way
+    evaluator.refill(max_steps)
+    reasons, is_all = Inclusion(solver, written, read).reasons(answer.values[0])
+    return Decision(is_proved=False, reasons=reasons, is_all=is_all), is_read_one_way
 
 
 def _sampled(reader: JsonSchema, writer: JsonSchema) -> list[Reason]:
     """A value of the writer's that the reader refuses, out of many that are made for that; for what is undecided."""
     evaluator = Evaluator(MAX_SAMPLING_STEPS)
     written, read = Source(writer.document, writer.resolver).root, Source(reader.document, reader.resolver).root
-    samples = ValueSource(Sieve(MAX_SAMPLING_LOOKS)).values([root_of(writer)], [root_of(reader)])
+    samples = ValueSource(Sieve(MAX_SAMPLING_LOOKS), budget=MAX_SAMPLING_BUILT).values(
+        [root_of(writer)], [root_of(reader)]
+    )
     try:
         for value in islice(samples, MAX_SAMPLES):
             if evaluator.accepts(read, value) is False and evaluator.accepts(written, value) is True:
@@ -104,12 +126,12 @@ def find_sound_differences(
     if decision.is_proved:
         return []
     if not decision.is_refuted:
-        return [difference for _, difference in strict]
+        return [difference for _, difference in strict] or [_unproved(reader, writer)]
     suspect = _Places()
     for reason in decision.reasons:
-        suspect.add(reason.steps)
-        suspect.add(_as_property(reason.steps))
-    kept = [(steps, one) for steps, one in strict if steps is None or suspect.touches(steps)]
+        for place in _places_of(reason):
+            suspect.add(place)
+    kept = [(steps, one) for steps, one in strict if steps is None or not decision.is_all or suspect.touches(steps)]
     told = _Places()
     for steps, _ in kept:
         told.add(() if steps is None else steps)
@@ -117,7 +139,7 @@ def find_sound_differences(
     added: list[Difference] = []
     for reason in decision.reasons:
         known = known_by_rule.setdefault(reason.rule.id, _Places())
-        is_told = told.touches(reason.steps) or told.touches(_as_property(reason.steps))
+        is_told = any(map(told.touches, _places_of(reason)))
         if reason.values and not is_told and not known.touches(reason.steps):
             known.add(reason.steps)
             added.append(_difference(reason))
@@ -148,9 +170,28 @@ def _in_families(steps: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(_FAMILY_BY_KEYWORD.get(step, step) for step in steps)
 
 
+def _places_of(reason: Reason) -> tuple[tuple[str, ...], ...]:
+    return (reason.steps, _as_property(reason.steps), *reason.elsewhere)
+
+
 def _as_property(steps: tuple[str, ...]) -> tuple[str, ...]:
     """A required property as a place of its own."""
     return (*steps[:-2], "properties", steps[-1]) if len(steps) > 1 and steps[-2] == "required" else steps
+
+
+def _unproved(reader: JsonSchema, writer: JsonSchema) -> Difference:
+    """What is reported where nothing is known and STRICT finds nothing: only what is proved is compatible."""
+    return Difference(
+        rule=rules.INCLUSION_UNPROVED.id,
+        error_type=rules.INCLUSION_UNPROVED.error_type,
+        path="#/",
+        detail="",
+        sentence=rules.INCLUSION_UNPROVED.about({}),
+        reader_pointer=reader.base.pointer,
+        writer_pointer=writer.base.pointer,
+        steps=(),
+        place=(),
+    )
 
 
 def _difference(reason: Reason) -> Difference:
@@ -175,7 +216,7 @@ def _difference(reason: Reason) -> Difference:
 def _pointer(reason: Reason) -> str:
     """What asks too much of the value, in the reader's own text: a keyword, or the name that follows it."""
     schema = reason.reader
-    if schema.base.document:
+    if not isinstance(schema, WrittenSchema) or schema.base.document:
         return schema.pointer
     steps: tuple[str, ...] = (_limiting_keyword(reason.keyword, schema.value),)
     if reason.keyword in reason.steps[-2:-1]:
