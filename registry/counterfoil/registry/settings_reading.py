@@ -89,7 +89,7 @@ def parse_text(setting: Setting, text: str) -> Any:
         case tuple():
             return tuple(filter(None, (each.strip() for each in text.split(","))))
         case _:
-            return _checked(setting, text)
+            return _checked(setting, text.strip())
 
 
 def _number(setting: Setting, text: str) -> float:
@@ -106,7 +106,7 @@ def _checked(setting: Setting, value: Any) -> Any:
         raise ValueError(setting.expected)
     if isinstance(value, int | float) and not (math.isfinite(value) and setting.at_least <= value <= setting.at_most):
         raise ValueError(setting.expected)
-    if value == "":
+    if value == "" and setting.default != "":
         raise ValueError(f"{setting.expected} that is not empty")
     return value
 

@@ -154,7 +154,11 @@ def test_dependants_have_the_place_of_the_reference():
     (finding,) = check(avro("int"), avro("string")).findings
     plain = next(one for one in finding.also_breaks if one.path == "plain.avsc")
     line = avro("int")["plain.avsc"].splitlines().index('   "type": "Money"') + 1
-    assert (plain.subject, plain.element, plain.position and plain.position.line) == ("shop.Plain", "total", line)
+    assert (plain.subject, plain.element, plain.position and plain.position.line) == (
+        "shop.Plain",
+        "total.amount",
+        line,
+    )
     assert plain.against == ("state 0",)
 
 
@@ -238,6 +242,6 @@ def test_the_text_names_the_first_and_json_all_of_them():
         "path": "order0.avsc",
         "line": 8,
         "column": 12,
-        "element": "total",
+        "element": "total.amount",
         "against": ["state 0"],
     }

@@ -53,14 +53,14 @@ def _pointers(value: object, pointer: str) -> list[tuple[str, object]]:
     ("text", "value"),
     [
         ('/* c */ "a"', "a"),
-        ("// c\n[1, /**/ 2] // c", [1, 2]),
+        ("// c\n[1, /**/ 2] \n", [1, 2]),
         ('{"a": 1, "a": 2}', {"a": 2}),
         ('"/* no comment */ // none"', "/* no comment */ // none"),
         (r'"\/\b\f\n\r\t\u00e9"', "/\b\f\n\r\t\xe9"),
         ("-0", 0),
         ("1E2", 100.0),
-        ("{ } // c", {}),
-        ("[ ] // c", []),
+        ("{ /* c */ }", {}),
+        ("[ // c\n ]", []),
     ],
 )
 def test_what_is_read(text: str, value: object) -> None:
@@ -79,6 +79,9 @@ def test_what_is_read(text: str, value: object) -> None:
         ("[\n\n  tru]", Position(3, 3), "a JSON value"),
         ('"a" "b"', Position(1, 5), "the end of the text"),
         ("# c\n1", Position(1, 1), "a JSON value"),
+        ('"a" // c', Position(1, 5), "the end of the text"),
+        ("{} /* c */", Position(1, 4), "the end of the text"),
+        ("[1]\n// c", Position(2, 1), "the end of the text"),
     ],
 )
 def test_what_is_refused_and_where(text: str, place: Position, expected: str) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.schema import AvroSchema
 
 RECORDINGS = Path(__file__).parents[2] / "data" / "recordings" / "verdicts.avro.jsonl"
-BY_STRUCTURE = "only names of records differ, and decoders read records by structure"
+BY_STRUCTURE = "only names of records differ, and decoders that go by structure, such as Avro's for Java, read them"
 SEVERAL_MATCHES = "decoders disagree about a field with several matches"
 
 
@@ -100,7 +100,7 @@ def test_a_difference_without_a_witness_has_one_of_three_reasons():
         if rule == "type-mismatch":  # fastavro gives such a field its default, Java's decoder reads the alias
             assert any_alias_claims_a_named_field(reader)
         else:
-            assert found.reason in {BY_STRUCTURE, SEVERAL_MATCHES}
+            assert found.reason.startswith((BY_STRUCTURE, SEVERAL_MATCHES))
 
 
 def any_alias_claims_a_named_field(schema: AvroSchema) -> bool:
@@ -122,5 +122,5 @@ def test_a_rule_that_promises_a_witness_keeps_its_word(rule: rules.Compatibility
         for found, name, reader, _ in searched()
         if isinstance(found, NoWitness) and name == rule.id and not any_alias_claims_a_named_field(reader)
     ]
-    assert [reason for reason in broken if reason != BY_STRUCTURE] == []
+    assert [reason for reason in broken if not reason.startswith(BY_STRUCTURE)] == []
     assert any(isinstance(found, Witness) for found, name, _, _ in searched() if name == rule.id)
