@@ -5,7 +5,6 @@ A pointer leads to what is there: the keyword that was changed, the name in a li
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -27,7 +26,7 @@ from counterfoil.schema.json_scanner import escape_pointer
 from counterfoil.schema.place import ITEMS, VALUES, Step, StepKind, branch, member
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from counterfoil.schema.formats.jsonschema.model import Node
@@ -123,9 +122,11 @@ def spot_of_kind(node: Node, other: Node | None) -> Spot:
 
 def pointer_in(pointer: str, value: Any, steps: Sequence[str | int]) -> str:
     """The same for a schema ``value`` that stands at ``pointer``."""
+    if len(steps) == 1 and isinstance(value, dict) and steps[0] in value:
+        return f"{pointer}/{escape_pointer(str(steps[0]))}"
     for step, following in zip_longest(steps, steps[1:]):
         key: str | int | None = None
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             known = [each for each in (step, *_OTHER_NAMES.get(str(step), ())) if each in value]
             key = next((each for each in known if _holds(value[each], following)), next(iter(known), None))
         elif isinstance(value, list) and isinstance(step, int):
@@ -140,7 +141,7 @@ def pointer_in(pointer: str, value: Any, steps: Sequence[str | int]) -> str:
 
 
 def _holds(value: Any, step: str | int | None) -> bool:
-    return isinstance(value, Mapping | list) and step in value
+    return isinstance(value, (dict, list)) and step in value
 
 
 def keyword_of(node: Node) -> str:
@@ -151,7 +152,7 @@ def keyword_of(node: Node) -> str:
     if isinstance(node, Combination):
         is_listed = not node.is_synthetic and node.criterion.value not in value
         return "type" if is_listed else "" if node.is_synthetic else node.criterion.value
-    if type(node) in _KEYWORD_BY_KIND or not isinstance(value, Mapping):
+    if type(node) in _KEYWORD_BY_KIND or not isinstance(value, dict):
         return _KEYWORD_BY_KIND.get(type(node), "")
     named = value.get("type")
     names = named if isinstance(named, list) else [named]
