@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
     from counterfoil.schema.compatibility.sentences import Sentence
     from counterfoil.schema.formats.protocol import ParsedSchema
@@ -30,6 +32,10 @@ class Origin:
         return Origin(self.holder, (*self.steps, *steps), self.is_own)
 
 
+Origins: TypeAlias = "tuple[Origin | None, Origin | None]"
+"""The origin on the reader's and on the writer's side; None where that is not known."""
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """One reason why a reader cannot read everything that a writer may write.
@@ -40,9 +46,9 @@ class Difference:
     ``sentence`` says it for people, whatever they call the two sides. ``reader_pointer`` and ``writer_pointer`` are
     JSON pointers of the place in each schema's own text, or of the nearest thing around it. ``steps`` are the steps of
     the path one by one where names in it may hold a ``/`` (JSON Schema, columns of a table); None where there is no
-    such path. ``reader_origin`` and ``writer_origin`` say which declaration holds the place; None where that is not
-    known. ``because`` is the difference further inside that this one comes from, where the sentence names it. ``place``
-    leads to the place in the reader, through references and in names; None where the pointers alone say it.
+    such path. ``origins`` finds which declarations hold the place, when it is called: most are never asked for.
+    ``because`` is the difference further inside that this one comes from, where the sentence names it. ``place`` leads
+    to the place in the reader, through references and in names; None where the pointers alone say it.
     """
 
     rule: str
@@ -53,8 +59,7 @@ class Difference:
     reader_pointer: str = ""
     writer_pointer: str = ""
     steps: tuple[str, ...] | None = None
-    reader_origin: Origin | None = None
-    writer_origin: Origin | None = None
+    origins: Callable[[], Origins] | None = field(default=None, compare=False, repr=False)
     because: Difference | None = None
     place: Steps | None = None
 
@@ -62,6 +67,16 @@ class Difference:
     def text(self) -> str:
         """The sentence with the two sides called "the reader" and "the writer"."""
         return self.sentence.render()
+
+    @property
+    def reader_origin(self) -> Origin | None:
+        """The declaration that holds the place on the reader's side; None where that is not known."""
+        return self.origins()[0] if self.origins else None
+
+    @property
+    def writer_origin(self) -> Origin | None:
+        """The same on the writer's side."""
+        return self.origins()[1] if self.origins else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,8 +128,7 @@ class _Walk:
             reader_pointer=at.reader_pointer,
             writer_pointer=at.writer_pointer,
             steps=at.path,
-            reader_origin=at.reader_origin,
-            writer_origin=at.writer_origin,
+            origins=lambda: (at.reader_origin, at.writer_origin),
             place=at.place,
         )
         self.found.append(difference)

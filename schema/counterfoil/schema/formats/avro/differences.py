@@ -399,8 +399,7 @@ def found_at(
         sentence=rule.about(facts),
         reader_pointer=place.reader_pointer(pointed),
         writer_pointer=place.writer_pointer(pointed),
-        reader_origin=place.reader_origin(*attributes),
-        writer_origin=place.writer_origin(*attributes),
+        origins=lambda: (place.reader_origin(*attributes), place.writer_origin(*attributes)),
         place=place.reader_steps(),
     )
     return Found(rule, difference, place)

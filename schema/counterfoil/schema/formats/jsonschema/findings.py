@@ -55,19 +55,16 @@ class Finding:
 
     def difference(self) -> Difference:
         """The difference as it is reported."""
-        reader_pointer, reader_origin = _located(self.reader_spot, self.reader_reference)
-        writer_pointer, writer_origin = _located(self.writer_spot, self.writer_reference)
         return Difference(
             rule=self.rule.id,
             error_type=self.rule.error_type,
             path="" if self.steps is None else f"#/{'/'.join(self.steps)}",
             detail=self._detail(),
             sentence=self.rule.about(self.facts),
-            reader_pointer=reader_pointer,
-            writer_pointer=writer_pointer,
+            reader_pointer=_pointer(self.reader_spot, self.reader_reference),
+            writer_pointer=_pointer(self.writer_spot, self.writer_reference),
             steps=self.steps,
-            reader_origin=reader_origin,
-            writer_origin=writer_origin,
+            origins=lambda: (_origin(self.reader_spot), _origin(self.writer_spot)),
             place=self.place,
         )
 
@@ -124,10 +121,11 @@ def _own(spot: Spot | None) -> Spot | None:
     return spot if spot is not None and not spot.document else None
 
 
-def _located(spot: Spot | None, reference: Spot | None) -> tuple[str, Origin | None]:
-    """The pointer in the schema's own text, and the declaration that holds the spot."""
-    outer = reference.pointer() if reference is not None and (spot is None or spot.document) else ""
-    if spot is None:
-        return outer, None
-    pointer = spot.pointer()
-    return outer if spot.document else pointer, Origin(spot.document, (pointer,), is_own=not spot.document)
+def _pointer(spot: Spot | None, reference: Spot | None) -> str:
+    """The pointer in the schema's own text."""
+    own = _own(spot) or reference
+    return own.pointer() if own is not None else ""
+
+
+def _origin(spot: Spot | None) -> Origin | None:
+    return None if spot is None else Origin(spot.document, (spot.pointer(),), is_own=not spot.document)

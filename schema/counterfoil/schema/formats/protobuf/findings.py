@@ -13,6 +13,7 @@ from counterfoil.schema.place import member
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from counterfoil.schema.compatibility.report import Origins
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.protobuf.type_index import EnumType, FieldType, MessageType
 
@@ -102,6 +103,11 @@ def _origin(holder: MessageType | EnumType | None, path: str) -> Origin | None:
     return Origin(holder.full_name, tuple(inside.split("/")[1:]), is_own=holder.is_in_own_file)
 
 
+def _origins(place: Place) -> Origins:
+    reader, writer = place.enums or (place.reader, place.writer)
+    return _origin(reader, place.path), _origin(writer, place.path)
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """A difference, the rule behind it, and its place."""
@@ -134,8 +140,7 @@ def found_at(
         sentence=rule.about(facts),
         reader_pointer=reader_pointer,
         writer_pointer=writer_pointer,
-        reader_origin=_origin(place.enums[0] if place.enums else place.reader, place.path),
-        writer_origin=_origin(place.enums[1] if place.enums else place.writer, place.path),
+        origins=lambda: _origins(place),
         place=None if named is None else tuple(member(name) for name in pointer_steps(named)),
     )
     return Found(rule, difference, place)
