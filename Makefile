@@ -31,7 +31,7 @@ demo: install  ## the whole road on real data: registry, check, bridge, on a rea
 	@$(BIN)/python examples/rides/demo.py
 
 test: install  ## every test, from nothing: real broker, real Spark
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-unit: install  ## the tests that touch nothing outside the process, on all cores, less than a minute
 	@$(BIN)/python -m pytest -n auto --dist worksteal tests/unit tests/architecture

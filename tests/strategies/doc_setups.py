@@ -91,11 +91,12 @@ def offer_with_two_lines(stage: Stage) -> None:
     _changed(stage.folder, lines, {"shop/offer.proto": offer + "message Offer { Line line = 1; }\n"})
 
 
-def bytes_became_text(stage: Stage) -> None:
+def decimal_became_finer(stage: Stage) -> None:
     """Two files to compare."""
-    for name, kind in (("old", "bytes"), ("new", "string")):
-        text = {"type": "record", "name": "R", "fields": [{"name": "a", "type": kind}]}
-        (stage.folder / f"{name}.avsc").write_text(json.dumps(text))
+    for name, scale in (("old", 2), ("new", 4)):
+        fare = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": scale}
+        ride = {"type": "record", "name": "Ride", "fields": [{"name": "fare", "type": fare}]}
+        (stage.folder / f"{name}.avsc").write_text(json.dumps(ride, indent=1))
 
 
 def a_file_without_a_subject(stage: Stage) -> None:
@@ -239,7 +240,7 @@ SETUPS: dict[str, Callable[[Stage], None]] = {
     each.__name__: each
     for each in (
         rides_repository, order_changed, money_of_six_hundred_orders_changed, customer_and_order_changed,
-        offer_with_two_lines, bytes_became_text, a_file_without_a_subject,
+        offer_with_two_lines, decimal_became_finer, a_file_without_a_subject,
         changes_to_tell, a_commit_behind, fifty_changes, rides_registered, a_filled_database, two_registries,
         a_schemas_topic, a_topic_to_bridge,
     )
