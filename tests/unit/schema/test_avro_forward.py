@@ -65,6 +65,14 @@ def test_both_uses_are_one_type_which_stands_where_it_is_declared():
 
 
 REFUSED = {
+    "a list where a kind belongs": (
+        record("R", ("a", "B"), ("b", {"type": ["null"], "name": "B"})),
+        "unknown type 'B'",
+    ),
+    "an object where a kind belongs": (
+        record("R", ("a", "B"), ("b", {"type": {"type": "enum"}, "name": "B"})),
+        "unknown type 'B'",
+    ),
     "a name in the wrong namespace": (
         record("R", ("a", "B"), ("b", record("B", namespace="y")), namespace="x"),
         "unknown type 'B'",

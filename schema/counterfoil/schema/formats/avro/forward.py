@@ -38,7 +38,8 @@ def find_declarations(document: Json) -> dict[str, Declaration]:
             waiting += [(item, namespace, f"{pointer}/{index}") for index, item in reversed([*enumerate(value)])]
         elif isinstance(value, dict):
             inner = namespace
-            if value.get("type") in _NAMED and isinstance(value.get("name"), str):
+            kind = value.get("type")
+            if isinstance(kind, str) and kind in _NAMED and isinstance(value.get("name"), str):
                 inner = _declared(Declaration(value, namespace, pointer), found)
             waiting += reversed([(part, inner, f"{pointer}/{step}") for step, part in _parts(value)])
     return found
