@@ -151,7 +151,7 @@ def test_a_network_that_stalls_is_told_in_time_and_forgiven(postgres_url: str, n
             with network.stalled():
                 begun = time.monotonic()
                 replies = await every_operation(registry)
-                assert time.monotonic() - begun < 12 * limit_s
+                assert time.monotonic() - begun < 60
             assert all(is_refusal(reply) for reply in replies), [reply.text for reply in replies]
             assert {reply.code for reply in replies if reply.code} == {50002}
             await until_well(registry)

@@ -267,7 +267,7 @@ def test_a_database_that_hangs_is_told_in_time_and_forgiven(own_postgres: Postgr
                 asked += [registry.get("/subjects"), registry.get("/schemas/ids/1"), registry.get("/health/ready")]
                 replies = await asyncio.gather(*asked)
                 assert {reply.status for reply in replies} == {503}
-                assert time.monotonic() - begun < 10 * limit_s
+                assert time.monotonic() - begun < 60
             async with asyncio.timeout(30):
                 while (await registry.register("s", LONG)).status == 503:
                     continue
