@@ -41,7 +41,7 @@ def _python_for_everyone() -> str:
 def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that the build stage makes, as the second stage would copy it."""
     base = tmp_path_factory.mktemp("image")
-    for folder in (base, *base.parents[:2]):
+    for folder in (base, *base.parents[:3]):
         folder.chmod(0o755)
     opt = base / "counterfoil"
     subprocess.run(

@@ -332,7 +332,7 @@ def test_a_subject_too_long_for_an_index_is_refused_alone(postgres_url: str) -> 
 if can_mount():
 
     def test_a_full_disk_is_told_and_forgotten(postgres: PostgresServer, tmp_path: Path) -> None:
-        for folder in (tmp_path, *tmp_path.parents[:2]):
+        for folder in (tmp_path, *tmp_path.parents[:3]):
             folder.chmod(0o755)  # the server is another user
         with small_disk(tmp_path, size_mb=40) as disk:
             user = unprivileged_user()

@@ -409,7 +409,7 @@ def test_sql_is_written_and_nothing_is_changed(tmp_path: Path, counterfoil: Any)
 def test_the_sql_for_a_new_database_needs_no_connection(counterfoil: Any) -> None:
     shown = counterfoil("upgrade", "--sql", "--from", "0", "--store", "postgresql://nobody@nowhere.invalid/registry")
     assert shown.returncode == ExitCode.OK
-    assert "CREATE FUNCTION commit" in shown.stdout
+    assert "CREATE OR REPLACE FUNCTION commit_" in shown.stdout
 
 
 @pytest.mark.parametrize("command", ["check", "stats", "upgrade"])
