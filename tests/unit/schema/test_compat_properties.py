@@ -116,4 +116,4 @@ def test_every_difference_but_the_name_of_a_record_has_a_witness(pair: tuple[str
     for difference in find_differences(reader, writer):
         found = search_for_witness(reader, writer, difference)
         if not found:
-            assert found.reason == "only names of records differ, and decoders read records by structure"
+            assert found.reason.startswith("only names of records differ, and decoders that go by structure")
