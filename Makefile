@@ -33,7 +33,7 @@ demo: install  ## the whole road on real data: registry, check, bridge, on a rea
 test: install  ## every test, from nothing: real broker, real Spark
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
-test-unit: install  ## the tests that touch nothing outside the process, on all cores, less than a minute
+test-unit: install  ## the tests that touch nothing outside the process, on all cores, a few minutes
 	@$(BIN)/python -m pytest -n auto --dist worksteal tests/unit tests/architecture
 
 fuzz: install  ## the parsers and the check, coverage-guided, FUZZ_SECONDS (60) for each of nine targets
