@@ -5,7 +5,8 @@ process id. Nothing here is part of the installed package.
 """
 
 from local_services.broker import KafkaBroker
-from local_services.jars import JarsUnavailableError, cache_folder, jar_folder
+from local_services.cache import cache_folder
+from local_services.jars import JarsUnavailableError, jar_folder
 from local_services.newest_spark import newest_spark_environment, newest_spark_version
 from local_services.pgbouncer import PgBouncer
 from local_services.postgres import PostgresServer

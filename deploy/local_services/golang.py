@@ -6,7 +6,7 @@ import os
 from importlib.util import find_spec
 from pathlib import Path
 
-from local_services.jars import cache_folder
+from local_services.cache import cache_folder
 from local_services.process import ServiceError
 
 

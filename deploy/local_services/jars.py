@@ -1,22 +1,23 @@
 """Fetch the jars of Spark's connectors, of a Kafka broker and of PostgreSQL, once, through the Ivy that PySpark ships.
 
-They lie in a cache outside the tree: ``$COUNTERFOIL_CACHE``, else ``$XDG_CACHE_HOME/counterfoil``, else
-``~/.cache/counterfoil``; one folder for each content of ``ivy.xml``, so that a changed version is fetched anew.
+They lie in the cache outside the tree, in one folder for each content of ``ivy.xml``, so that a changed version is
+fetched anew.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Literal
 
 from counterfoil.converter.java import check_java
+from local_services.cache import cache_folder, kept_folder
 
 _IVY_FILE = Path(__file__).with_name("ivy.xml")
 _FETCH_DEADLINE_S = 900
@@ -36,24 +37,10 @@ class JarsUnavailableError(RuntimeError):
     """The jars could not be fetched; the message ends with what Ivy said."""
 
 
-def cache_folder() -> Path:
-    """Where downloads are kept between runs, created if need be."""
-    own = os.environ.get("COUNTERFOIL_CACHE")
-    base = Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "counterfoil"
-    base.mkdir(parents=True, exist_ok=True)
-    return base
-
-
 def jar_folder(jars: JarSet) -> Path:
     """The folder that holds one set of jars, fetched first if it is not there."""
     version = hashlib.sha256(_IVY_FILE.read_bytes()).hexdigest()[:12]
-    folder = cache_folder() / "jars" / version / jars
-    if not folder.is_dir():
-        with (cache_folder() / "jars.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # two test runs at once fetch once
-            if not folder.is_dir():
-                _fetch(jars, folder)
-    return folder
+    return kept_folder("jars", version, jars, make=partial(_fetch, jars))
 
 
 def _fetch(jars: JarSet, folder: Path) -> None:

@@ -6,17 +6,17 @@ carries versions and hashes, and no address: npm asks the registry that it is co
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from local_services.jars import cache_folder
+from local_services.cache import cache_folder, kept_folder
 from local_services.process import ServiceError
 
 _FETCH_DEADLINE_S: Final = 600
@@ -35,13 +35,7 @@ def node_packages(folder: Path) -> Path:
     No script of a package runs. ``ServiceError`` ends with what npm said.
     """
     version = hashlib.sha256((folder / "package-lock.json").read_bytes()).hexdigest()[:12]
-    kept = cache_folder() / "javascript" / version
-    if not kept.is_dir():
-        with (cache_folder() / "javascript.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # two test runs at once fetch once
-            if not kept.is_dir():
-                _fetch(folder, kept)
-    return kept / "node_modules"
+    return kept_folder("javascript", version, make=partial(_fetch, folder)) / "node_modules"
 
 
 def _fetch(manifests: Path, kept: Path) -> None:

@@ -6,7 +6,6 @@ It is installed once into the cache outside the tree (450 MB), by ``newest_spark
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -14,7 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from local_services.jars import cache_folder, jar_folder
+from local_services.cache import kept_folder
+from local_services.jars import jar_folder
 from local_services.process import ServiceError
 
 _REQUIREMENTS = Path(__file__).with_name("newest_spark.txt")
@@ -41,13 +41,7 @@ def newest_spark_version() -> str:
 def _installed() -> Path:
     """The folder with the packages, made first if it is not there."""
     version = hashlib.sha256(_REQUIREMENTS.read_bytes()).hexdigest()[:12]
-    folder = cache_folder() / "newest-spark" / version
-    if not folder.is_dir():
-        with (cache_folder() / "newest-spark.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # two test runs at once install once
-            if not folder.is_dir():
-                _install(folder)
-    return folder
+    return kept_folder("newest-spark", version, make=_install)
 
 
 def _install(folder: Path) -> None:

@@ -6,7 +6,6 @@ unpacked in the cache that :mod:`local_services.jars` describes.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import socket
@@ -16,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from local_services.jars import cache_folder
+from local_services.cache import cache_folder, kept_folder
 from local_services.postgres import unprivileged, unprivileged_user
 from local_services.process import Service, ServiceError, free_port
 
@@ -116,13 +115,7 @@ def _installed() -> Path | None:
 
 def _fetched() -> Path:
     """The folder with the unpacked packages, fetched first if it is not there."""
-    folder = cache_folder() / "pgbouncer"
-    if not folder.is_dir():
-        with (cache_folder() / "pgbouncer.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # two test runs at once fetch once
-            if not folder.is_dir():
-                _fetch(folder)
-    return folder
+    return kept_folder("pgbouncer", make=_fetch)
 
 
 def _fetch(folder: Path) -> None:
