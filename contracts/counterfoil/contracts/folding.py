@@ -110,7 +110,7 @@ def fold(
 
     ``referred`` gives the paths of the files that a file refers to, directly or not. ``move`` makes of a dependant's
     finding the one at its cause in the file at a path, for a file that was judged as the dependant was and has no
-    such finding itself; None where it was not. It is asked only where several files share the cause.
+    such finding itself; None where it was not. It is called only where several files share the cause.
     """
     at_cause: dict[Cause, list[tuple[str, Draft]]] = {}
     dependants: dict[Cause, list[tuple[str, Draft]]] = {}

@@ -1,7 +1,7 @@
 """The commands that the installed distribution declares: its own table of entry points, read from its own file.
 
 ``importlib.metadata`` would tell the same. Importing it takes as long as everything else that ``counterfoil --help``
-does, so it is asked only where the distribution is in no plain folder of ``sys.path``, such as in a zip file.
+does, so it is used only where the distribution is in no plain folder of ``sys.path``, such as in a zip file.
 """
 
 from __future__ import annotations
