@@ -145,10 +145,10 @@ def assemble(
         )
     if settings.cors_origins:
         asgi = _open_to_pages(asgi, settings.cors_origins)
-    if ANY_ORIGIN not in settings.cors_origins:
-        asgi = OriginGuard(asgi, host=settings.host, allowed=settings.cors_origins)
+    is_open = ANY_ORIGIN in settings.cors_origins
+    guard = None if is_open else OriginGuard(host=settings.host, allowed=settings.cors_origins)
     packing = Packing(min_bytes=settings.gzip_min_bytes) if settings.gzip_min_bytes else None
-    envelope = Envelope(asgi, telemetry=telemetry, log_requests=settings.log_requests, packing=packing)
+    envelope = Envelope(asgi, telemetry=telemetry, log_requests=settings.log_requests, packing=packing, guard=guard)
     return RegistryApp(envelope, storage, lifecycle)
 
 

@@ -64,7 +64,7 @@ class FastLane:
                     client = value
             media_type = _produced(accept)
             if media_type is not None:
-                kept, receive = await self._find(scope, receive, is_python=is_python(client))
+                kept, receive = await self._find(scope, receive, is_python=bool(client) and is_python(client))
                 if kept is not None:
                     scope[ROUTE_HOLDER][0] = kept.route
                     if (

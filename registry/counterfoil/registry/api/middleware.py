@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from counterfoil.registry.api.answers import error_answer
 from counterfoil.registry.api.json_body import too_large
+from counterfoil.registry.api.origins import BROWSER_HEADERS
 from counterfoil.registry.api.packing import CONTENT_ENCODING, accepts_gzip, unpacking
 from counterfoil.registry.api.paths import rewrite
 from counterfoil.registry.logs import LOGGER, masked_query
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from counterfoil.registry.api.methods import Methods
+    from counterfoil.registry.api.origins import OriginGuard
     from counterfoil.registry.api.packing import Packing
     from counterfoil.registry.telemetry import Telemetry
 
@@ -138,16 +140,23 @@ def _without_body(send: Send) -> Send:
 class Envelope:
     """Request ids, fixed headers, an answer for what nobody foresaw, and the measures of each request.
 
-    With ``packing``, answers are packed for the clients that accept it.
+    With ``packing``, answers are packed for the clients that accept it. ``guard`` refuses requests of foreign pages.
     """
 
     def __init__(
-        self, app: ASGIApp, *, telemetry: Telemetry, log_requests: bool, packing: Packing | None = None
+        self,
+        app: ASGIApp,
+        *,
+        telemetry: Telemetry,
+        log_requests: bool,
+        packing: Packing | None = None,
+        guard: OriginGuard | None = None,
     ) -> None:
         self._app = app
         self._telemetry = telemetry
         self._log_requests = log_requests
         self._packing = packing
+        self._guard = guard
         self._fresh_id = FreshIds().next
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -156,7 +165,7 @@ class Envelope:
             await self._app(scope, receive, send)
             return
         begun = time.perf_counter()
-        callers_id, encodings = _read_headers(scope["headers"])
+        callers_id, encodings, is_browser = _read_headers(scope["headers"])
         request_id = callers_id or self._fresh_id()
         status, is_complete = 0, False
         plain: PlainEnvelope | None = None
@@ -178,7 +187,8 @@ class Envelope:
         route = [_OTHER_ROUTE]
         try:
             scope[ROUTE_HOLDER] = route
-            await self._app(scope, receive, inner_send)
+            app = self._guard.checked(scope, self._app) if is_browser and self._guard is not None else self._app
+            await app(scope, receive, inner_send)
         except Exception:
             LOGGER.exception("unexpected error", extra={"request_id": request_id.decode("latin-1"), **_facts(scope)})
             if not status:
@@ -211,9 +221,13 @@ def _facts(scope: Scope) -> dict[str, str]:
     }
 
 
-def _read_headers(headers: list[tuple[bytes, bytes]]) -> tuple[bytes, bytes]:
-    """The caller's request id, if exactly one that is not blank came along, and the encodings that are accepted."""
+def _read_headers(headers: list[tuple[bytes, bytes]]) -> tuple[bytes, bytes, bool]:
+    """The caller's request id, the encodings that are accepted, and whether a browser sent the request.
+
+    The request id is empty unless exactly one that is not blank was sent.
+    """
     request_id = encodings = b""
+    is_browser = False
     ids = 0
     for name, value in headers:
         if name == REQUEST_ID:
@@ -221,8 +235,10 @@ def _read_headers(headers: list[tuple[bytes, bytes]]) -> tuple[bytes, bytes]:
             ids += 1
         elif name == b"accept-encoding":
             encodings = encodings + b"," + value if encodings else value
+        elif name in BROWSER_HEADERS:
+            is_browser = True
     is_usable = ids == 1 and len(request_id) <= _MAX_REQUEST_ID
-    return (request_id if is_usable else b""), encodings
+    return (request_id if is_usable else b""), encodings, is_browser
 
 
 class FreshIds:

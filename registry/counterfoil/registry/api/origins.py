@@ -15,15 +15,17 @@ from counterfoil.registry.api.answers import error_answer
 from counterfoil.schema.errors import Forbidden
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Collection
+    from collections.abc import Collection
 
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Scope
 
 ANY_ORIGIN: Final = "*"
 
 _ORIGIN: Final = b"origin"
 _SITE: Final = b"sec-fetch-site"
-_OF_BROWSERS: Final = (_SITE, _ORIGIN)
+BROWSER_HEADERS: Final = (_SITE, _ORIGIN)
+"""The headers by which browsers name the page that sends a request."""
+
 _OWN_SITES: Final = frozenset({b"same-origin", b"none"})
 _DEFAULT_PORTS: Final = {"http": ":80", "https": ":443"}
 _EMBEDDED: Final = frozenset({b"object", b"embed"})
@@ -31,27 +33,18 @@ _SHOWN_CHARACTERS: Final = 200
 
 
 class OriginGuard:
-    """Hands on what comes from no page, from a page of this server, or from one of the origins ``allowed``.
+    """Lets pass what comes from no page, from a page of this server, or from one of the origins ``allowed``.
 
-    ``host`` is the address that the server listens on. OPTIONS passes: it is how a browser asks first. So does a link
-    that is followed.
+    ``host`` is the address that the server listens on. OPTIONS passes: browsers send it before other requests. A link
+    that a user follows passes too.
     """
 
-    def __init__(self, app: ASGIApp, *, host: str, allowed: Collection[str]) -> None:
-        self._app = app
+    def __init__(self, *, host: str, allowed: Collection[str]) -> None:
         self._allowed = frozenset(each for each in allowed if each)
         self._is_local = _is_loopback(host)
 
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Hand the request on, or answer 403."""
-        if scope["type"] == "http":
-            for name, _ in scope["headers"]:
-                if name in _OF_BROWSERS:
-                    return self._checked(scope)(scope, receive, send)
-        return self._app(scope, receive, send)
-
-    def _checked(self, scope: Scope) -> ASGIApp:
-        """What answers the request of a browser."""
+    def checked(self, scope: Scope, app: ASGIApp) -> ASGIApp:
+        """Return what answers a request that has one of :data:`BROWSER_HEADERS`: ``app``, or the error 403."""
         fields = _joined_fields(scope["headers"])
         origin = fields.get(_ORIGIN, b"").decode("latin-1")
         is_read = scope["method"] in {"GET", "HEAD"}
@@ -61,7 +54,7 @@ class OriginGuard:
             or self._is_own(fields, origin)
             or (is_read and _is_link(fields))
         ):
-            return self._app
+            return app
         page = f"of {origin[:_SHOWN_CHARACTERS]}" if origin else "of another origin"
         return error_answer(
             Forbidden(f"A web page {page} sent this request; --cors-origins names the origins whose pages may send any")

@@ -39,6 +39,8 @@ class StaleReads:
         self._count = count
         known = cases.storage.last_known() if limit_s else None
         self._cases = None if known is None else use_cases(known, reader=cases.reader.over(known), associations=False)
+        self.catch_up: Callable[[], Awaitable[None]] = cases.storage.catch_up if known is None else self._caught_up
+        """As the storage's, for reads: fails at once while they are answered from memory, soon with a slow store."""
 
     @property
     def reason(self) -> RegistryError | None:
@@ -53,14 +55,8 @@ class StaleReads:
         """The seconds that reads go on being answered from memory."""
         return self._limit_s - (self._storage.contact.lost_for_s or 0.0)
 
-    async def catch_up(self) -> None:
-        """As the storage's, for reads: it fails at once while they are answered from memory.
-
-        With a store that is slow it fails soon, with ``StoreSlow``.
-        """
-        if self._cases is None:
-            await self._storage.catch_up()
-            return
+    async def _caught_up(self) -> None:
+        """Raise the reason of the loss, or ``StoreSlow``, where reads are better answered from memory."""
         if self._storage.contact.error is not None:
             reason = self.reason
             if reason is not None:

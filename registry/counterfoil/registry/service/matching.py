@@ -12,7 +12,7 @@ from counterfoil.registry.service.reading import PARSED_AT_ONCE
 from counterfoil.registry.service.recent_values import RecentValues
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from uuid import UUID
 
     from counterfoil.registry.domain.config import Config
@@ -64,10 +64,10 @@ class Matcher:
                 return Match(entry, content, exact=False)
         return None
 
-    def _possible(self, candidate: Candidate, entries: list[VersionEntry]) -> list[VersionEntry]:
+    def _possible(self, candidate: Candidate, entries: Sequence[VersionEntry]) -> list[VersionEntry]:
         """Those that may say the same, as far as is known. A subject with a thousand versions is not read each time."""
         if candidate.content.references:
-            return entries
+            return list(entries)
         mark = _mark(candidate.parsed)
         self._marks.put(candidate.content.guid, mark, weight=1)
         known = self._marks.get

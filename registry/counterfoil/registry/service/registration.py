@@ -25,6 +25,8 @@ from counterfoil.schema.errors import IncompatibleSchema, InvalidSchema, Operati
 from counterfoil.schema.formats.protocol import Validation
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.domain.equivalence import Candidate
     from counterfoil.registry.domain.versions import History, VersionEntry
@@ -250,12 +252,14 @@ def _number(now: _Situation, request: SchemaRequest) -> int:
     return request.version
 
 
-def _wanted(history: History, request: SchemaRequest) -> list[VersionEntry]:
+def _wanted(history: History, request: SchemaRequest) -> Sequence[VersionEntry]:
     """The active versions with the id and number that the request names, so that an import which is repeated adds none.
 
     One content may have several ids in a subject. A request for the next version is compared with the latest alone.
     """
     entries = history.active[-1:] if request.version == NEXT_VERSION else history.active
+    if request.schema_id is None and (request.version is None or request.version == NEXT_VERSION):
+        return entries
     return [entry for entry in entries if _has_numbers(entry, request)]
 
 
