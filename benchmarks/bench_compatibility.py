@@ -24,7 +24,7 @@ import avro.compatibility
 import avro.schema
 from java_oracle import java_command
 
-from counterfoil.schema.formats.avro.differences import find_differences
+from counterfoil.schema.formats.avro.compare.differences import find_differences
 from counterfoil.schema.formats.avro.parse import parse_avro
 
 if TYPE_CHECKING:

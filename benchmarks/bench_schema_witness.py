@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from counterfoil.schema.formats.avro.differences import find_differences
+from counterfoil.schema.formats.avro.compare.differences import find_differences
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.witness import search_for_witness

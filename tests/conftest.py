@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, settings
 
 from counterfoil.converter.java import check_java
 from counterfoil.registry.store.opening import open_store
-from counterfoil.registry.store.postgres import PostgresStorage
-from counterfoil.registry.store.postgres_address import parse_address
+from counterfoil.registry.store.postgres.address import parse_address
+from counterfoil.registry.store.postgres.storage import PostgresStorage
 from local_services import KafkaBroker, PostgresServer, RegistryProcess, jar_folder
 
 if TYPE_CHECKING:

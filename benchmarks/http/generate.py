@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.registry.domain.changes import ChangeKind
 from counterfoil.registry.domain.errors import StoreNotUsable
 from counterfoil.registry.store.opening import open_store, sqlite_path
-from counterfoil.registry.store.postgres_address import parse_address
-from counterfoil.registry.store.postgres_connections import connect as connect_to
-from counterfoil.registry.store.sqlite_file import FileLock, connect
+from counterfoil.registry.store.postgres.address import parse_address
+from counterfoil.registry.store.postgres.connections import connect as connect_to
+from counterfoil.registry.store.sqlite.file import FileLock, connect
 from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.model import SchemaType
 

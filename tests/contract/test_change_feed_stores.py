@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from counterfoil.registry.domain.changes import ChangeKind
 from counterfoil.registry.service.storage import Elsewhere
 from counterfoil.registry.store.opening import open_store
-from counterfoil.registry.store.postgres_news import MAX_TOLD
+from counterfoil.registry.store.postgres.news import MAX_TOLD
 from earlier_moments import STORY, check_every_moment
 from event_listener import InProcessListener
 from registry_driver import InProcessRegistry

@@ -26,7 +26,7 @@ from counterfoil.registry.service.storage import (
     Visibility,
 )
 from counterfoil.registry.store.memory import MemoryStorage
-from counterfoil.registry.store.sqlite import SqliteStorage
+from counterfoil.registry.store.sqlite.storage import SqliteStorage
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.contexts import GLOBAL_LEVEL, TOP_LEVEL, SubjectPrefix, parse_subject
 from counterfoil.schema.errors import ContextNotEmpty, OperationNotPermitted, ReferenceExists

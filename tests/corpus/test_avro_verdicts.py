@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from counterfoil.schema.formats.avro.differences import find_differences
+from counterfoil.schema.formats.avro.compare.differences import find_differences
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.formats.protocol import Validation
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from counterfoil.schema.formats.protobuf.differences import find_differences, walk
+from counterfoil.schema.formats.protobuf.compare.differences import find_differences, walk
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
 from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import Reference, ResolvedReference

@@ -9,8 +9,8 @@ from typing import Any
 from java_oracle import ask_java
 from pairs import COUNT, pairs, parsed_pairs
 
-from counterfoil.schema.formats.avro import rules
-from counterfoil.schema.formats.avro.differences import find_differences
+from counterfoil.schema.formats.avro.compare import rules
+from counterfoil.schema.formats.avro.compare.differences import find_differences
 
 
 @cache

@@ -15,9 +15,9 @@ from pairs import COUNT, pairs, parsed_pairs
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.errors import CounterfoilError
-from counterfoil.schema.formats.avro import rules
-from counterfoil.schema.formats.avro.defaults import is_usable_default
-from counterfoil.schema.formats.avro.differences import find_differences
+from counterfoil.schema.formats.avro.compare import rules
+from counterfoil.schema.formats.avro.compare.differences import find_differences
+from counterfoil.schema.formats.avro.read.defaults import is_usable_default
 from counterfoil.schema.formats.avro.types import Record, Union
 from counterfoil.schema.witness import search_for_witness
 from counterfoil.schema.witness.avro.confirm import written

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, settings
 from schemathesis import checks
 from schemathesis.specs.openapi import checks as openapi_checks
 
-from counterfoil.registry.api.description import describe_api
+from counterfoil.registry.api.openapi.description import describe_api
 from counterfoil.registry.api.operations import SUMMARIES
 from counterfoil.registry.api.table import TABLE
 from counterfoil.schema import errors

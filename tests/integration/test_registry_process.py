@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from counterfoil.registry.store.sqlite_file import APPLICATION_ID, FORMAT
+from counterfoil.registry.store.sqlite.file import APPLICATION_ID, FORMAT
 from counterfoil.schema.exit_codes import ExitCode
 from local_services import RegistryProcess, wait_until
 

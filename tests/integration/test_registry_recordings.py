@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.store.sqlite import SqliteStorage
+from counterfoil.registry.store.sqlite.storage import SqliteStorage
 from registry_driver import MEDIA_TYPE, InProcessRegistry
 
 if TYPE_CHECKING:

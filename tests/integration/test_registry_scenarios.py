@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.store.sqlite import SqliteStorage
+from counterfoil.registry.store.sqlite.storage import SqliteStorage
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from counterfoil.registry.store.memory import MemoryStorage
-from counterfoil.registry.store.sqlite import SqliteStorage
+from counterfoil.registry.store.sqlite.storage import SqliteStorage
 from registry_driver import InProcessRegistry, Reply
 from registry_model import GLOBAL, TOP, Refused, RegistryModel, Row, Schema, Subject, qualified, shown
 

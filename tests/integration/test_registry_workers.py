@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.boards import Boards, PlaceOnBoards
+from counterfoil.registry.serving.boards import Boards, PlaceOnBoards
 from counterfoil.registry.telemetry import Telemetry
 from counterfoil.schema.exit_codes import ExitCode
 from local_services import RegistryProcess, wait_until

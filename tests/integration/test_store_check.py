@@ -31,9 +31,9 @@ from counterfoil.registry.store.inspection.stats import measure
 from counterfoil.registry.store.inspection.tables import INVARIANTS
 from counterfoil.registry.store.migrations.scripts import SQLITE, upgrade_script
 from counterfoil.registry.store.opening import open_store
-from counterfoil.registry.store.postgres_address import parse_address
-from counterfoil.registry.store.postgres_connections import connect
-from counterfoil.registry.store.sqlite_file import APPLICATION_ID
+from counterfoil.registry.store.postgres.address import parse_address
+from counterfoil.registry.store.postgres.connections import connect
+from counterfoil.registry.store.sqlite.file import APPLICATION_ID
 from counterfoil.schema import parse_schema
 from counterfoil.schema.contexts import TOP_LEVEL, parse_subject
 from counterfoil.schema.errors import CounterfoilError

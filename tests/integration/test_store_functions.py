@@ -10,10 +10,10 @@ import pytest
 
 from counterfoil.registry.service.storage import SoftDelete
 from counterfoil.registry.store.formats import FORMAT
-from counterfoil.registry.store.postgres import PostgresStorage
-from counterfoil.registry.store.postgres_address import parse_address
-from counterfoil.registry.store.postgres_functions import Functions, own_functions
-from counterfoil.registry.store.postgres_preparing import prepare
+from counterfoil.registry.store.postgres.address import parse_address
+from counterfoil.registry.store.postgres.functions import Functions, own_functions
+from counterfoil.registry.store.postgres.preparing import prepare
+from counterfoil.registry.store.postgres.storage import PostgresStorage
 from counterfoil.registry.store.upgrading import upgrade, upgrade_sql
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import StoreUnavailable
@@ -31,7 +31,7 @@ OLD_TIME = 42
 def source() -> str:
     from importlib import resources
 
-    return resources.files("counterfoil.registry.store").joinpath("postgres_commit.sql").read_text("utf-8")
+    return resources.files("counterfoil.registry.store.postgres").joinpath("commit.sql").read_text("utf-8")
 
 
 def other_functions(time: int = OLD_TIME) -> Functions:

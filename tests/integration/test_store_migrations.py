@@ -22,7 +22,7 @@ from counterfoil.registry.store.inspection.checking import check
 from counterfoil.registry.store.inspection.rows import open_rows
 from counterfoil.registry.store.migrations.scripts import POSTGRESQL, SQLITE, in_transaction, revisions, upgrade_script
 from counterfoil.registry.store.opening import open_store
-from counterfoil.registry.store.sqlite_file import APPLICATION_ID
+from counterfoil.registry.store.sqlite.file import APPLICATION_ID
 from counterfoil.registry.store.upgrading import find_format, upgrade, upgrade_sql
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.model import SchemaType

@@ -12,7 +12,7 @@ from counterfoil.contracts.tree import SchemaFile, SchemaTree
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.formats.protocol import Validation
-from counterfoil.schema.json_scanner import escape_pointer
+from counterfoil.schema.jsontext.scanner import escape_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.json_scanner import escape_pointer
+from counterfoil.schema.jsontext.scanner import escape_pointer
 from place_cases import BACKWARD, FORWARD, PlaceCase, lay_out
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.formats.jsonschema.places import steps_through
-from counterfoil.schema.json_text import pointer_steps, read_json
+from counterfoil.schema.formats.jsonschema.compare.places import steps_through
+from counterfoil.schema.jsontext.document import pointer_steps, read_json
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.place import StepKind
 

@@ -17,19 +17,19 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from counterfoil.registry.api.answers import error_answer
-from counterfoil.registry.api.deadlines import Deadlines
+from counterfoil.registry.api.cache.fast_lane import FastLane
+from counterfoil.registry.api.cache.replies import Replies
+from counterfoil.registry.api.cache.stale_reads import StaleReads
+from counterfoil.registry.api.changes.event_stream import HEARTBEAT_S, EventStreams
 from counterfoil.registry.api.dialects import choose_dialects
 from counterfoil.registry.api.endpoints import api_routes
-from counterfoil.registry.api.event_stream import HEARTBEAT_S, EventStreams
-from counterfoil.registry.api.fast_lane import FastLane
-from counterfoil.registry.api.methods import Methods
-from counterfoil.registry.api.middleware import Envelope, Paths, unforeseen
+from counterfoil.registry.api.http.answers import error_answer
+from counterfoil.registry.api.http.deadlines import Deadlines
+from counterfoil.registry.api.http.methods import Methods
+from counterfoil.registry.api.http.middleware import Envelope, Paths, unforeseen
+from counterfoil.registry.api.http.origins import ANY_ORIGIN, OriginGuard
+from counterfoil.registry.api.http.packing import Packing
 from counterfoil.registry.api.operations import Lifecycle, operation_routes
-from counterfoil.registry.api.origins import ANY_ORIGIN, OriginGuard
-from counterfoil.registry.api.packing import Packing
-from counterfoil.registry.api.replies import Replies
-from counterfoil.registry.api.stale_reads import StaleReads
 from counterfoil.registry.kms.opening import open_kms
 from counterfoil.registry.service.counting import Counting
 from counterfoil.registry.service.feed import Feed
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from counterfoil.registry.service.keys_wrapping import KeyWrapping
+    from counterfoil.registry.service.keys.wrapping import KeyWrapping
     from counterfoil.registry.service.storage import Storage
     from counterfoil.registry.settings import ServerSettings
 
@@ -193,7 +193,7 @@ async def _description(_: Request) -> Response:
 
 @cache
 def _described() -> dict[str, Any]:
-    from counterfoil.registry.api.description import describe_api
+    from counterfoil.registry.api.openapi.description import describe_api
 
     return describe_api(metadata.version("counterfoil"))
 

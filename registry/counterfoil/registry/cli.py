@@ -76,7 +76,7 @@ def serve(*, settings_file: str | None, print_settings: bool, **flags: Any) -> i
         click.echo("\n".join(resolved.lines()))
         return 0
     try:
-        from counterfoil.registry.workers import serve_with
+        from counterfoil.registry.serving.workers import serve_with
     except ModuleNotFoundError as missing:
         raise click.ClickException(
             f"the registry needs the package {missing.name}; install it with: pip install 'counterfoil[registry]'"

@@ -10,7 +10,7 @@ import hashlib
 import uuid
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.formats.avro.canonical_form import print_canonical_form
+from counterfoil.schema.formats.avro.print.canonical_form import print_canonical_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

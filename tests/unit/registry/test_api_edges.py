@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.registry.api.call import parse_integer
-from counterfoil.registry.api.json_body import parse_json, read_body
-from counterfoil.registry.api.media_types import V1, check_consumed, negotiate
-from counterfoil.registry.api.paths import decode_segment, rewrite
+from counterfoil.registry.api.http.json_body import parse_json, read_body
+from counterfoil.registry.api.http.media_types import V1, check_consumed, negotiate
+from counterfoil.registry.api.http.paths import decode_segment, rewrite
 from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.registry.store.committer import MAX_BATCH, Committer
 from counterfoil.schema.errors import (

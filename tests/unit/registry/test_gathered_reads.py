@@ -13,7 +13,7 @@ from counterfoil.registry.domain.content import make_content
 from counterfoil.registry.domain.versions import History, VersionEntry
 from counterfoil.registry.service.storage import Append, Appended, Elsewhere, HardDelete, PutSettings, SoftDelete
 from counterfoil.registry.store.gathered_reads import MAX_GATHERED, GatheredReads
-from counterfoil.registry.store.known_histories import KnownHistories
+from counterfoil.registry.store.known.histories import KnownHistories
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import StoreTimeout
 from counterfoil.schema.model import SchemaType

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.registry.api.conditions import entity_tag, is_matched
 from counterfoil.registry.api.dialects import DIALECT_BY_VERSION
-from counterfoil.registry.api.packing import Packing, accepts_gzip, unpacking
+from counterfoil.registry.api.http.conditions import entity_tag, is_matched
+from counterfoil.registry.api.http.packing import Packing, accepts_gzip, unpacking
 from counterfoil.registry.api.table import TABLE
 from counterfoil.registry.settings import COMPAT_VERSIONS
 from counterfoil.registry.store.memory import MemoryStorage

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from counterfoil.registry.domain.keys import Kek
+from counterfoil.registry.domain.keys.model import Kek
 from counterfoil.registry.kms.local import LocalKms
 from counterfoil.registry.kms.opening import open_kms
-from counterfoil.registry.service.keys_wrapping import KeyWrapping
+from counterfoil.registry.service.keys.wrapping import KeyWrapping
 from counterfoil.schema.errors import InvalidKey, KeyWrapFailed
 
 if TYPE_CHECKING:

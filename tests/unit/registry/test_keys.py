@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counterfoil.registry.kms.opening import open_kms
-from counterfoil.registry.service.keys_wrapping import KeyWrapping
+from counterfoil.registry.service.keys.wrapping import KeyWrapping
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.schema.errors import KeyAccessDenied, KeyWrapFailed
 from registry_driver import InProcessRegistry, Reply

@@ -10,7 +10,7 @@ import pytest
 from counterfoil.registry.domain.changes import Change, ChangeKind
 from counterfoil.registry.service.contact import StoreContact, StoreSlow
 from counterfoil.registry.service.storage import Elsewhere
-from counterfoil.registry.store.postgres_news import LEASE_S, MAX_TOLD, PATIENCE_S, Journal, NewsFromElsewhere, Stamps
+from counterfoil.registry.store.postgres.news import LEASE_S, MAX_TOLD, PATIENCE_S, Journal, NewsFromElsewhere, Stamps
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import StoreUnavailable
 

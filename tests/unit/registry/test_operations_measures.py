@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.api.middleware import PRINCIPAL
+from counterfoil.registry.api.http.middleware import PRINCIPAL
 from counterfoil.registry.logs import masked_query
 from counterfoil.registry.service.contact import StoreContact
 from counterfoil.registry.service.counting import Counting

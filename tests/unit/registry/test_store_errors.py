@@ -9,12 +9,12 @@ from typing import Any
 import asyncpg
 import pytest
 
-from counterfoil.registry.api.answers import error_answer
+from counterfoil.registry.api.http.answers import error_answer
 from counterfoil.registry.domain.errors import StaleWrite
 from counterfoil.registry.service.retrying import Turns
-from counterfoil.registry.store import sqlite_errors
 from counterfoil.registry.store.committer import GroupCommit, WriteLimits
-from counterfoil.registry.store.postgres_errors import FOREIGN, LOST, NotConnected, of_read, of_write
+from counterfoil.registry.store.postgres.errors import FOREIGN, LOST, NotConnected, of_read, of_write
+from counterfoil.registry.store.sqlite import errors as sqlite_errors
 from counterfoil.schema.errors import RegistryError, SchemaTooLarge, StoreTimeout, StoreUnavailable
 
 UNCERTAIN = "may have been carried out"

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.java_numbers import read_java_double
-from counterfoil.schema.json_print import print_double, print_float, print_json, print_string, round_to_float
+from counterfoil.schema.jsontext.java_numbers import read_java_double
+from counterfoil.schema.jsontext.printing import print_double, print_float, print_json, print_string, round_to_float
 
 
 @pytest.mark.parametrize(

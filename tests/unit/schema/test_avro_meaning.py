@@ -14,8 +14,8 @@ import fastavro
 import pytest
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.avro.differences import find_differences
-from counterfoil.schema.formats.avro.meaning import Meaning, meaning_of
+from counterfoil.schema.formats.avro.compare.differences import find_differences
+from counterfoil.schema.formats.avro.compare.meaning import Meaning, meaning_of
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.formats.avro.types import LogicalType
 from counterfoil.schema.witness import Witness

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.json_scanner import JsonScanner, escape_pointer
-from counterfoil.schema.json_text import locate, read_json
+from counterfoil.schema.jsontext.document import locate, read_json
+from counterfoil.schema.jsontext.scanner import JsonScanner, escape_pointer
 from counterfoil.schema.position import Position
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.avro.rules import RULES
+from counterfoil.schema.formats.avro.compare.rules import RULES
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.witness import search_for_witness

@@ -19,7 +19,7 @@ from avro_schemas import avro_records, avro_schemas
 from counterfoil.schema.compatibility.check import check_compatibility
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.report import Earlier
-from counterfoil.schema.formats.avro.differences import find_differences
+from counterfoil.schema.formats.avro.compare.differences import find_differences
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.witness import search_for_witness
 

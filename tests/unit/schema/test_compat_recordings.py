@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.schema.formats.avro import rules
-from counterfoil.schema.formats.avro.differences import find_differences
+from counterfoil.schema.formats.avro.compare import rules
+from counterfoil.schema.formats.avro.compare.differences import find_differences
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import Reference, ResolvedReference

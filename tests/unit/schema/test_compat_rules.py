@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.formats.avro.differences import MAX_DIFFERENCES, find_differences
+from counterfoil.schema.formats.avro.compare.differences import MAX_DIFFERENCES, find_differences
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.formats.avro.schema import AvroSchema
 from counterfoil.schema.formats.avro.types import Array, Kind, Primitive

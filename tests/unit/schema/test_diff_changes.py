@@ -11,7 +11,8 @@ from hypothesis import given
 
 from avro_edits import avro_pairs
 from avro_schemas import avro_schemas
-from counterfoil.schema.diff import ChangeKind, avro, find_changes
+from counterfoil.schema.diff import ChangeKind, find_changes
+from counterfoil.schema.diff.avro import changes as avro
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.formats.protocol import Validation
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.schema.formats.jsonschema.canonical import print_exact
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.jsonschema.reading import read_exact_json
+from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
+from counterfoil.schema.formats.jsonschema.read.reading import read_exact_json
 from json_schemas import json_schema_texts, json_schemas, json_values
 
 

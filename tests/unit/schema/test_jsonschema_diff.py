@@ -10,7 +10,7 @@ from hypothesis import given
 
 from counterfoil.schema import InvalidSchema, parse_schema
 from counterfoil.schema.diff.find import find_changes
-from counterfoil.schema.diff.jsonschema import find_changes as find_changes_here
+from counterfoil.schema.diff.jsonschema.changes import find_changes as find_changes_here
 from counterfoil.schema.diff.model import Change, ChangeKind
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
 from counterfoil.schema.model import Reference, ResolvedReference

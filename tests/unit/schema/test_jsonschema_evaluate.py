@@ -12,11 +12,11 @@ import fastjsonschema
 import jsonschema_rs
 import pytest
 
-from counterfoil.schema.formats.jsonschema.drafts import Draft
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.jsonschema.reading import read_exact_json
+from counterfoil.schema.formats.jsonschema.read.drafts import Draft
+from counterfoil.schema.formats.jsonschema.read.reading import read_exact_json
+from counterfoil.schema.formats.jsonschema.read.sites import root_of
 from counterfoil.schema.formats.jsonschema.samples.holds import Sieve
-from counterfoil.schema.formats.jsonschema.sites import root_of
 from counterfoil.schema.formats.jsonschema.sound.evaluate import Evaluator
 from counterfoil.schema.formats.jsonschema.sound.facts import Source
 from counterfoil.schema.formats.protocol import Validation

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from counterfoil.schema.diff.find import find_changes
 from counterfoil.schema.errors import InvalidSchema, SchemaParseError
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.jsonschema.patterns import compile_pattern, fault_of_pattern, holds_match
+from counterfoil.schema.formats.jsonschema.read.patterns import compile_pattern, fault_of_pattern, holds_match
 from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.witness.confirm import confirm_compatible
 from json_schemas import json_schema_texts

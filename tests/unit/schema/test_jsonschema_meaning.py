@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.jsonschema.differences import find_differences
+from counterfoil.schema.formats.jsonschema.compare.differences import find_differences
 from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.formats.jsonschema.drafts import Draft
-from counterfoil.schema.formats.jsonschema.model import (
+from counterfoil.schema.formats.jsonschema.compare.model import (
     Array,
     Choice,
     Combination,
@@ -25,9 +24,10 @@ from counterfoil.schema.formats.jsonschema.model import (
     Reference,
     Text,
 )
+from counterfoil.schema.formats.jsonschema.compare.sameness import key_of
+from counterfoil.schema.formats.jsonschema.compare.translate import node_of
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.jsonschema.sameness import key_of
-from counterfoil.schema.formats.jsonschema.translate import node_of
+from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.formats.protocol import Validation
 
 D4, D6, D7 = (draft.value + "#" for draft in (Draft.DRAFT_4, Draft.DRAFT_6, Draft.DRAFT_7))

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from counterfoil.schema import SchemaParseError, SchemaType, Validation, parse_schema
-from counterfoil.schema.formats.jsonschema.drafts import Draft
 from counterfoil.schema.formats.jsonschema.format import JsonSchemaFormat
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
+from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.position import Position
 
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"

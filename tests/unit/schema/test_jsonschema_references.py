@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 import pytest
 
 from counterfoil.schema.errors import InvalidSchema, SchemaParseError
-from counterfoil.schema.formats.jsonschema.drafts import Draft
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.jsonschema.resolve import UnresolvedReference
+from counterfoil.schema.formats.jsonschema.read.drafts import Draft
+from counterfoil.schema.formats.jsonschema.read.resolve import UnresolvedReference
 from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.position import Position

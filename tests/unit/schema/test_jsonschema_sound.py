@@ -14,10 +14,10 @@ from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT7
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.jsonschema.differences import find_differences
-from counterfoil.schema.formats.jsonschema.drafts import Draft
+from counterfoil.schema.formats.jsonschema.compare.differences import find_differences
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.jsonschema.reading import read_exact_json
+from counterfoil.schema.formats.jsonschema.read.drafts import Draft
+from counterfoil.schema.formats.jsonschema.read.reading import read_exact_json
 from counterfoil.schema.formats.jsonschema.sound.evaluate import Evaluator, OutOfSteps
 from counterfoil.schema.formats.jsonschema.sound.facts import Source
 from counterfoil.schema.formats.jsonschema.sound.policy import decide

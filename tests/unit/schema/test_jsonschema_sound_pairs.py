@@ -17,8 +17,8 @@ import jsonschema
 import jsonschema_rs
 import pytest
 
-from counterfoil.schema.formats.jsonschema.drafts import Draft
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
+from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.formats.jsonschema.sound.policy import decide
 from counterfoil.schema.formats.protocol import Validation
 

@@ -14,9 +14,9 @@ from jsonschema.validators import validator_for
 
 from counterfoil.schema.compatibility.report import Difference
 from counterfoil.schema.compatibility.sentences import Sentence
-from counterfoil.schema.formats.jsonschema.differences import find_differences
-from counterfoil.schema.formats.jsonschema.matching import matching_strings, stretched
+from counterfoil.schema.formats.jsonschema.compare.differences import find_differences
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
+from counterfoil.schema.formats.jsonschema.read.matching import matching_strings, stretched
 from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.witness import NoWitness, Witness, search_for_witness
 from counterfoil.schema.witness.confirm import confirm_compatible

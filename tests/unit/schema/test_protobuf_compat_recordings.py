@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.protobuf.differences import find_differences
+from counterfoil.schema.formats.protobuf.compare.differences import find_differences
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
 from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import Reference, ResolvedReference

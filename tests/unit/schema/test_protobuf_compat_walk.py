@@ -12,7 +12,7 @@ from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.messages import confluent_messages
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
-from counterfoil.schema.formats.protobuf.differences import find_differences, walk
+from counterfoil.schema.formats.protobuf.compare.differences import find_differences, walk
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
 from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import Reference, ResolvedReference

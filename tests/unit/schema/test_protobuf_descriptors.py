@@ -15,9 +15,9 @@ from grpc_tools import protoc
 from hypothesis import HealthCheck, given, settings
 
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.formats.protobuf.descriptors import descriptor_set, file_descriptor, serialized
-from counterfoil.schema.formats.protobuf.naming import json_name_of, map_entry_name
+from counterfoil.schema.formats.protobuf.describe.descriptors import descriptor_set, file_descriptor, serialized
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
+from counterfoil.schema.formats.protobuf.read.naming import json_name_of, map_entry_name
 from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import Reference, ResolvedReference
 from protobuf_schemas import protobuf_schemas

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from counterfoil.schema.errors import InvalidSchema, SchemaParseError
-from counterfoil.schema.formats.protobuf.descriptors import serialized
+from counterfoil.schema.formats.protobuf.describe.descriptors import serialized
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
 from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import Reference, ResolvedReference

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.formats.protobuf.ast import Aggregate, ListValue, Scalar, ValueKind
-from counterfoil.schema.formats.protobuf.lexer import Cursor
-from counterfoil.schema.formats.protobuf.literals import parse_int, read_string, read_value
-from counterfoil.schema.formats.protobuf.parser import parse_file
+from counterfoil.schema.formats.protobuf.read.ast import Aggregate, ListValue, Scalar, ValueKind
+from counterfoil.schema.formats.protobuf.read.lexer import Cursor
+from counterfoil.schema.formats.protobuf.read.literals import parse_int, read_string, read_value
+from counterfoil.schema.formats.protobuf.read.parser import parse_file
 from counterfoil.schema.position import Position
 
 HEAD = 'syntax = "proto3";\n'

@@ -10,8 +10,8 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.protobuf.descriptors import descriptor_set
-from counterfoil.schema.formats.protobuf.differences import find_differences
+from counterfoil.schema.formats.protobuf.compare.differences import find_differences
+from counterfoil.schema.formats.protobuf.describe.descriptors import descriptor_set
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
 from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.witness import Witness, search_for_witness

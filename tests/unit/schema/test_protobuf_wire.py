@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.protobuf.differences import find_differences
+from counterfoil.schema.formats.protobuf.compare.differences import find_differences
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
 from protobuf_pairs import SCALARS, seeded_pair
 

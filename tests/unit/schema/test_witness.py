@@ -12,7 +12,7 @@ import fastavro
 import pytest
 from fastavro.read import SchemaResolutionError
 
-from counterfoil.schema.formats.avro.differences import find_differences
+from counterfoil.schema.formats.avro.compare.differences import find_differences
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.witness import NoWitness, Witness, find_witness, search_for_witness

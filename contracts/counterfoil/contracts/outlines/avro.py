@@ -8,7 +8,7 @@ from typing import Any
 from counterfoil.contracts.outlines.model import Outline, Use
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.formats.avro.types import PRIMITIVE_KINDS, Kind
-from counterfoil.schema.json_text import read_json
+from counterfoil.schema.jsontext.document import read_json
 
 _NAMED = frozenset({Kind.RECORD.value, "error", Kind.ENUM.value, Kind.FIXED.value})
 _BUILT_IN = frozenset(kind.value for kind in PRIMITIVE_KINDS) | _NAMED | {Kind.ARRAY.value, Kind.MAP.value}

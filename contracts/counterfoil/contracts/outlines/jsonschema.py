@@ -11,8 +11,8 @@ from urllib.parse import urldefrag, urljoin
 
 from counterfoil.contracts.outlines.model import Outline, Use
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.json_scanner import escape_pointer
-from counterfoil.schema.json_text import read_json
+from counterfoil.schema.jsontext.document import read_json
+from counterfoil.schema.jsontext.scanner import escape_pointer
 
 _DATA: Final = frozenset({"enum", "const", "default", "examples"})
 """Keywords whose values are data and no schemas."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from counterfoil.schema.json_text import locate
+from counterfoil.schema.jsontext.document import locate
 from counterfoil.schema.position import Position
 
 

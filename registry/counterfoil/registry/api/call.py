@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
+from counterfoil.registry.api.cache.replies import MAX_KEPT_BODY_BYTES, EveryWrite, Kept, request_key
 from counterfoil.registry.api.dialects import comes_from_python
-from counterfoil.registry.api.json_body import parse_json, read_body
-from counterfoil.registry.api.paths import decode_segment
-from counterfoil.registry.api.replies import MAX_KEPT_BODY_BYTES, EveryWrite, Kept, request_key
+from counterfoil.registry.api.http.json_body import parse_json, read_body
+from counterfoil.registry.api.http.paths import decode_segment
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.errors import NotFound
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope
 
-    from counterfoil.registry.api.replies import Basis, Ground, Replies
+    from counterfoil.registry.api.cache.replies import Basis, Ground, Replies
     from counterfoil.registry.api.routes import Route
     from counterfoil.registry.service.use_cases import UseCases
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 from starlette.convertors import CONVERTOR_TYPES, StringConvertor
 from starlette.routing import Route as RoutedPath
 
-from counterfoil.registry.api.answers import answer, error_answer
-from counterfoil.registry.api.association_routes import TAG as ASSOCIATIONS
+from counterfoil.registry.api.associations.routes import TAG as ASSOCIATIONS
+from counterfoil.registry.api.cache.stale_reads import NOT_KNOWN, WARNING
 from counterfoil.registry.api.call import Call
-from counterfoil.registry.api.conditions import entity_tag, tagged
 from counterfoil.registry.api.dialects import Dialects, tolerates_new_fields
-from counterfoil.registry.api.media_types import V1, check_consumed, negotiate
-from counterfoil.registry.api.middleware import ROUTE_HOLDER
+from counterfoil.registry.api.http.answers import answer, error_answer
+from counterfoil.registry.api.http.conditions import entity_tag, tagged
+from counterfoil.registry.api.http.media_types import V1, check_consumed, negotiate
+from counterfoil.registry.api.http.middleware import ROUTE_HOLDER
 from counterfoil.registry.api.routes import AS_OF
-from counterfoil.registry.api.stale_reads import NOT_KNOWN, WARNING
 from counterfoil.registry.api.table import TABLE
 from counterfoil.registry.service.as_of import AsOf
 from counterfoil.registry.service.contact import StoreSlow
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import Receive, Scope, Send
 
-    from counterfoil.registry.api.replies import Replies
+    from counterfoil.registry.api.cache.replies import Replies
+    from counterfoil.registry.api.cache.stale_reads import StaleReads
     from counterfoil.registry.api.routes import Route
-    from counterfoil.registry.api.stale_reads import StaleReads
     from counterfoil.registry.service.use_cases import UseCases
 
 SEGMENT: Final = "segment"

@@ -8,7 +8,7 @@ import orjson
 from starlette.responses import Response
 from starlette.routing import Route
 
-from counterfoil.registry.api.answers import UNAVAILABLE_HEADERS
+from counterfoil.registry.api.http.answers import UNAVAILABLE_HEADERS
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from counterfoil.registry.api.stale_reads import StaleReads
+    from counterfoil.registry.api.cache.stale_reads import StaleReads
     from counterfoil.registry.service.counting import Counting
     from counterfoil.registry.service.storage import Storage
     from counterfoil.registry.telemetry import Telemetry

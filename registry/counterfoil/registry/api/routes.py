@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.api import changes, levels, models, schemas, server, subjects
+from counterfoil.registry.api import levels, models, schemas, server, subjects
+from counterfoil.registry.api.changes import pages as changes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

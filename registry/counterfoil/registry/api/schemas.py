@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from counterfoil.registry.api.answers import NOTHING, RawText
-from counterfoil.registry.api.associations import lifecycles_asked
+from counterfoil.registry.api.associations.operations import lifecycles_asked
+from counterfoil.registry.api.cache.replies import OfId
 from counterfoil.registry.api.documents import by_guid_document, by_id_document, version_document
-from counterfoil.registry.api.replies import OfId
+from counterfoil.registry.api.http.answers import NOTHING, RawText
 from counterfoil.registry.api.subjects import formatted
 from counterfoil.registry.api.tags import found_tags
 from counterfoil.registry.domain.associations import association_document
-from counterfoil.registry.service.association_filter import AssociationFilter
+from counterfoil.registry.service.associations.filter import AssociationFilter
 from counterfoil.registry.service.catalog import MAX_SUBJECTS
 from counterfoil.registry.service.requests import SUPPORTED_TYPES
 from counterfoil.schema.contexts import parse_prefix, parse_subject

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.registry.api.json_body import parse_json
+from counterfoil.registry.api.http.json_body import parse_json
 from counterfoil.registry.domain.json_fields import object_of
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.registry.api.answers import RawText
 from counterfoil.registry.api.documents import (
     read_registration,
     read_schema_request,
     registered_document,
     version_document,
 )
+from counterfoil.registry.api.http.answers import RawText
 from counterfoil.registry.api.tags import found_tags, read_tag_request
 from counterfoil.registry.domain.subjects import check_subject
 from counterfoil.registry.domain.versions import parse_version
@@ -45,7 +45,7 @@ async def _formatted_as_sent(call: Call, sent: str | None, context: str, content
     ``format=serialized``.
     """
     if call.is_python and content.schema_type is SchemaType.PROTOBUF and not call.text("format"):
-        from counterfoil.schema.formats.protobuf.reading import is_descriptor
+        from counterfoil.schema.formats.protobuf.read.reading import is_descriptor
 
         if is_descriptor(sent or ""):
             return await call.cases.catalog.formatted(context, content, "serialized")

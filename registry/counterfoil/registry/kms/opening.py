@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.kms.local import LOCAL_SECRET, LocalKms
 from counterfoil.registry.kms.vault import VaultKms, VaultSettings
-from counterfoil.registry.service.keys_wrapping import KeyWrapping
+from counterfoil.registry.service.keys.wrapping import KeyWrapping
 from counterfoil.registry.settings import DEFAULT_KMS_TIMEOUT_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from importlib.metadata import EntryPoint
 
-    from counterfoil.registry.service.keys_wrapping import KmsDriver
+    from counterfoil.registry.service.keys.wrapping import KmsDriver
 
 DRIVERS_GROUP: Final = "counterfoil.kms_drivers"
 """Entry points that give drivers: the name is the kmsType, the object a function from the environment to a driver."""

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.domain.keys import Algorithm, Dek, DekId, Kek
-from counterfoil.registry.domain.keys_stored import (
+from counterfoil.registry.domain.keys.model import Algorithm, Dek, DekId, Kek
+from counterfoil.registry.domain.keys.stored import (
     DEK_KIND,
     KEK_KIND,
     dek_key,

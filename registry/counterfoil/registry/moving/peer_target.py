@@ -19,7 +19,7 @@ from counterfoil.registry.domain.documents import (
     rule_set_document,
     without_null,
 )
-from counterfoil.registry.domain.keys_stored import DEK_KIND, KEK_KIND, read_stored_dek
+from counterfoil.registry.domain.keys.stored import DEK_KIND, KEK_KIND, read_stored_dek
 from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.moving.errors import MovingError, PeerRefused
 from counterfoil.registry.moving.facts import ContextFact, RecordFact, SettingsFact, VersionFact, read_content

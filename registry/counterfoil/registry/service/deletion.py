@@ -17,7 +17,7 @@ from counterfoil.schema.errors import (
 
 if TYPE_CHECKING:
     from counterfoil.registry.domain.versions import History, VersionEntry
-    from counterfoil.registry.service.association_index import SubjectGuard
+    from counterfoil.registry.service.associations.index import SubjectGuard
     from counterfoil.registry.service.retrying import Turns
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.registry.service.storage import Storage

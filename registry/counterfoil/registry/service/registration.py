@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from counterfoil.registry.domain.keys_in_rules import with_key_names
+from counterfoil.registry.domain.keys.in_rules import with_key_names
 from counterfoil.registry.domain.merging import stamp_of, stamped
 from counterfoil.registry.domain.modes import check_registration
 from counterfoil.registry.domain.rules import check_rule_set
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.domain.equivalence import Candidate
     from counterfoil.registry.domain.versions import History, VersionEntry
-    from counterfoil.registry.service.association_index import SubjectGuard
+    from counterfoil.registry.service.associations.index import SubjectGuard
     from counterfoil.registry.service.compatibility import CompatibilityCheck
     from counterfoil.registry.service.matching import Match, Matcher
     from counterfoil.registry.service.reading import Reading, SchemaReader

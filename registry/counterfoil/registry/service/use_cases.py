@@ -6,15 +6,15 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from counterfoil.registry.service.association_index import AssociationIndex, SubjectGuard
-from counterfoil.registry.service.associations import Associations
+from counterfoil.registry.service.associations.index import AssociationIndex, SubjectGuard
+from counterfoil.registry.service.associations.use_cases import Associations
 from counterfoil.registry.service.catalog import Catalog
 from counterfoil.registry.service.compatibility import CompatibilityCheck, CompatibilityTest
 from counterfoil.registry.service.deletion import Deletion
-from counterfoil.registry.service.keys_deks import Deks
-from counterfoil.registry.service.keys_keks import Keks, KeyLimit
-from counterfoil.registry.service.keys_records import KeyRecords
-from counterfoil.registry.service.keys_wrapping import KeyWrapping
+from counterfoil.registry.service.keys.deks import Deks
+from counterfoil.registry.service.keys.keks import Keks, KeyLimit
+from counterfoil.registry.service.keys.records import KeyRecords
+from counterfoil.registry.service.keys.wrapping import KeyWrapping
 from counterfoil.registry.service.lookup import Lookup
 from counterfoil.registry.service.matching import Matcher
 from counterfoil.registry.service.reading import SchemaReader

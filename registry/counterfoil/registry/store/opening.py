@@ -32,7 +32,7 @@ def open_store(url: str, *, limits: WriteLimits = DEFAULT_LIMITS) -> Storage:
         from counterfoil.registry.store.memory import MemoryStorage
 
         return MemoryStorage()
-    from counterfoil.registry.store.sqlite import SqliteStorage
+    from counterfoil.registry.store.sqlite.storage import SqliteStorage
 
     return SqliteStorage(path, limits=limits)
 
@@ -55,9 +55,9 @@ def sqlite_path(url: str) -> Path | None:
 
 
 def _open_postgres(url: str, limits: WriteLimits) -> Storage:
-    from counterfoil.registry.store.postgres import PostgresStorage
-    from counterfoil.registry.store.postgres_address import parse_address
-    from counterfoil.registry.store.postgres_preparing import prepare
+    from counterfoil.registry.store.postgres.address import parse_address
+    from counterfoil.registry.store.postgres.preparing import prepare
+    from counterfoil.registry.store.postgres.storage import PostgresStorage
 
     address = parse_address(url)
     with ThreadPoolExecutor(1) as thread:  # whoever calls may have an event loop of its own

@@ -12,7 +12,7 @@ from counterfoil.registry.domain.errors import StoreNotUsable
 from counterfoil.registry.store.formats import FORMAT
 from counterfoil.registry.store.migrations.scripts import POSTGRESQL, SQLITE, in_transaction, upgrade_script
 from counterfoil.registry.store.opening import IN_MEMORY, sqlite_path
-from counterfoil.registry.store.sqlite_file import FileLock, check_folder, connect, format_of, prepare, stored_format
+from counterfoil.registry.store.sqlite.file import FileLock, check_folder, connect, format_of, prepare, stored_format
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import asyncpg
 
-    from counterfoil.registry.store.postgres_address import PostgresAddress
+    from counterfoil.registry.store.postgres.address import PostgresAddress
 
 _LONG_S: Final = 86_400.0
 
@@ -75,7 +75,7 @@ def check_is_store(url: str) -> None:
     if path is not None and path != IN_MEMORY:
         stored_format(path)
     elif is_new_store(url):
-        from counterfoil.registry.store.postgres_address import parse_address
+        from counterfoil.registry.store.postgres.address import parse_address
 
         raise StoreNotUsable(f"{parse_address(url).shown} is empty; expected the database of a registry")
 
@@ -130,10 +130,10 @@ def _run_script(connection: sqlite3.Connection, path: Path, found: int) -> None:
 
 
 async def _upgrade_database(url: str) -> Upgrade:
-    from counterfoil.registry.store.postgres_address import parse_address
-    from counterfoil.registry.store.postgres_functions import own_functions
-    from counterfoil.registry.store.postgres_preparing import lock_and_find_format
-    from counterfoil.registry.store.postgres_preparing import prepare as prepare_database
+    from counterfoil.registry.store.postgres.address import parse_address
+    from counterfoil.registry.store.postgres.functions import own_functions
+    from counterfoil.registry.store.postgres.preparing import lock_and_find_format
+    from counterfoil.registry.store.postgres.preparing import prepare as prepare_database
 
     address = parse_address(url)
     async with _transaction(address) as connection:
@@ -146,8 +146,8 @@ async def _upgrade_database(url: str) -> Upgrade:
 
 
 async def _format_of_database(url: str) -> int:
-    from counterfoil.registry.store.postgres_address import parse_address
-    from counterfoil.registry.store.postgres_preparing import lock_and_find_format
+    from counterfoil.registry.store.postgres.address import parse_address
+    from counterfoil.registry.store.postgres.preparing import lock_and_find_format
 
     address = parse_address(url)
     async with _transaction(address) as connection:
@@ -157,8 +157,8 @@ async def _format_of_database(url: str) -> int:
 @asynccontextmanager
 async def _transaction(address: PostgresAddress) -> AsyncIterator[asyncpg.Connection]:
     """A connection in a transaction, whose statements may take their time."""
-    from counterfoil.registry.store.postgres_connections import connect as connect_to
-    from counterfoil.registry.store.postgres_errors import FOREIGN, at_start
+    from counterfoil.registry.store.postgres.connections import connect as connect_to
+    from counterfoil.registry.store.postgres.errors import FOREIGN, at_start
 
     try:
         connection = await connect_to(address, command_timeout_s=_LONG_S)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protocol import ParsedSchema
 
 _DIFF_BY_TYPE: Final[Mapping[SchemaType, str]] = {
-    SchemaType.AVRO: "counterfoil.schema.diff.avro",
-    SchemaType.PROTOBUF: "counterfoil.schema.diff.protobuf",
-    SchemaType.JSON: "counterfoil.schema.diff.jsonschema",
+    SchemaType.AVRO: "counterfoil.schema.diff.avro.changes",
+    SchemaType.PROTOBUF: "counterfoil.schema.diff.protobuf.changes",
+    SchemaType.JSON: "counterfoil.schema.diff.jsonschema.changes",
 }
 """The module whose ``find_changes(earlier, later)`` compares two schemas of a language."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.formats.avro import rules as avro
-from counterfoil.schema.formats.jsonschema import rules as jsonschema
-from counterfoil.schema.formats.protobuf import rules as protobuf
+from counterfoil.schema.formats.avro.compare import rules as avro
+from counterfoil.schema.formats.jsonschema.compare import rules as jsonschema
+from counterfoil.schema.formats.protobuf.compare import rules as protobuf
 from counterfoil.schema.logical import rules as logical
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from counterfoil.schema.compatibility.report import Origin
-from counterfoil.schema.formats.jsonschema.places import pointer_in
+from counterfoil.schema.formats.jsonschema.compare.places import pointer_in
 from counterfoil.schema.logical.model import Column, ListOf, MapOf, NotATable, Row, Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from counterfoil.schema.formats.jsonschema.resolve import Base
+    from counterfoil.schema.formats.jsonschema.read.resolve import Base
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
     from counterfoil.schema.logical.model import TableType
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.compatibility.levels import Direction
 from counterfoil.schema.counting import counted
-from counterfoil.schema.formats.avro.rules import (
+from counterfoil.schema.formats.avro.compare.rules import (
     DECIMAL_CHANGED,
     FIXED_SIZE_MISMATCH,
     LOGICAL_TYPE_CHANGED,

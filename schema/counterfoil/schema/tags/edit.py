@@ -6,8 +6,8 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.json_print import print_json
-from counterfoil.schema.json_text import read_json
+from counterfoil.schema.jsontext.document import read_json
+from counterfoil.schema.jsontext.printing import print_json
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.tags.json_text import avro_entities, json_schema_entities, put_tags, tags_of
 
@@ -44,13 +44,13 @@ def edit_tags(schema: ParsedSchema, edit: TagEdit) -> str:
             put_tags(node, edit.applied(entity, tags_of(node)))
     if schema.schema_type is SchemaType.AVRO:
         return print_json(document)
-    from counterfoil.schema.formats.jsonschema.canonical import print_exact
+    from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
 
     return print_exact(document)
 
 
 def _edited_protobuf(schema: ParsedSchema, edit: TagEdit) -> str:
-    from counterfoil.schema.formats.protobuf.printing import print_file
+    from counterfoil.schema.formats.protobuf.print.printing import print_file
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
     from counterfoil.schema.tags.protobuf import with_tags
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.formats.protobuf.ast import Aggregate, Entry, Import, ListValue, Option, Scalar, ValueKind
+from counterfoil.schema.formats.protobuf.read.ast import Aggregate, Entry, Import, ListValue, Option, Scalar, ValueKind
 from counterfoil.schema.tags.model import Entity, EntityKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counterfoil.schema.formats.protobuf.ast import Field, Message, OptionValue, ProtoFile
+    from counterfoil.schema.formats.protobuf.read.ast import Field, Message, OptionValue, ProtoFile
     from counterfoil.schema.tags.model import TagEdit
 
 _META_FILE: Final = "confluent/meta.proto"

@@ -69,6 +69,6 @@ def _shown(url: str) -> str:
     """The URL without a password."""
     if sqlite_path(url) is not None:
         return url
-    from counterfoil.registry.store.postgres_address import parse_address
+    from counterfoil.registry.store.postgres.address import parse_address
 
     return parse_address(url).shown

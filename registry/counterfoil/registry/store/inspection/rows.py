@@ -99,7 +99,7 @@ def open_rows(url: str) -> Iterator[Rows]:
 
 @contextmanager
 def _file(path: Path) -> Iterator[Rows]:
-    from counterfoil.registry.store.sqlite_file import connect_to_read, stored_format
+    from counterfoil.registry.store.sqlite.file import connect_to_read, stored_format
 
     check_format(stored_format(path), shown=str(path), url=f"sqlite:///{path}")
     connection = None
@@ -117,9 +117,9 @@ def _file(path: Path) -> Iterator[Rows]:
 
 @contextmanager
 def _database(url: str) -> Iterator[Rows]:
-    from counterfoil.registry.store.postgres_address import parse_address
-    from counterfoil.registry.store.postgres_connections import connect
-    from counterfoil.registry.store.postgres_errors import FOREIGN, at_start
+    from counterfoil.registry.store.postgres.address import parse_address
+    from counterfoil.registry.store.postgres.connections import connect
+    from counterfoil.registry.store.postgres.errors import FOREIGN, at_start
 
     address = parse_address(url)
     try:

@@ -11,7 +11,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from counterfoil.registry.store.formats import FORMAT
-from counterfoil.registry.store.postgres_functions import own_functions
+from counterfoil.registry.store.postgres.functions import own_functions
 
 SQLITE: Final = "sqlite"
 POSTGRESQL: Final = "postgresql"

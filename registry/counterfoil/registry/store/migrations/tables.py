@@ -1,6 +1,6 @@
 """The tables of a store, described once for both databases.
 
-What a new store is made from (``schema.sql``, ``postgres_tables.sql``) and what the migrations make of an old one are
+What a new store is made from (``schema.sql``, ``postgres/tables.sql``) and what the migrations make of an old one are
 held against this by a test. Beside these tables a store has the mark of its format: SQLite's ``user_version``, and the
 table ``store_format`` in PostgreSQL.
 """

@@ -30,7 +30,7 @@ class AvroFormat:
         self, reader: ParsedSchema, writer: ParsedSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
     ) -> Sequence[Difference]:
         """Why ``reader`` cannot read everything that ``writer`` may write; ``TypeError`` for another language."""
-        from counterfoil.schema.formats.avro.differences import find_differences
+        from counterfoil.schema.formats.avro.compare.differences import find_differences
 
         if not isinstance(reader, AvroSchema) or not isinstance(writer, AvroSchema):
             raise TypeError("both schemas must be Avro")

@@ -11,18 +11,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.formats.avro.attributes import SchemaFault
-from counterfoil.schema.formats.avro.declarations import TypeReader
-from counterfoil.schema.formats.avro.depth import MAX_TYPE_DEPTH, clear_pointers, is_too_deep
-from counterfoil.schema.formats.avro.leaves import SHARED
+from counterfoil.schema.formats.avro.read.attributes import SchemaFault
+from counterfoil.schema.formats.avro.read.declarations import TypeReader
+from counterfoil.schema.formats.avro.read.depth import MAX_TYPE_DEPTH, clear_pointers, is_too_deep
+from counterfoil.schema.formats.avro.read.leaves import SHARED
 from counterfoil.schema.formats.avro.schema import AvroSchema
 from counterfoil.schema.formats.protocol import Validation
-from counterfoil.schema.json_text import read_json
+from counterfoil.schema.jsontext.document import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from counterfoil.schema.formats.avro.leaves import Leaves
+    from counterfoil.schema.formats.avro.read.leaves import Leaves
     from counterfoil.schema.formats.avro.types import AvroType
     from counterfoil.schema.model import ResolvedReference
 

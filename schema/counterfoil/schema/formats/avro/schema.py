@@ -6,12 +6,12 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.formats.avro.attributes import SchemaFault
-from counterfoil.schema.formats.avro.canonical import equivalence_key, print_canonical
-from counterfoil.schema.formats.avro.normalized import print_normalized
+from counterfoil.schema.formats.avro.print.canonical import equivalence_key, print_canonical
+from counterfoil.schema.formats.avro.print.normalized import print_normalized
+from counterfoil.schema.formats.avro.read.attributes import SchemaFault
+from counterfoil.schema.formats.avro.read.warnings import find_warnings
 from counterfoil.schema.formats.avro.types import Enum, Fixed, Record
-from counterfoil.schema.formats.avro.warnings import find_warnings
-from counterfoil.schema.json_text import TextIndex
+from counterfoil.schema.jsontext.document import TextIndex
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ class JsonSchemaFormat:
         self, reader: ParsedSchema, writer: ParsedSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
     ) -> Sequence[Difference]:
         """Why ``reader`` cannot read everything that ``writer`` may write; ``TypeError`` for another language."""
-        from counterfoil.schema.formats.jsonschema.differences import find_differences
+        from counterfoil.schema.formats.jsonschema.compare.differences import find_differences
 
         if not isinstance(reader, JsonSchema) or not isinstance(writer, JsonSchema):
             raise TypeError("both schemas must be JSON Schema")

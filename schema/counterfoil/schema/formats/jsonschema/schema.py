@@ -6,16 +6,16 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.schema.formats.jsonschema.canonical import print_exact
-from counterfoil.schema.formats.jsonschema.drafts import draft_of
-from counterfoil.schema.formats.jsonschema.resolve import Resolver
-from counterfoil.schema.json_text import TextIndex
+from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
+from counterfoil.schema.formats.jsonschema.read.drafts import draft_of
+from counterfoil.schema.formats.jsonschema.read.resolve import Resolver
+from counterfoil.schema.jsontext.document import TextIndex
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from counterfoil.schema.formats.jsonschema.resolve import Base
+    from counterfoil.schema.formats.jsonschema.read.resolve import Base
     from counterfoil.schema.formats.protocol import ParsedSchema, SchemaWarning
     from counterfoil.schema.position import Position
 
@@ -93,7 +93,7 @@ class JsonSchema:
 
     def warnings(self) -> Sequence[SchemaWarning]:
         """What the draft's specification forbids here although the reference registry accepts it; mostly empty."""
-        from counterfoil.schema.formats.jsonschema.warnings import find_warnings
+        from counterfoil.schema.formats.jsonschema.read.warnings import find_warnings
 
         return find_warnings(self)
 

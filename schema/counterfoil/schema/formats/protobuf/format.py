@@ -30,7 +30,7 @@ class ProtobufFormat:
         self, reader: ParsedSchema, writer: ParsedSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
     ) -> Sequence[Difference]:
         """Why ``reader`` cannot read everything that ``writer`` may write; ``TypeError`` for another language."""
-        from counterfoil.schema.formats.protobuf.differences import find_differences
+        from counterfoil.schema.formats.protobuf.compare.differences import find_differences
 
         if not isinstance(reader, ProtobufSchema) or not isinstance(writer, ProtobufSchema):
             raise TypeError("both schemas must be Protobuf")

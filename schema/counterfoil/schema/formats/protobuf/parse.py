@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.formats.protobuf.reading import read_text
-from counterfoil.schema.formats.protobuf.resolution import resolve_imports
+from counterfoil.schema.formats.protobuf.read.reading import read_text
+from counterfoil.schema.formats.protobuf.read.resolution import resolve_imports
+from counterfoil.schema.formats.protobuf.read.validity import check_valid
 from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
-from counterfoil.schema.formats.protobuf.validity import check_valid
 from counterfoil.schema.formats.protocol import Validation
 
 if TYPE_CHECKING:

@@ -6,16 +6,16 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.formats.protobuf.places import position_by_pointer
-from counterfoil.schema.formats.protobuf.symbols import SymbolTable
-from counterfoil.schema.formats.protobuf.weak_imports import has_weak_imports, without_unused_weak_imports
+from counterfoil.schema.formats.protobuf.compare.places import position_by_pointer
+from counterfoil.schema.formats.protobuf.read.symbols import SymbolTable
+from counterfoil.schema.formats.protobuf.read.weak_imports import has_weak_imports, without_unused_weak_imports
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from counterfoil.schema.formats.protobuf.ast import ProtoFile
-    from counterfoil.schema.formats.protobuf.type_index import TypeIndex
+    from counterfoil.schema.formats.protobuf.compare.type_index import TypeIndex
+    from counterfoil.schema.formats.protobuf.read.ast import ProtoFile
     from counterfoil.schema.formats.protocol import ParsedSchema, SchemaWarning
     from counterfoil.schema.model import Reference
     from counterfoil.schema.position import Position
@@ -61,7 +61,7 @@ class ProtobufSchema:
     @cached_property
     def types(self) -> TypeIndex:
         """The same types with their fields by number, ready to be compared; built once."""
-        from counterfoil.schema.formats.protobuf.type_index import TypeIndex
+        from counterfoil.schema.formats.protobuf.compare.type_index import TypeIndex
 
         return TypeIndex(self)
 
@@ -88,7 +88,7 @@ class ProtobufSchema:
 
     def serialized(self) -> str:
         """The schema's descriptor in base64, as ``format=serialized`` answers it."""
-        from counterfoil.schema.formats.protobuf.descriptors import serialized
+        from counterfoil.schema.formats.protobuf.describe.descriptors import serialized
 
         return serialized(self)
 
@@ -117,19 +117,19 @@ class ProtobufSchema:
 
     @cached_property
     def _warnings(self) -> tuple[SchemaWarning, ...]:
-        from counterfoil.schema.formats.protobuf.warnings import find_warnings
+        from counterfoil.schema.formats.protobuf.read.warnings import find_warnings
 
         return tuple(find_warnings(self))
 
     @cached_property
     def _canonical(self) -> str:
-        from counterfoil.schema.formats.protobuf.printing import print_file
+        from counterfoil.schema.formats.protobuf.print.printing import print_file
 
         return print_file(self._stored_file)
 
     @cached_property
     def _normalized(self) -> str:
-        from counterfoil.schema.formats.protobuf.normalized import normalize_file
-        from counterfoil.schema.formats.protobuf.printing import print_file
+        from counterfoil.schema.formats.protobuf.print.normalized import normalize_file
+        from counterfoil.schema.formats.protobuf.print.printing import print_file
 
         return print_file(normalize_file(self._stored_file, self.symbols))

@@ -6,15 +6,15 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
-from counterfoil.schema.formats.avro import rules
-from counterfoil.schema.formats.avro.differences import have_matching_names, walk
-from counterfoil.schema.formats.avro.places import Place
+from counterfoil.schema.formats.avro.compare import rules
+from counterfoil.schema.formats.avro.compare.differences import have_matching_names, walk
+from counterfoil.schema.formats.avro.compare.places import Place
 from counterfoil.schema.formats.avro.types import Enum, Fixed, Record, Union
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counterfoil.schema.formats.avro.places import Found
+    from counterfoil.schema.formats.avro.compare.places import Found
     from counterfoil.schema.formats.avro.types import AvroType
 
 _Pair: TypeAlias = tuple[int, int]

@@ -10,14 +10,14 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.compatibility.sentences import Sentence
-from counterfoil.schema.formats.avro.differences import describe
+from counterfoil.schema.formats.avro.compare.differences import describe
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Primitive, Record, Union
 from counterfoil.schema.witness.avro.spelling import branch_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from counterfoil.schema.formats.avro.places import Found, Place
+    from counterfoil.schema.formats.avro.compare.places import Found, Place
     from counterfoil.schema.formats.avro.types import AvroType
 
 MAX_NODES: Final = 10_000

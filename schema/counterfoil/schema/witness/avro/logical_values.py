@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from counterfoil.schema.formats.avro.meaning import NANOS_BY_UNIT
+from counterfoil.schema.formats.avro.compare.meaning import NANOS_BY_UNIT
 from counterfoil.schema.formats.avro.types import Fixed, Kind
 
 if TYPE_CHECKING:

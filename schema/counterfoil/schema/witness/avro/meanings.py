@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from counterfoil.schema.compatibility.sentences import Sentence
-from counterfoil.schema.formats.avro.differences import describe, match_field
-from counterfoil.schema.formats.avro.meaning import (
+from counterfoil.schema.formats.avro.compare.differences import describe, match_field
+from counterfoil.schema.formats.avro.compare.meaning import (
     have_other_logical_types,
     is_rounded,
     logical_type_of,
     meaning_of,
 )
-from counterfoil.schema.formats.avro.sound import branch_that_reads
+from counterfoil.schema.formats.avro.compare.sound import branch_that_reads
 from counterfoil.schema.formats.avro.types import Array, Kind, Map, Record, Union
 from counterfoil.schema.witness.avro.spelling import branch_name
 

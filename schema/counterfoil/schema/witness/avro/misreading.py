@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.compatibility.sentences import Sentence
-from counterfoil.schema.formats.avro import rules
+from counterfoil.schema.formats.avro.compare import rules
 from counterfoil.schema.formats.avro.types import Fixed
 from counterfoil.schema.witness.avro import decoder
 from counterfoil.schema.witness.avro.data import DataBuilder, NoDatum, plain_json, step_in_words, words_to
@@ -21,7 +21,7 @@ from counterfoil.schema.witness.model import NoWitness, Witness
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counterfoil.schema.formats.avro.places import Found
+    from counterfoil.schema.formats.avro.compare.places import Found
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType
 

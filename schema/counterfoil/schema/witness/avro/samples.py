@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.formats.avro.meaning import logical_type_of
+from counterfoil.schema.formats.avro.compare.meaning import logical_type_of
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Primitive, Record, Union
 from counterfoil.schema.witness.avro.data import MAX_FIXED_BYTES, DataBuilder, NoDatum
 from counterfoil.schema.witness.avro.logical_values import logical_value, spread_over_words

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.formats.avro import rules
-from counterfoil.schema.formats.avro.differences import find_all, missing_symbols
+from counterfoil.schema.formats.avro.compare import rules
+from counterfoil.schema.formats.avro.compare.differences import find_all, missing_symbols
 from counterfoil.schema.formats.avro.schema import AvroSchema
 from counterfoil.schema.formats.avro.types import Enum
 from counterfoil.schema.witness.avro import decoder
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.formats.avro.places import Found
+    from counterfoil.schema.formats.avro.compare.places import Found
     from counterfoil.schema.formats.protocol import ParsedSchema
 
 MAX_TRIED: Final = 24

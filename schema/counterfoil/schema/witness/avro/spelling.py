@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.schema.formats.avro import rules
-from counterfoil.schema.formats.avro.defaults import is_usable_default
+from counterfoil.schema.formats.avro.compare import rules
+from counterfoil.schema.formats.avro.read.defaults import is_usable_default
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Primitive, Record, Union
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from counterfoil.schema.formats.avro.places import Found, Place
+    from counterfoil.schema.formats.avro.compare.places import Found, Place
     from counterfoil.schema.formats.avro.types import AvroType, Field, NamedType
 
 _NEVER_WRITTEN = {"type": "fixed", "name": "_.empty_union", "size": 0}

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.formats.jsonschema.read.sites import root_of
+from counterfoil.schema.formats.jsonschema.read.validity import check_validity
 from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sieve
 from counterfoil.schema.formats.jsonschema.samples.values import MAX_BUILT, MAX_VARIATIONS, ValueSource
 from counterfoil.schema.formats.jsonschema.schema import JsonSchema
-from counterfoil.schema.formats.jsonschema.sites import root_of
 from counterfoil.schema.formats.jsonschema.sound.misreadings import VALUES_A_PLACE, Meanings, find_misreadings
-from counterfoil.schema.formats.jsonschema.sound_rules import CONTENT_MISREAD, FORMAT_MISREAD
-from counterfoil.schema.formats.jsonschema.validity import check_validity
+from counterfoil.schema.formats.jsonschema.sound.rules import CONTENT_MISREAD, FORMAT_MISREAD
 from counterfoil.schema.witness.jsonschema.places import place_of
 from counterfoil.schema.witness.jsonschema.shrinking import smaller
 from counterfoil.schema.witness.jsonschema.validator import SchemaValidator, ValidatorRefuses, validator_name
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.formats.jsonschema.sites import Site
+    from counterfoil.schema.formats.jsonschema.read.sites import Site
     from counterfoil.schema.formats.jsonschema.sound.misreadings import Misreading
     from counterfoil.schema.formats.protocol import ParsedSchema
     from counterfoil.schema.witness.jsonschema.validator import Failure

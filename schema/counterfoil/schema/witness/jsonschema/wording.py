@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.compatibility.sentences import Sentence
-from counterfoil.schema.formats.jsonschema.canonical import print_exact
+from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

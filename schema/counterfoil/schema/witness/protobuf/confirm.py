@@ -22,7 +22,7 @@ from counterfoil.schema.witness.protobuf.ways import records
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counterfoil.schema.formats.protobuf.type_index import MessageType
+    from counterfoil.schema.formats.protobuf.compare.type_index import MessageType
     from counterfoil.schema.formats.protocol import ParsedSchema
     from counterfoil.schema.witness.protobuf.runtime import AnyMessage
 

@@ -16,7 +16,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from counterfoil.schema.compatibility.sentences import Sentence
-from counterfoil.schema.formats.protobuf.meaning import mean_different_things
+from counterfoil.schema.formats.protobuf.compare.meaning import mean_different_things
 from counterfoil.schema.witness.protobuf.runtime import plain_json, unknown_numbers
 
 if TYPE_CHECKING:

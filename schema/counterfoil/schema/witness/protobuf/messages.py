@@ -9,7 +9,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
 from counterfoil.schema.errors import CounterfoilError
-from counterfoil.schema.formats.protobuf.type_index import ENTRY_VALUE
+from counterfoil.schema.formats.protobuf.compare.type_index import ENTRY_VALUE
 from counterfoil.schema.witness.protobuf.unchecked_text import with_unchecked_text
 
 if TYPE_CHECKING:

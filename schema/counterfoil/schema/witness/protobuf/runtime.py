@@ -16,7 +16,7 @@ from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from counterfoil.schema.errors import CounterfoilError
-from counterfoil.schema.formats.protobuf.descriptors import descriptor_set
+from counterfoil.schema.formats.protobuf.describe.descriptors import descriptor_set
 from counterfoil.schema.witness.protobuf.unchecked_text import has_unchecked_text
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.formats.protobuf import rules
-from counterfoil.schema.formats.protobuf.differences import find_all
-from counterfoil.schema.formats.protobuf.oneofs import oneof_origins
+from counterfoil.schema.formats.protobuf.compare import rules
+from counterfoil.schema.formats.protobuf.compare.differences import find_all
+from counterfoil.schema.formats.protobuf.compare.oneofs import oneof_origins
 from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
 from counterfoil.schema.witness.model import NoWitness, Witness
 from counterfoil.schema.witness.protobuf import runtime
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.formats.protobuf.findings import Found
+    from counterfoil.schema.formats.protobuf.compare.findings import Found
     from counterfoil.schema.formats.protocol import ParsedSchema
     from counterfoil.schema.witness.protobuf.losses import Loss
     from counterfoil.schema.witness.protobuf.runtime import AnyMessage

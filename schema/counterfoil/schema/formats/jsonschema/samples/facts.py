@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.formats.jsonschema.drafts import Draft
+from counterfoil.schema.formats.jsonschema.read.drafts import Draft
+from counterfoil.schema.formats.jsonschema.read.sites import Site, alike, is_reachable
 from counterfoil.schema.formats.jsonschema.samples.holds import dependency_keywords
-from counterfoil.schema.formats.jsonschema.sites import Site, alike, is_reachable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -14,8 +14,8 @@ from counterfoil.schema.formats.jsonschema.sound.facts import Source
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from counterfoil.schema.formats.jsonschema.read.sites import Site
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
-    from counterfoil.schema.formats.jsonschema.sites import Site
 
 
 class OutOfBudget(Exception):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.formats.jsonschema.matching import matching_strings, stretched
+from counterfoil.schema.formats.jsonschema.read.matching import matching_strings, stretched
+from counterfoil.schema.formats.jsonschema.read.sites import Site, count_of, is_reachable, spread
 from counterfoil.schema.formats.jsonschema.samples.holds import dependency_keywords
-from counterfoil.schema.formats.jsonschema.sites import Site, count_of, is_reachable, spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,17 +7,17 @@ from decimal import Context, Decimal, DecimalException, localcontext
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.formats.jsonschema.matching import MAX_LENGTH, matching_strings, stretched
-from counterfoil.schema.formats.jsonschema.patterns import holds_match
-from counterfoil.schema.formats.jsonschema.scalars import is_multiple
-from counterfoil.schema.formats.jsonschema.sites import count_of, is_reachable, plain
-from counterfoil.schema.formats.jsonschema.values import is_integer
+from counterfoil.schema.formats.jsonschema.compare.scalars import is_multiple
+from counterfoil.schema.formats.jsonschema.read.matching import MAX_LENGTH, matching_strings, stretched
+from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
+from counterfoil.schema.formats.jsonschema.read.sites import count_of, is_reachable, plain
+from counterfoil.schema.formats.jsonschema.read.values import is_integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from counterfoil.schema.formats.jsonschema.read.sites import Site
     from counterfoil.schema.formats.jsonschema.samples.facts import Facts
-    from counterfoil.schema.formats.jsonschema.sites import Site
 
 MAX_NUMBERS: Final = 80
 MAX_STRINGS: Final = 60

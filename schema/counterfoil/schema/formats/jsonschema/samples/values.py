@@ -10,6 +10,7 @@ from __future__ import annotations
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.formats.jsonschema.read.sites import Site, alike, count_of, is_reachable, plain, spread
 from counterfoil.schema.formats.jsonschema.samples.facts import ways_to_fit
 from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sieve, dependency_keywords
 from counterfoil.schema.formats.jsonschema.samples.property_names import (
@@ -22,7 +23,6 @@ from counterfoil.schema.formats.jsonschema.samples.property_names import (
     telling_names,
 )
 from counterfoil.schema.formats.jsonschema.samples.scalars import numbers, strings
-from counterfoil.schema.formats.jsonschema.sites import Site, alike, count_of, is_reachable, plain, spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

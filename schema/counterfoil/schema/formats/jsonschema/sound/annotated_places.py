@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.formats.jsonschema.annotations import KEYWORDS, has_annotations, word_of
-from counterfoil.schema.formats.jsonschema.meaning import are_other_meanings
-from counterfoil.schema.formats.jsonschema.sites import root_of, spread
+from counterfoil.schema.formats.jsonschema.compare.meaning import are_other_meanings
+from counterfoil.schema.formats.jsonschema.read.sites import root_of, spread
+from counterfoil.schema.formats.jsonschema.sound.annotations import KEYWORDS, has_annotations, word_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from counterfoil.schema.formats.jsonschema.read.sites import Site
     from counterfoil.schema.formats.jsonschema.samples.property_names import Step
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
-    from counterfoil.schema.formats.jsonschema.sites import Site
 
 MAX_PLACES: Final = 2_000
 """How many places are looked at."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.formats.jsonschema.read.values import are_equal
 from counterfoil.schema.formats.jsonschema.sound.facts import listing
 from counterfoil.schema.formats.jsonschema.sound.literals import Repetition, SomeItem
-from counterfoil.schema.formats.jsonschema.values import are_equal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.schema.formats.jsonschema.patterns import holds_match
-from counterfoil.schema.formats.jsonschema.scalars import is_multiple
-from counterfoil.schema.formats.jsonschema.values import are_equal, is_integer, type_of
+from counterfoil.schema.formats.jsonschema.compare.scalars import is_multiple
+from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
+from counterfoil.schema.formats.jsonschema.read.values import are_equal, is_integer, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

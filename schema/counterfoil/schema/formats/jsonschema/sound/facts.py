@@ -11,17 +11,17 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.formats.jsonschema.canonical import print_exact
-from counterfoil.schema.formats.jsonschema.drafts import Draft
-from counterfoil.schema.formats.jsonschema.keywords import ONE_SCHEMA, SCHEMA_LIST, SCHEMA_MAP, subschemas
-from counterfoil.schema.formats.jsonschema.resolve import UnresolvedReference
-from counterfoil.schema.formats.jsonschema.values import are_equal, type_of
+from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
+from counterfoil.schema.formats.jsonschema.read.drafts import Draft
+from counterfoil.schema.formats.jsonschema.read.keywords import ONE_SCHEMA, SCHEMA_LIST, SCHEMA_MAP, subschemas
+from counterfoil.schema.formats.jsonschema.read.resolve import UnresolvedReference
+from counterfoil.schema.formats.jsonschema.read.values import are_equal, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from counterfoil.schema.formats.jsonschema.model import Number
-    from counterfoil.schema.formats.jsonschema.resolve import Base, Resolver
+    from counterfoil.schema.formats.jsonschema.compare.model import Number
+    from counterfoil.schema.formats.jsonschema.read.resolve import Base, Resolver
 
     Limit = tuple[Number, bool]
 

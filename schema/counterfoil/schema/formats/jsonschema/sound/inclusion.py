@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.formats.jsonschema import sound_rules as rules
-from counterfoil.schema.formats.jsonschema.patterns import holds_match
+from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
+from counterfoil.schema.formats.jsonschema.read.values import TYPES
+from counterfoil.schema.formats.jsonschema.sound import rules
 from counterfoil.schema.formats.jsonschema.sound.evaluate import OutOfSteps
 from counterfoil.schema.formats.jsonschema.sound.facts import ANYTHING, Facts, Schema, WrittenSchema
 from counterfoil.schema.formats.jsonschema.sound.literals import asks_for_integers
-from counterfoil.schema.formats.jsonschema.values import TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

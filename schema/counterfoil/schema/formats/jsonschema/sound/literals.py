@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.formats.jsonschema.read.values import type_of
 from counterfoil.schema.formats.jsonschema.sound.coverage import is_unevaluated_asked, remainder, unevaluated_of
 from counterfoil.schema.formats.jsonschema.sound.facts import ANYTHING, Facts, NegatedSchema, Schema
-from counterfoil.schema.formats.jsonschema.values import type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from counterfoil.schema.formats.jsonschema.model import Number
+    from counterfoil.schema.formats.jsonschema.compare.model import Number
     from counterfoil.schema.formats.jsonschema.sound.coverage import Literal, Way
 
 

@@ -12,19 +12,19 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.compatibility.report import Difference
-from counterfoil.schema.formats.jsonschema import sound_rules as rules
-from counterfoil.schema.formats.jsonschema.annotations import annotations_of
-from counterfoil.schema.formats.jsonschema.meaning import examples_of, misreadings
+from counterfoil.schema.formats.jsonschema.compare.meaning import examples_of, misreadings
+from counterfoil.schema.formats.jsonschema.read.sites import root_of
 from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sieve
 from counterfoil.schema.formats.jsonschema.samples.values import ValueSource
-from counterfoil.schema.formats.jsonschema.sites import root_of
+from counterfoil.schema.formats.jsonschema.sound import rules
 from counterfoil.schema.formats.jsonschema.sound.annotated_places import places_of_other_meanings
+from counterfoil.schema.formats.jsonschema.sound.annotations import annotations_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from counterfoil.schema.formats.jsonschema.annotations import Annotation, Path
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+    from counterfoil.schema.formats.jsonschema.sound.annotations import Annotation, Path
 
 MAX_VALUES: Final = 60
 """How many values of any kind are looked at."""

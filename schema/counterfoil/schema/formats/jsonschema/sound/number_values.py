@@ -7,8 +7,8 @@ from fractions import Fraction
 from math import ceil, floor, gcd, lcm
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.formats.jsonschema.read.values import are_equal
 from counterfoil.schema.formats.jsonschema.sound.literals import NoInteger, NoMultiple, asks_for_integers
-from counterfoil.schema.formats.jsonschema.values import are_equal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

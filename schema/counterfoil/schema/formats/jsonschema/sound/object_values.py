@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain, combinations, islice, product
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.formats.jsonschema.patterns import holds_match
+from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
 from counterfoil.schema.formats.jsonschema.sound.facts import Facts, Schema, listing
 from counterfoil.schema.formats.jsonschema.sound.literals import SomeProperty
 

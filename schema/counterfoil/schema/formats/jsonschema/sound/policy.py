@@ -11,12 +11,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.compatibility.report import Difference
-from counterfoil.schema.formats.jsonschema import sound_rules as rules
-from counterfoil.schema.formats.jsonschema.canonical import print_exact
-from counterfoil.schema.formats.jsonschema.places import pointer_in, steps_through
+from counterfoil.schema.formats.jsonschema.compare.places import pointer_in, steps_through
+from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
+from counterfoil.schema.formats.jsonschema.read.sites import root_of
 from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sieve
 from counterfoil.schema.formats.jsonschema.samples.values import ValueSource
-from counterfoil.schema.formats.jsonschema.sites import root_of
+from counterfoil.schema.formats.jsonschema.sound import rules
 from counterfoil.schema.formats.jsonschema.sound.evaluate import Evaluator, OutOfSteps
 from counterfoil.schema.formats.jsonschema.sound.facts import Source, WrittenSchema
 from counterfoil.schema.formats.jsonschema.sound.inclusion import Inclusion, Reason

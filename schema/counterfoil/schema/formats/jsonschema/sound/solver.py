@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.formats.jsonschema.read.values import TYPES, type_of
 from counterfoil.schema.formats.jsonschema.sound.array_values import array_values
 from counterfoil.schema.formats.jsonschema.sound.coverage import TooManyWays, is_unevaluated_asked, ways_beside
 from counterfoil.schema.formats.jsonschema.sound.literals import alternatives, failures
@@ -25,7 +26,6 @@ from counterfoil.schema.formats.jsonschema.sound.number_values import number_val
 from counterfoil.schema.formats.jsonschema.sound.object_values import object_values
 from counterfoil.schema.formats.jsonschema.sound.state import State
 from counterfoil.schema.formats.jsonschema.sound.text_values import text_values
-from counterfoil.schema.formats.jsonschema.values import TYPES, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.formats.jsonschema.matching import matching_strings, stretched
-from counterfoil.schema.formats.jsonschema.patterns import holds_match
+from counterfoil.schema.formats.jsonschema.read.matching import matching_strings, stretched
+from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
 from counterfoil.schema.formats.jsonschema.sound.literals import NoMatch
 
 if TYPE_CHECKING:

@@ -1,0 +1,210 @@
+"""Operations under ``/associations``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.registry.api.associations.documents import (
+    outcome_document,
+    read_resource_request,
+    resource_document,
+)
+from counterfoil.registry.api.http.answers import NOTHING, error_document
+from counterfoil.registry.domain.associations import (
+    TOPIC,
+    AssociationType,
+    Lifecycle,
+    association_document,
+)
+from counterfoil.registry.domain.json_fields import list_of, object_of, optional, text_of
+from counterfoil.registry.service.associations.requests import Operation
+from counterfoil.schema.contexts import parse_subject
+from counterfoil.schema.errors import (
+    BadRequest,
+    InvalidAssociation,
+    InvalidSchema,
+    NotFound,
+    RegistryError,
+    StoreTimeout,
+    StoreUnavailable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection, Iterable
+
+    from counterfoil.registry.api.call import Call
+    from counterfoil.registry.domain.associations import Association
+    from counterfoil.registry.domain.documents import Document
+    from counterfoil.registry.service.associations.use_cases import Associations
+
+_PAGE: Final = 1000
+_BAD_ITEM: Final = 500
+"""The code of an item of a batch that cannot be read, as this API has it; the batch itself is answered."""
+
+
+def _associations(call: Call) -> Associations:
+    if call.cases.associations is None:
+        raise NotFound("This registry keeps no associations: they are turned off")
+    return call.cases.associations
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+async def list_of_subject(call: Call) -> Any:
+    """The associations of a subject, whose name is given as it is printed."""
+    text = call.segment("subject")
+    named = parse_subject(text)
+    subject = await call.subject()
+    if subject == named and str(named) != text:
+        return []
+    return _listed(call, await _associations(call).of_subject(subject))
+
+
+async def list_named(call: Call) -> Any:
+    """The associations of the resources of a name; ``-`` is any name, or any namespace."""
+    found = await _associations(call).named(call.segment("namespace"), call.segment("name"))
+    return _listed(call, found)
+
+
+async def list_of_resource(call: Call) -> Any:
+    """The associations of the resource with an id."""
+    resource_type = call.text("resourceType") or TOPIC
+    return _listed(call, await _associations(call).of_resource(resource_type, call.segment("resourceId")))
+
+
+def _listed(call: Call, found: list[Association]) -> list[Document]:
+    first, last = call.bounds(default_limit=_PAGE)
+    resource_type = call.text("resourceType") or TOPIC
+    lifecycles = lifecycles_asked(call, {each.value for each in Lifecycle})
+    kept = _of_types(found, call.texts("associationType"))
+    kept = [each for each in kept if each.resource.type == resource_type]
+    kept = [each for each in kept if not lifecycles or each.lifecycle in lifecycles]
+    return [association_document(each) for each in kept[first:last]]
+
+
+def _of_types(found: Iterable[Association], types: Iterable[str]) -> list[Association]:
+    wanted = {text for text in types if text}
+    return [each for each in found if not wanted or each.type in wanted]
+
+
+def lifecycles_asked(call: Call, known: Collection[str]) -> set[str]:
+    """The query's lifecycles, all of them ``known``; another word is no such page (``NotFound``)."""
+    asked = {text for text in call.texts("lifecycle") if text}
+    for text in sorted(asked - set(known)):
+        raise NotFound(f"lifecycle is {text[:80]!r}; expected {' or '.join(sorted(known))}")
+    return asked
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+def _context(call: Call) -> str:
+    """The context of the subjects that a body names without one."""
+    return parse_subject(call.text("context")).context
+
+
+async def create(call: Call) -> Any:
+    """The associations that were made for a resource, with the schemas that were registered along."""
+    return await _put(call, Operation.CREATE)
+
+
+async def upsert(call: Call) -> Any:
+    """The associations of a resource that were made or changed."""
+    return await _put(call, Operation.UPSERT, resource_id=call.segment("resourceId"))
+
+
+async def _put(call: Call, operation: Operation, *, resource_id: str | None = None) -> Any:
+    associations = _associations(call)
+    request = read_resource_request(
+        await call.json(), context=_context(call), operation=operation, resource_id=resource_id
+    )
+    return outcome_document(await associations.put(request, dry_run=call.flag("dryRun")))
+
+
+async def delete(call: Call) -> Any:
+    """Delete the associations of a resource; with ``cascadeLifecycle=true`` also what belongs to it alone."""
+    await _associations(call).delete(
+        call.text("resourceType") or TOPIC,
+        call.segment("resourceId"),
+        types=[text for text in call.texts("associationType") if text],
+        cascades=call.flag("cascadeLifecycle"),
+        dry_run=call.flag("dryRun"),
+    )
+    return NOTHING
+
+
+# --- batches ----------------------------------------------------------------------------------------------------------
+
+
+async def batch_get(call: Call) -> Any:
+    """The associations of several resources, or what is wrong with the request for one, in a slot each."""
+    associations, with_schemas = _associations(call), call.flag("includeSchemas")
+
+    async def result(item: object) -> Document:
+        try:
+            return await _got(associations, item, with_schemas=with_schemas)
+        except (BadRequest, InvalidAssociation) as error:
+            raise RegistryError(error.message, status=_BAD_ITEM, code=_BAD_ITEM) from None
+
+    return await _results(await call.json(), result)
+
+
+async def _got(associations: Associations, item: object, *, with_schemas: bool) -> Document:
+    fields = object_of(item, "The request")
+    resource_type = optional(fields, "resourceType", text_of) or TOPIC
+    resource_id = optional(fields, "resourceId", text_of)
+    name, namespace = optional(fields, "resourceName", text_of), optional(fields, "resourceNamespace", text_of)
+    types = optional(fields, "associationTypes", lambda items, at: list_of(items, at, text_of)) or ()
+    lifecycle = optional(fields, "lifecycle", text_of)
+    _check_known(types, AssociationType, "associationTypes")
+    _check_known([lifecycle] if lifecycle else [], Lifecycle, "lifecycle")
+    if resource_id:
+        found = await associations.of_resource(resource_type, resource_id)
+    elif name and namespace:
+        found = await associations.named(namespace, name)
+    else:
+        raise InvalidAssociation("A request names neither resourceId nor resourceName with resourceNamespace")
+    kept = [each for each in _of_types(found, types) if each.resource.type == resource_type]
+    kept = [each for each in kept if not lifecycle or each.lifecycle == lifecycle]
+    schemas = [await associations.latest_schema(each.subject) if with_schemas else None for each in kept]
+    if found:
+        return resource_document(found[0].resource, zip(kept, schemas, strict=True))
+    asked = {"resourceName": name, "resourceNamespace": namespace, "resourceId": resource_id}
+    return {**{key: value for key, value in asked.items() if value}, "resourceType": resource_type}
+
+
+def _check_known(texts: Iterable[str], known: Iterable[str], what: str) -> None:
+    words = [str(word) for word in known]
+    for text in texts:
+        if text not in words:
+            raise InvalidAssociation(f"The property {what!r} holds {text[:80]!r}; expected {' or '.join(words)}")
+
+
+async def batch_mutate(call: Call) -> Any:
+    """What was done for several resources, all or nothing for each, or what was wrong, in a slot each."""
+    associations, context, dry_run = _associations(call), _context(call), call.flag("dryRun")
+
+    async def result(item: object) -> Document:
+        try:
+            request = read_resource_request(item, context=context)
+            return outcome_document(await associations.put(request, dry_run=dry_run))
+        except InvalidSchema as error:
+            raise InvalidAssociation(f"The association's property 'schema' is not valid: {error.message}") from None
+
+    return await _results(await call.json(), result)
+
+
+async def _results(body: object, result: Callable[[object], Awaitable[Document]]) -> Document:
+    """The results of the items of a batch; a store that fails, fails the whole batch."""
+    fields = object_of(body, "The request body")
+    items = optional(fields, "requests", lambda found, at: list_of(found, at, lambda item, _: item)) or ()
+    results: list[Document] = []
+    for item in items:
+        try:
+            results.append({"result": await result(item)})
+        except (StoreUnavailable, StoreTimeout):
+            raise
+        except RegistryError as error:
+            results.append({"error": error_document(error)})
+    return {"results": results}

@@ -1,0 +1,186 @@
+"""Answers from memory, ahead of routing: what was asked before, in the same words, and has not changed since.
+
+The bytes are those of the ordinary route, which keeps them (:mod:`~counterfoil.registry.api.cache.replies`). Whatever
+is asked in another way than the plain one (a query, another spelling of the path, an ``Accept`` that cannot be
+satisfied) goes there.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.registry.api.cache.replies import MAX_KEPT_BODY_BYTES, request_key
+from counterfoil.registry.api.cache.stale_reads import WARNING
+from counterfoil.registry.api.dialects import CLIENT_VERSION, VARY, is_python, tolerates_new_fields
+from counterfoil.registry.api.http.conditions import IF_NONE_MATCH, NOT_MODIFIED, is_matched
+from counterfoil.registry.api.http.media_types import check_consumed, negotiate
+from counterfoil.registry.api.http.middleware import CONNECTION, ENVELOPE, FIXED_HEADERS, REQUEST_ID, ROUTE_HOLDER
+from counterfoil.schema.errors import RegistryError
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from counterfoil.registry.api.cache.replies import Kept, Replies
+    from counterfoil.registry.api.cache.stale_reads import StaleReads
+    from counterfoil.registry.api.http.middleware import PlainEnvelope, WholeAnswers
+
+_FIXED_LINES: Final = b"".join(b"%b: %b\r\n" % header for header in FIXED_HEADERS) + REQUEST_ID + b": "
+_VARY_LINE: Final = b"\r\nvary: %b\r\n" % VARY
+_POSTS: Final = (b"/subjects/", b"/compatibility/")
+
+
+class FastLane:
+    """Answers a GET, or a POST under ``/subjects`` and ``/compatibility``, when the answer is at hand.
+
+    Everything else is handed on, with the body that was read on the way.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        replies: Replies,
+        stale: StaleReads,
+        knows_tolerant: bool = False,
+        answers_whole: bool = True,
+    ) -> None:
+        self._app = app
+        self._replies = replies
+        self._stale = stale
+        self._knows_tolerant = knows_tolerant
+        self._answers_whole = answers_whole
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or hand on."""
+        if scope["type"] == "http" and not scope["query_string"]:
+            accept = known = client = b""
+            for name, value in scope["headers"]:
+                if name == b"accept":
+                    accept = accept + b"," + value if accept else value
+                elif name == IF_NONE_MATCH:
+                    known = known + b"," + value if known else value
+                elif name == CLIENT_VERSION:
+                    client = value
+            media_type = _produced(accept)
+            if media_type is not None:
+                kept, receive = await self._find(scope, receive, is_python=bool(client) and is_python(client))
+                if kept is not None:
+                    scope[ROUTE_HOLDER][0] = kept.route
+                    if (
+                        known
+                        or kept.is_stale
+                        or not (self._answers_whole and _is_answered_whole(kept, media_type, scope))
+                    ):
+                        await _send_kept(kept, media_type, known, send)
+                    return
+        await self._app(scope, receive, send)
+
+    async def _find(self, scope: Scope, receive: Receive, *, is_python: bool) -> tuple[Kept | None, Receive]:
+        """The answer, where it is at hand, and what gives the body that was sent."""
+        path = scope.get("raw_path", b"")
+        is_tolerant = self._knows_tolerant and tolerates_new_fields(scope["headers"])
+        if scope["method"] == "GET":
+            return await self._kept(request_key(path, is_tolerant=is_tolerant, is_python=is_python)), receive
+        if scope["method"] != "POST" or not path.startswith(_POSTS) or not _is_small(scope["headers"]):
+            return None, receive
+        messages = await _received(receive)
+        is_whole = messages[-1]["type"] == "http.request"
+        kept = None
+        if is_whole:
+            key = request_key(path, _joined(messages), is_tolerant=is_tolerant, is_python=is_python)
+            kept = await self._kept(key)
+        return kept, receive if kept is not None else _again(messages, receive)
+
+    async def _kept(self, key: bytes) -> Kept | None:
+        try:
+            return await self._replies.get(key)
+        except RegistryError as error:  # what is not in memory is for the ordinary route
+            found = self._replies.last_known(key) if self._stale.applies_to(error) else None
+            if found is not None:
+                self._stale.note()
+            return found
+
+
+def _is_answered_whole(kept: Kept, media_type: bytes, scope: Scope) -> bool:
+    """Whether the connection has taken the answer in one piece."""
+    connection: WholeAnswers | None = scope.get(CONNECTION)
+    envelope: PlainEnvelope | None = scope.get(ENVELOPE)
+    if connection is None or envelope is None:
+        return False
+    tag, body = kept.tag, kept.body
+    lines = [b"content-type: ", media_type, b"\r\ncontent-length: ", b"%d\r\n" % len(body)]
+    if tag:
+        lines += [b"etag: ", tag, _VARY_LINE]
+    lines += [_FIXED_LINES, envelope.request_id, b"\r\n"]
+    if not connection.answer(scope, lines, body):
+        return False
+    envelope.status = 200
+    return True
+
+
+async def _send_kept(kept: Kept, media_type: bytes, known: bytes, send: Send) -> None:
+    """Send the answer, or that the caller has it; ``known`` holds the tags of the answers that the caller has."""
+    tag, status, body = kept.tag, 200, kept.body
+    headers = [(b"content-type", media_type), (b"content-length", b"%d" % len(body))]
+    if tag:
+        of_tag = [(b"etag", tag), (b"vary", VARY)]
+        headers += of_tag
+        if known and is_matched(tag, known):
+            status, body, headers = NOT_MODIFIED, b"", of_tag
+    if kept.is_stale:
+        headers.append(WARNING)
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+@lru_cache(maxsize=256)
+def _produced(accept: bytes) -> bytes | None:
+    try:
+        return negotiate(accept.decode("latin-1")).encode()
+    except RegistryError:
+        return None
+
+
+def _is_small(headers: list[tuple[bytes, bytes]]) -> bool:
+    """Whether the body is of a known size and not large, and of a type that is read."""
+    length = -1
+    for name, value in headers:
+        if name == b"content-length" and value.isdigit():
+            length = int(value)
+        elif name == b"content-encoding" or (name == b"content-type" and not _is_consumed(value)):
+            return False
+    return 0 <= length <= MAX_KEPT_BODY_BYTES
+
+
+@lru_cache(maxsize=256)
+def _is_consumed(content_type: bytes) -> bool:
+    try:
+        check_consumed(content_type.decode("latin-1"))
+    except RegistryError:
+        return False
+    return True
+
+
+async def _received(receive: Receive) -> list[Message]:
+    """The messages that bring the body; the last one is of another type where the caller went away."""
+    messages = [await receive()]
+    while messages[-1]["type"] == "http.request" and messages[-1].get("more_body", False):
+        messages.append(await receive())
+    return messages
+
+
+def _joined(messages: list[Message]) -> bytes:
+    if len(messages) == 1:
+        return bytes(messages[0].get("body", b""))
+    return b"".join([part.get("body", b"") for part in messages])
+
+
+def _again(messages: list[Message], receive: Receive) -> Receive:
+    """What gives ``messages`` once more, and then what ``receive`` gives."""
+    waiting = iter(messages)
+
+    async def receive_again() -> Message:
+        return next(waiting, None) or await receive()
+
+    return receive_again

@@ -1,0 +1,1 @@
+"""The change feed, as pages and as an event stream."""

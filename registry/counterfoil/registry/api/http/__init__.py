@@ -1,0 +1,1 @@
+"""What surrounds every request: headers, paths, bodies, errors, limits."""

@@ -1,0 +1,259 @@
+"""What happens around every request, as plain ASGI: paths, HEAD, request ids, headers, last-resort errors, measures."""
+
+from __future__ import annotations
+
+import os
+import time
+from binascii import hexlify
+from typing import TYPE_CHECKING, Final, Protocol
+
+from counterfoil.registry.api.http.answers import error_answer
+from counterfoil.registry.api.http.json_body import too_large
+from counterfoil.registry.api.http.origins import BROWSER_HEADERS
+from counterfoil.registry.api.http.packing import CONTENT_ENCODING, accepts_gzip, unpacking
+from counterfoil.registry.api.http.paths import rewrite
+from counterfoil.registry.logs import LOGGER, masked_query
+from counterfoil.schema.errors import RegistryError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from counterfoil.registry.api.http.methods import Methods
+    from counterfoil.registry.api.http.origins import OriginGuard
+    from counterfoil.registry.api.http.packing import Packing
+    from counterfoil.registry.telemetry import Telemetry
+
+REQUEST_ID: Final = b"x-request-id"
+FIXED_HEADERS: Final = [
+    (b"cache-control", b"no-cache, no-store, must-revalidate"),
+    (b"x-xss-protection", b"1; mode=block"),
+    (b"x-content-type-options", b"nosniff"),
+]
+"""What every answer carries."""
+
+_MAX_REQUEST_ID: Final = 200
+_ID_DIGITS: Final = 32
+_IDS_AT_ONCE: Final = 64
+_SERVER_ERROR: Final = 500
+_OTHER_ROUTE: Final = "(none)"
+
+ROUTE_HOLDER: Final = "counterfoil.route"
+"""Where in the scope an endpoint leaves its path for the measures: a list of one text."""
+
+PRINCIPAL: Final = "counterfoil.principal"
+"""Where in the scope the name of an authenticated caller is found, for the log; there is none yet."""
+
+ENVELOPE: Final = "counterfoil.envelope"
+"""Where in the scope a :class:`PlainEnvelope` is found, for a request whose answer is sent as it is."""
+
+CONNECTION: Final = "counterfoil.connection"
+"""Where in the scope the server leaves what takes whole answers, as :class:`WholeAnswers`; other servers have none."""
+
+
+class WholeAnswers(Protocol):
+    """A connection that takes an answer in one piece: no message of ASGI, no check of headers that are known."""
+
+    def answer(self, scope: Scope, head: Sequence[bytes], body: bytes) -> bool:
+        """Whether the answer was taken: status 200, and the lines of ``head`` behind those that the server adds."""
+
+
+class PlainEnvelope:
+    """What surrounds an answer that is sent as it is. ``status`` is for whoever answers without sending messages."""
+
+    __slots__ = ("request_id", "status")
+
+    def __init__(self, request_id: bytes) -> None:
+        self.request_id = request_id
+        self.status = 0
+
+
+HEAD_ONLY: Final = "counterfoil.head"
+"""What is in the scope of a GET that came as a HEAD, for an answer that would not end by itself."""
+
+
+class Paths:
+    """Routes on the path as it was sent: still encoded, no slash at the end, contexts in the names, HEAD as GET.
+
+    OPTIONS is answered here, and a packed body is unpacked on its way.
+    """
+
+    def __init__(self, app: ASGIApp, *, max_body_bytes: int, methods: Methods) -> None:
+        self._app = app
+        self._max_body_bytes = max_body_bytes
+        self._methods = methods
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand the request on; a path that cannot be read, or a body too large to begin with, is answered here."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            receive = self._body_of(scope, receive)
+            scope = _routed(scope)
+        except RegistryError as error:
+            await error_answer(error)(scope, receive, send)
+            return
+        if scope["method"] == "HEAD":
+            scope["method"] = "GET"
+            scope[HEAD_ONLY] = True
+            send = _without_body(send)
+        elif scope["method"] == "OPTIONS":
+            response = self._methods.options(scope["path"])
+            if response is not None:
+                await response(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _body_of(self, scope: Scope, receive: Receive) -> Receive:
+        """What gives the request's body, unpacked; an error where it says of itself that it cannot be taken."""
+        for name, value in scope["headers"]:
+            if name == b"content-length" and value.isdigit() and int(value) > self._max_body_bytes:
+                raise too_large(self._max_body_bytes)
+            if name == CONTENT_ENCODING:
+                receive = unpacking(receive, value, max_bytes=self._max_body_bytes)
+        return receive
+
+
+def _routed(scope: Scope) -> Scope:
+    path = scope.get("raw_path", b"").partition(b"?")[0].decode("latin-1") or scope["path"]
+    if len(path) > 1 and path.endswith("/"):
+        path = path[:-1]
+    query = scope["query_string"].decode("latin-1")
+    if path.startswith("/contexts/"):
+        path, query = rewrite(path, query, scope["method"])
+    return {**scope, "path": path, "raw_path": path.encode("latin-1"), "query_string": query.encode("latin-1")}
+
+
+def _without_body(send: Send) -> Send:
+    async def headers_only(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            if not message.get("more_body", False):
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+            return
+        await send(message)
+
+    return headers_only
+
+
+class Envelope:
+    """Request ids, fixed headers, an answer for what nobody foresaw, and the measures of each request.
+
+    With ``packing``, answers are packed for the clients that accept it. ``guard`` refuses requests of foreign pages.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        telemetry: Telemetry,
+        log_requests: bool,
+        packing: Packing | None = None,
+        guard: OriginGuard | None = None,
+    ) -> None:
+        self._app = app
+        self._telemetry = telemetry
+        self._log_requests = log_requests
+        self._packing = packing
+        self._guard = guard
+        self._fresh_id = FreshIds().next
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand the request on inside its envelope."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun = time.perf_counter()
+        callers_id, encodings, is_browser = _read_headers(scope["headers"])
+        request_id = callers_id or self._fresh_id()
+        status, is_complete = 0, False
+        plain: PlainEnvelope | None = None
+
+        async def send_in_envelope(message: Message) -> None:
+            nonlocal status, is_complete
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], *FIXED_HEADERS, (REQUEST_ID, request_id)]
+            else:
+                is_complete = not message.get("more_body", False)
+            await send(message)
+
+        inner_send: Send = send_in_envelope
+        if encodings and self._packing is not None and accepts_gzip(encodings):
+            inner_send = self._packing.wrap(send_in_envelope)
+        else:
+            plain = scope[ENVELOPE] = PlainEnvelope(request_id)
+        route = [_OTHER_ROUTE]
+        try:
+            scope[ROUTE_HOLDER] = route
+            app = self._guard.checked(scope, self._app) if is_browser and self._guard is not None else self._app
+            await app(scope, receive, inner_send)
+        except Exception:
+            LOGGER.exception("unexpected error", extra={"request_id": request_id.decode("latin-1"), **_facts(scope)})
+            if not status:
+                await error_answer(unforeseen())(scope, receive, send_in_envelope)
+            elif not is_complete:
+                raise
+        if plain is not None:
+            status = status or plain.status
+        duration_s = time.perf_counter() - begun
+        self._telemetry.record(scope["method"], route[0], status, duration_s)
+        if self._log_requests or status >= _SERVER_ERROR:
+            extra = {"request_id": request_id.decode("latin-1"), "status": status, "duration_s": round(duration_s, 6)}
+            LOGGER.info("request", extra={**extra, **_facts(scope)})
+
+
+def unforeseen() -> RegistryError:
+    """What is answered to an error that nobody foresaw."""
+    return RegistryError("An unexpected error; the server's log holds it under the request id")
+
+
+def _facts(scope: Scope) -> dict[str, str]:
+    """Who sent which request, for the log."""
+    host, port = scope.get("client") or ("-", 0)
+    return {
+        "method": scope["method"],
+        "path": scope.get("raw_path", b"").decode("latin-1"),
+        "query": masked_query(scope["query_string"].decode("latin-1")),
+        "client": f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
+        "principal": scope.get(PRINCIPAL, "-"),
+    }
+
+
+def _read_headers(headers: list[tuple[bytes, bytes]]) -> tuple[bytes, bytes, bool]:
+    """The caller's request id, the encodings that are accepted, and whether a browser sent the request.
+
+    The request id is empty unless exactly one that is not blank was sent.
+    """
+    request_id = encodings = b""
+    is_browser = False
+    ids = 0
+    for name, value in headers:
+        if name == REQUEST_ID:
+            request_id = value.strip()
+            ids += 1
+        elif name == b"accept-encoding":
+            encodings = encodings + b"," + value if encodings else value
+        elif name in BROWSER_HEADERS:
+            is_browser = True
+    is_usable = ids == 1 and len(request_id) <= _MAX_REQUEST_ID
+    return (request_id if is_usable else b""), encodings, is_browser
+
+
+class FreshIds:
+    """Random UUIDs (version 4) as text; made here since each request needs one, and Python's take longer."""
+
+    def __init__(self) -> None:
+        self._digits = b""
+        self._used = 0
+
+    def next(self) -> bytes:
+        """The next one."""
+        at = self._used
+        if at == len(self._digits):  # one call of the system for many
+            self._digits = hexlify(os.urandom(_IDS_AT_ONCE * _ID_DIGITS // 2))
+            at = 0
+        self._used = at + _ID_DIGITS
+        digits = self._digits[at : at + _ID_DIGITS]
+        return b"%b-%b-4%b-a%b-%b" % (digits[:8], digits[8:12], digits[13:16], digits[17:20], digits[20:])

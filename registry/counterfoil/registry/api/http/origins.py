@@ -1,0 +1,105 @@
+"""Requests of web pages of other origins, which are refused: whoever visits such a page does not mean to make them.
+
+A body without a ``Content-Type`` is read as JSON, so that a browser sends what a page writes to a registry on the same
+machine or network without asking the registry first.
+
+Source: the Fetch standard (``Origin``), W3C's Fetch Metadata Request Headers, OWASP's resource isolation policy.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.registry.api.http.answers import error_answer
+from counterfoil.schema.errors import Forbidden
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from starlette.types import ASGIApp, Scope
+
+ANY_ORIGIN: Final = "*"
+
+_ORIGIN: Final = b"origin"
+_SITE: Final = b"sec-fetch-site"
+BROWSER_HEADERS: Final = (_SITE, _ORIGIN)
+"""The headers by which browsers name the page that sends a request."""
+
+_OWN_SITES: Final = frozenset({b"same-origin", b"none"})
+_DEFAULT_PORTS: Final = {"http": ":80", "https": ":443"}
+_EMBEDDED: Final = frozenset({b"object", b"embed"})
+_SHOWN_CHARACTERS: Final = 200
+
+
+class OriginGuard:
+    """Lets pass what comes from no page, from a page of this server, or from one of the origins ``allowed``.
+
+    ``host`` is the address that the server listens on. OPTIONS passes: browsers send it before other requests. A link
+    that a user follows passes too.
+    """
+
+    def __init__(self, *, host: str, allowed: Collection[str]) -> None:
+        self._allowed = frozenset(each for each in allowed if each)
+        self._is_local = _is_loopback(host)
+
+    def checked(self, scope: Scope, app: ASGIApp) -> ASGIApp:
+        """Return what answers a request that has one of :data:`BROWSER_HEADERS`: ``app``, or the error 403."""
+        fields = _joined_fields(scope["headers"])
+        origin = fields.get(_ORIGIN, b"").decode("latin-1")
+        is_read = scope["method"] in {"GET", "HEAD"}
+        if (
+            scope["method"] == "OPTIONS"
+            or origin in self._allowed
+            or self._is_own(fields, origin)
+            or (is_read and _is_link(fields))
+        ):
+            return app
+        page = f"of {origin[:_SHOWN_CHARACTERS]}" if origin else "of another origin"
+        return error_answer(
+            Forbidden(f"A web page {page} sent this request; --cors-origins names the origins whose pages may send any")
+        )
+
+    def _is_own(self, fields: dict[bytes, bytes], origin: str) -> bool:
+        """Whether the request comes from a page of this server, or from none.
+
+        Browsers that name the origin alone are older ones, or reach the server over plain HTTP by another name than
+        ``localhost``. Where the server listens for its own machine only, such a name is not its own: somebody has it
+        point there (DNS rebinding).
+        """
+        site = fields.get(_SITE)
+        if site or not origin:
+            return not site or site in _OWN_SITES
+        scheme, _, authority = origin.lower().partition("://")
+        port = _DEFAULT_PORTS.get(scheme, "")
+        host = fields.get(b"host", b"").decode("latin-1").lower()
+        is_same = bool(authority) and authority.removesuffix(port) == host.removesuffix(port)
+        return is_same and (not self._is_local or _is_loopback(_without_port(authority)))
+
+
+def _without_port(authority: str) -> str:
+    name, colon, port = authority.rpartition(":")
+    return (name if colon and port.isdigit() else authority).strip("[]")
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether a name or address always is that of the machine itself (RFC 6761, section 6.3, for names)."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _joined_fields(headers: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """The header fields by name; the values of one that came several times with commas between them."""
+    found: dict[bytes, bytes] = {}
+    for name, value in headers:
+        found[name] = found[name] + b", " + value if name in found else value
+    return found
+
+
+def _is_link(fields: dict[bytes, bytes]) -> bool:
+    """Whether the answer is to be a page of its own, which the page that led to it cannot read."""
+    return fields.get(b"sec-fetch-mode") == b"navigate" and fields.get(b"sec-fetch-dest") not in _EMBEDDED

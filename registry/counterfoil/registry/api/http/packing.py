@@ -1,0 +1,164 @@
+"""Packed bodies: answers for clients that accept gzip, and requests that come so (RFC 9110, 8.4 and 12.5.3)."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.registry.api.http.json_body import too_large
+from counterfoil.registry.service.recent_values import RecentValues
+from counterfoil.schema.errors import BadRequest, UnsupportedMediaType
+
+if TYPE_CHECKING:
+    from starlette.types import Message, Receive, Send
+
+CONTENT_ENCODING: Final = b"content-encoding"
+_OK: Final = 200
+_GZIP: Final = frozenset({"gzip", "x-gzip"})
+_GZIP_WINDOW: Final = 31
+_QUICKEST: Final = 1
+_IN_THREAD_BYTES: Final = 64 * 1024
+_MEMORY_BYTES: Final = 8 * 1024 * 1024
+_OVERHEAD_BYTES: Final = 200
+
+
+class Packing:
+    """Packs answers of ``min_bytes`` and more. What is small enough to be asked often is kept, packed."""
+
+    def __init__(self, *, min_bytes: int) -> None:
+        self._min_bytes = min_bytes
+        self._kept: RecentValues[bytes, bytes] = RecentValues(_MEMORY_BYTES)
+
+    def wrap(self, send: Send) -> Send:
+        """``send`` for a client that accepts gzip. What comes in pieces, and what is no success, goes as it is."""
+        start: Message | None = None
+
+        async def send_packed(message: Message) -> None:
+            nonlocal start
+            if message["type"] == "http.response.start" and _has_length(message):
+                start = message
+                return
+            if start is not None:
+                first, start = start, None
+                body = message.get("body", b"")
+                is_whole = not message.get("more_body", False)
+                if is_whole and first["status"] == _OK and len(body) >= self._min_bytes and not _is_encoded(first):
+                    packed = await self._packed(bytes(body))
+                    message = {**message, "body": packed}
+                    first = {**first, "headers": _headers_of_packed(first["headers"], len(packed))}
+                await send(first)
+            await send(message)
+
+        return send_packed
+
+    async def _packed(self, body: bytes) -> bytes:
+        if len(body) > _IN_THREAD_BYTES:  # takes milliseconds, in which others are answered
+            return await asyncio.to_thread(_pack, body)
+        found = self._kept.get(body)
+        if found is None:
+            found = _pack(body)
+            self._kept.put(body, found, weight=len(body) + len(found) + _OVERHEAD_BYTES)
+        return found
+
+
+def _pack(body: bytes) -> bytes:
+    packer = zlib.compressobj(_QUICKEST, wbits=_GZIP_WINDOW)
+    return packer.compress(body) + packer.flush()
+
+
+def _has_length(start: Message) -> bool:
+    """Whether the answer is a whole one: the head of a stream of events must not wait for the first event."""
+    return any(name.lower() == b"content-length" for name, _ in start["headers"])
+
+
+def _is_encoded(start: Message) -> bool:
+    return any(name.lower() == CONTENT_ENCODING for name, _ in start["headers"])
+
+
+def _headers_of_packed(headers: Any, size_bytes: int) -> list[tuple[bytes, bytes]]:
+    kept = [(name, value) for name, value in headers if name.lower() != b"content-length"]
+    length = (b"content-length", b"%d" % size_bytes)
+    return [*kept, length, (CONTENT_ENCODING, b"gzip"), (b"vary", b"accept-encoding")]
+
+
+@lru_cache(maxsize=256)
+def accepts_gzip(accept_encoding: bytes) -> bool:
+    """Whether a client with this ``Accept-Encoding`` takes gzip.
+
+    >>> accepts_gzip(b"gzip, deflate"), accepts_gzip(b"gzip;q=0, *"), accepts_gzip(b"*"), accepts_gzip(b"br")
+    (True, False, True, False)
+    """
+    quality_by_name = dict(_coding(part) for part in accept_encoding.decode("latin-1").lower().split(","))
+    named = [quality for name, quality in quality_by_name.items() if name in _GZIP]
+    return max(named or [quality_by_name.get("*", 0.0)]) > 0
+
+
+def _coding(part: str) -> tuple[str, float]:
+    name, *parameters = (piece.strip() for piece in part.split(";"))
+    for parameter in parameters:
+        key, _, value = parameter.partition("=")
+        if key.strip() == "q":
+            try:
+                return name, float(value)
+            except ValueError:
+                return name, 0.0
+    return name, 1.0
+
+
+def unpacking(receive: Receive, content_encoding: bytes, *, max_bytes: int) -> Receive:
+    """``receive`` for a body with this ``Content-Encoding``: what it gives is unpacked.
+
+    ``UnsupportedMediaType`` for another coding than gzip. ``receive`` raises ``BadRequest`` for what is no gzip, and
+    ``RequestTooLarge`` as soon as more than ``max_bytes`` come out, however little was sent.
+    """
+    names = [name.strip() for name in content_encoding.decode("latin-1").lower().split(",")]
+    codings = [name for name in names if name not in {"", "identity"}]
+    if not codings:
+        return receive
+    if len(codings) > 1 or codings[0] not in _GZIP:
+        raise UnsupportedMediaType(f"The content coding {', '.join(codings)[:80]!r} is not read; expected gzip or none")
+    unpacker = _Unpacker(max_bytes)
+
+    async def receive_unpacked() -> Message:
+        message = await receive()
+        if message["type"] != "http.request":
+            return message
+        is_last = not message.get("more_body", False)
+        return {**message, "body": unpacker.feed(message.get("body", b""), is_last=is_last)}
+
+    return receive_unpacked
+
+
+class _Unpacker:
+    """Unpacks gzip, of one member or several, up to a total size."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = self._room = max_bytes
+        self._stream = zlib.decompressobj(_GZIP_WINDOW)
+        self._has_begun = False
+
+    def feed(self, data: bytes, *, is_last: bool) -> bytes:
+        """What comes out of ``data``."""
+        try:
+            unpacked = self._unpack(data)
+        except zlib.error as error:
+            raise BadRequest(f"The request body is not gzip, though it says so: {error}") from None
+        if is_last and self._has_begun and not self._stream.eof:
+            raise BadRequest("The request body is gzip that breaks off")
+        return unpacked
+
+    def _unpack(self, data: bytes) -> bytes:
+        pieces = []
+        while data:
+            if self._stream.eof:
+                self._stream = zlib.decompressobj(_GZIP_WINDOW)
+            self._has_begun = True
+            piece = self._stream.decompress(data, self._room + 1)
+            self._room -= len(piece)
+            if self._room < 0:
+                raise too_large(self._max_bytes)
+            pieces.append(piece)
+            data = self._stream.unused_data if self._stream.eof else b""
+        return b"".join(pieces)

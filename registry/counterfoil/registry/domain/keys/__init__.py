@@ -1,0 +1,1 @@
+"""Encryption keys: values, how they are stored, how rules name them."""

@@ -1,0 +1,190 @@
+"""The use cases of associations: reading them, making, changing and deleting them for one resource at a time."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from counterfoil.registry.domain.associations import check_resource_type
+from counterfoil.registry.domain.errors import StaleWrite
+from counterfoil.registry.service.associations.draft import Draft, no_association
+from counterfoil.registry.service.associations.requests import (
+    AssociationRequest,
+    Effect,
+    Operation,
+    Outcome,
+    ResourceRequest,
+)
+from counterfoil.registry.service.registration import Registered
+from counterfoil.registry.service.retrying import until_current
+from counterfoil.registry.service.storage import Append
+from counterfoil.schema.errors import AssociationExists, RegistryError, StoreTimeout, StoreUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from counterfoil.registry.domain.associations import Association, Resource
+    from counterfoil.registry.service.associations.index import AssociationIndex
+    from counterfoil.registry.service.reading import SchemaReader
+    from counterfoil.registry.service.registration import Registration
+    from counterfoil.registry.service.scopes import Scopes
+    from counterfoil.registry.service.storage import Storage
+    from counterfoil.schema.contexts import QualifiedSubject
+
+
+class Associations:
+    """The use cases of associations."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        *,
+        index: AssociationIndex,
+        scopes: Scopes,
+        reader: SchemaReader,
+        registration: Registration,
+    ) -> None:
+        self._storage = storage
+        self._index = index
+        self._scopes = scopes
+        self._reader = reader
+        self._registration = registration
+
+    # --- reading
+
+    async def of_subject(self, subject: QualifiedSubject) -> list[Association]:
+        """The associations of a subject, sorted."""
+        return await self._index.of_subject(subject)
+
+    async def of_resource(self, resource_type: str, resource_id: str) -> list[Association]:
+        """The associations of the resource with this id, sorted."""
+        return await self._index.of_resource(resource_type, resource_id)
+
+    async def named(self, namespace: str, name: str) -> list[Association]:
+        """The associations of all resources of this name, sorted; ``-`` is any name or any namespace."""
+        return await self._index.named(namespace, name)
+
+    async def latest_schema(self, subject: QualifiedSubject) -> Registered | None:
+        """The latest active version of an associated subject."""
+        entry = (await self._storage.history(subject)).latest
+        if entry is None:
+            return None
+        return Registered(entry.schema_id, entry.version, await self._reader.content(entry.guid), entry)
+
+    # --- writing
+
+    async def put(self, request: ResourceRequest, *, dry_run: bool = False) -> Outcome:
+        """What carrying out ``request`` has changed, or with ``dry_run`` would have: all of it, or nothing.
+
+        Raises ``InvalidAssociation``, ``AssociationExists``, ``SubjectAssociated``, ``SubjectOwned``,
+        ``AssociatedSubjectEmpty``, ``AssociationFrozen``, ``AssociationNotFound``, ``OperationNotPermitted``,
+        ``ReferenceExists``, and what registering a schema raises.
+        """
+        request.check(needs_id=not dry_run)
+        return await until_current(partial(self._attempt, request, dry_run=dry_run), catch_up=self._storage.catch_up)
+
+    async def delete(
+        self,
+        resource_type: str,
+        resource_id: str,
+        *,
+        types: Collection[str] = (),
+        cascades: bool = False,
+        dry_run: bool = False,
+    ) -> None:
+        """Delete the associations of a resource, or those of some types; ``AssociationNotFound`` when there are none.
+
+        With ``cascades`` the subjects that belong to the resource alone are deleted for good.
+        """
+        await until_current(
+            partial(self._delete, resource_type, resource_id, types=types, cascades=cascades, dry_run=dry_run),
+            catch_up=self._storage.catch_up,
+        )
+
+    async def _delete(
+        self, resource_type: str, resource_id: str, *, types: Collection[str], cascades: bool, dry_run: bool
+    ) -> None:
+        found = await self._index.of_resource(resource_type, resource_id)
+        wanted = [each for each in found if not types or each.type in types]
+        if not wanted:
+            raise no_association(f"the resource {resource_id[:80]!r}")
+        requests = tuple(AssociationRequest(Operation.DELETE, each.type, cascades=cascades) for each in wanted)
+        await self._attempt(ResourceRequest(requests, resource_id), dry_run=dry_run)
+
+    async def _attempt(self, request: ResourceRequest, *, dry_run: bool) -> Outcome:
+        revision = await self._storage.settings_revision()  # before anything else is read
+        try:
+            return await self._carry_out(request, revision, dry_run=dry_run)
+        except (StoreUnavailable, StoreTimeout):
+            raise
+        except RegistryError:
+            await self._storage.catch_up()
+            if await self._storage.settings_revision() == revision:
+                raise
+            raise StaleWrite("associations have changed while they were read, one after the other") from None
+
+    async def _carry_out(self, request: ResourceRequest, revision: int, *, dry_run: bool) -> Outcome:
+        resource, found = await self._resource(request)
+        draft = Draft(
+            resource,
+            found,
+            context=request.context,
+            now_ms=time.time_ns() // 1_000_000,
+            storage=self._storage,
+            scopes=self._scopes,
+            index=self._index,
+            registration=self._registration,
+        )
+        effects = await draft.take(request.associations)
+        plan = await draft.plan(revision)
+        if dry_run or plan is None:
+            return Outcome(resource, tuple(effects))
+        await self._storage.commit(plan)
+        return Outcome(resource, tuple([await self._stored(effect) for effect in effects]))
+
+    async def _resource(self, request: ResourceRequest) -> tuple[Resource, list[Association]]:
+        """The resource that is meant, and its associations; ``AssociationExists`` when it is known as another one."""
+        if request.id:
+            found = await self._index.of_resource(check_resource_type(request.type), request.id)
+            if found:
+                _check_name(found[0].resource, request)
+                return found[0].resource, found
+            described = request.resource() if _makes(request) else None
+            if described is None:
+                raise no_association(f"the resource {request.id[:80]!r}")
+            ids = await self._index.ids_of_name(described)
+            if ids:
+                raise AssociationExists(f"{described} has associations already, under the id {min(ids)!r}")
+            return described, []
+        described = request.resource()
+        found = await self._index.named(described.namespace, described.name)
+        found = [each for each in found if (each.resource.namespace, each.resource.name) == _name(described)]
+        return (found[0].resource if found else described), found
+
+    async def _stored(self, effect: Effect) -> Effect:
+        """The effect with the id that its schema has got."""
+        if not isinstance(effect.schema, Append):
+            return effect
+        subject, content, version = effect.schema.subject, effect.schema.content, effect.schema.version
+        schema_id = await self._storage.id_of_guid(subject.context, content.guid)
+        if schema_id is None or version is None:  # deleted for good in the meantime
+            return replace(effect, schema=None)
+        return replace(effect, schema=Registered(schema_id, version, content))
+
+
+def _makes(request: ResourceRequest) -> bool:
+    return any(each.operation is not Operation.DELETE for each in request.associations)
+
+
+def _name(resource: Resource) -> tuple[str, str]:
+    return resource.namespace, resource.name
+
+
+def _check_name(known: Resource, request: ResourceRequest) -> None:
+    if request.name not in {None, known.name} or request.namespace not in {None, known.namespace}:
+        raise AssociationExists(
+            f"The resource with the id {known.id!r} is {known.namespace}/{known.name}; "
+            f"the request names {request.namespace or known.namespace}/{request.name or known.name}"
+        )

@@ -1,0 +1,283 @@
+"""Data encryption keys: kept wrapped, made here where their KEK is shared with the registry."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from counterfoil.registry.domain.keys.model import (
+    Algorithm,
+    Dek,
+    DekId,
+    Kek,
+    check_kek_name,
+    check_key_subject,
+    check_key_version,
+)
+from counterfoil.registry.domain.modes import check_writable
+from counterfoil.registry.service.keys.records import HeldDek
+from counterfoil.registry.service.keys.wrapping import new_material
+from counterfoil.registry.service.retrying import Turns
+from counterfoil.schema.errors import InvalidKey, KeyEncryptionKeyDeleted, KeyExists, KeyNotFound, KeyNotSoftDeleted
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from counterfoil.registry.domain.modes import Mode
+    from counterfoil.registry.service.keys.keks import KeyLimit
+    from counterfoil.registry.service.keys.records import HeldKek, KeyRecords
+    from counterfoil.registry.service.keys.wrapping import KeyWrapping
+    from counterfoil.registry.service.scopes import Scopes
+    from counterfoil.schema.contexts import QualifiedSubject
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDek:
+    """A key as callers see it; ``plain`` is the base64 of what is wrapped, where they may have it from here."""
+
+    dek: Dek
+    plain: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DekRequest:
+    """A key to keep. ``wrapped`` is the base64 of it; None has the registry make and wrap one."""
+
+    id: DekId
+    wrapped: str | None = None
+    deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DekGroup:
+    """The keys of one subject for one algorithm under one KEK: they differ in their version."""
+
+    kek_name: str
+    subject: QualifiedSubject
+    algorithm: Algorithm
+
+    def check(self) -> None:
+        """Return when there can be such keys; else ``InvalidKey``."""
+        check_kek_name(self.kek_name)
+        check_key_subject(self.subject)
+
+
+@dataclass(frozen=True, slots=True)
+class _Material:
+    """A key that is wrapped already, and by what."""
+
+    kek: tuple[object, ...]
+    wrapped: str
+    plain: bytes = field(repr=False)
+
+
+class _Wrapper:
+    """Wraps for one request: once, however often its write is planned, as long as the KEK is the same."""
+
+    def __init__(self, wrapping: KeyWrapping) -> None:
+        self._wrapping = wrapping
+        self._done: _Material | None = None
+
+    async def material(self, kek: Kek, dek_id: DekId, held: HeldDek | None) -> tuple[str, bytes]:
+        """A new key, or the one in ``held``, wrapped and plain."""
+        basis = (*kek.content, held and held.dek.wrapped)
+        if self._done is None or self._done.kek != basis:
+            plain = await self._wrapping.unwrap(kek, held.dek.wrapped) if held else new_material(dek_id.algorithm)
+            self._done = _Material(basis, await self._wrapping.wrap(kek, plain), plain)
+        return self._done.wrapped, self._done.plain
+
+
+class Deks:
+    """The use cases around data encryption keys. ``now_ms`` tells the time (epoch ms)."""
+
+    def __init__(
+        self,
+        records: KeyRecords,
+        *,
+        scopes: Scopes,
+        wrapping: KeyWrapping,
+        limit: KeyLimit,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._records = records
+        self._scopes = scopes
+        self._wrapping = wrapping
+        self._limit = limit
+        self._now_ms = now_ms
+        self._turns = Turns(records.catch_up)
+
+    # --- reading
+
+    async def subjects(self, kek_name: str, *, deleted: bool) -> list[str]:
+        """The subjects that have keys wrapped by a KEK, sorted; ``KeyNotFound``."""
+        check_kek_name(kek_name)
+        await self._records.kek(kek_name, deleted=deleted)
+        held = await self._records.deks(kek_name)
+        return sorted({str(each.dek.id.subject) for each in held if deleted or not each.dek.deleted})
+
+    async def versions(self, group: DekGroup, *, deleted: bool) -> list[int]:
+        """The numbers of the keys, ascending; ``KeyNotFound`` where there is no such KEK."""
+        group.check()
+        await self._records.kek(group.kek_name, deleted=deleted)
+        return [held.dek.id.version for held in await self._group(group) if deleted or not held.dek.deleted]
+
+    async def get(self, group: DekGroup, version: int | None, *, deleted: bool) -> ShownDek:
+        """One key, the highest version for None; ``KeyNotFound``, and what the KEK's service refuses."""
+        group.check()
+        kek = (await self._records.kek(group.kek_name, deleted=deleted)).kek
+        visible = [
+            held.dek
+            for held in await self._group(group)
+            if (deleted or not held.dek.deleted) and version in (None, held.dek.id.version)
+        ]
+        if not visible:
+            raise _not_found(group, version)
+        return ShownDek(visible[-1], await self._plain(kek, visible[-1]))
+
+    async def _group(self, group: DekGroup) -> Sequence[HeldDek]:
+        return await self._records.deks(group.kek_name, group.subject, group.algorithm)
+
+    async def _plain(self, kek: Kek, dek: Dek) -> str | None:
+        return b64encode(await self._wrapping.unwrap(kek, dek.wrapped)).decode() if kek.shared else None
+
+    # --- making
+
+    async def create(self, request: DekRequest, *, rewrap: bool) -> ShownDek:
+        """The key as it is kept now.
+
+        Of one that is there with the same fields, ``deleted`` is changed; with ``rewrap`` it is wrapped anew. Raises
+        ``KeyNotFound``, ``KeyExists``, ``InvalidKey``, ``TooManyKeys``, ``KeyWrapFailed``, ``KeyAccessDenied``; nothing
+        is kept then.
+        """
+        check_kek_name(request.id.kek_name)
+        check_key_subject(request.id.subject)
+        check_key_version(request.id.version)
+        wrapper = _Wrapper(self._wrapping)
+        return await self._in_turn(request.id.kek_name, partial(self._create, request, wrapper, rewrap=rewrap))
+
+    async def _create(self, request: DekRequest, wrapper: _Wrapper, *, rewrap: bool) -> ShownDek:
+        mode = await self._writable_mode(request.id.subject)
+        of = await self._records.kek(request.id.kek_name, deleted=False)
+        held = await self._records.find_dek(request.id)
+        if held is not None:
+            _check_may_change(of.kek, held, request, rewrap=rewrap)
+            if not rewrap:
+                return await self._flip(of, held, request, mode)
+        else:
+            await self._limit.check()
+        return await self._keep(of, held, request, mode, wrapper)
+
+    async def _flip(self, of: HeldKek, held: HeldDek, request: DekRequest, mode: Mode) -> ShownDek:
+        dek = replace(held.dek, deleted=request.deleted)
+        plain = None if dek.deleted or mode.takes_ids else await self._plain(of.kek, dek)
+        await self._records.put_deks(of, [(held, dek)])
+        return ShownDek(dek, plain)
+
+    async def _keep(
+        self, of: HeldKek, held: HeldDek | None, request: DekRequest, mode: Mode, wrapper: _Wrapper
+    ) -> ShownDek:
+        wrapped, plain = request.wrapped, None
+        if wrapped is None:
+            if not of.kek.shared:
+                raise InvalidKey(
+                    f"encryptedKeyMaterial is missing; key {of.kek.name!r} is not shared with the registry, "
+                    "so the caller wraps the keys"
+                )
+            wrapped, plain = await wrapper.material(of.kek, request.id, held)
+        dek = Dek(request.id, wrapped, request.deleted, self._now_ms() if held is None else held.dek.ts)
+        await self._records.put_deks(of, [(held or HeldDek(dek, 0), dek)])
+        return ShownDek(dek, None if plain is None or mode.takes_ids else b64encode(plain).decode())
+
+    # --- deleting
+
+    async def delete(self, group: DekGroup, version: int | None, *, permanent: bool) -> None:
+        """Soft-delete one version, all for None, or remove for good what is soft-deleted already.
+
+        Raises ``KeyNotFound``, ``KeyNotSoftDeleted``.
+        """
+        group.check()
+        attempt = partial(self._remove if permanent else self._soft_delete, group, version)
+        await self._in_turn(group.kek_name, attempt)
+
+    async def _soft_delete(self, group: DekGroup, version: int | None) -> None:
+        of, found = await self._targets(group, version)
+        active = [(held, replace(held.dek, deleted=True)) for held in found if not held.dek.deleted]
+        if active:
+            await self._records.put_deks(of, active)
+
+    async def _remove(self, group: DekGroup, version: int | None) -> None:
+        of, found = await self._targets(group, version)
+        for held in found:
+            if not held.dek.deleted:
+                raise KeyNotSoftDeleted(
+                    f"Version {held.dek.id.version} of {_named(group)} is not soft-deleted; "
+                    "delete it without permanent=true first"
+                )
+        await self._records.put_deks(of, [(held, None) for held in found])
+
+    async def undelete(self, group: DekGroup, version: int | None) -> None:
+        """Make soft-deleted keys active again: one version, all for None.
+
+        Raises ``KeyNotFound``, ``KeyEncryptionKeyDeleted``.
+        """
+        group.check()
+        await self._in_turn(group.kek_name, partial(self._undelete, group, version))
+
+    async def _undelete(self, group: DekGroup, version: int | None) -> None:
+        of, found = await self._targets(group, version)
+        if of.kek.deleted:
+            raise KeyEncryptionKeyDeleted(f"Key {of.kek.name!r} is soft-deleted; undelete it before the keys it wraps")
+        gone = [(held, replace(held.dek, deleted=False)) for held in found if held.dek.deleted]
+        if gone:
+            await self._records.put_deks(of, gone)
+
+    async def _targets(self, group: DekGroup, version: int | None) -> tuple[HeldKek, Sequence[HeldDek]]:
+        """What a deletion is about, none of it looked at for being deleted; ``KeyNotFound``."""
+        await self._writable_mode(group.subject)
+        of = await self._records.kek(group.kek_name, deleted=True)
+        found = [held for held in await self._group(group) if version in (None, held.dek.id.version)]
+        if not found:
+            raise _not_found(group, version)
+        return of, found
+
+    async def latest_version(self, group: DekGroup, *, deleted: bool) -> int:
+        """The highest number, of soft-deleted keys too where ``deleted``; ``KeyNotFound``."""
+        found = await self.versions(group, deleted=deleted)
+        if not found:
+            raise _not_found(group, None)
+        return found[-1]
+
+    # ---
+
+    async def _writable_mode(self, subject: QualifiedSubject) -> Mode:
+        mode = await self._scopes.mode(subject)
+        check_writable(mode, subject)
+        return mode
+
+    async def _in_turn(self, kek_name: str, attempt: Callable[[], Awaitable[_T]]) -> _T:
+        return await self._turns.take(attempt, written=kek_name)
+
+
+def _check_may_change(kek: Kek, held: HeldDek, request: DekRequest, *, rewrap: bool) -> None:
+    """``KeyExists`` unless a request may change the key that is there."""
+    if kek.shared and request.wrapped is not None:
+        may = False
+    else:
+        is_same = request.wrapped in (None, held.dek.wrapped)
+        may = rewrap or (is_same and request.deleted != held.dek.deleted)
+    if not may:
+        group = DekGroup(request.id.kek_name, request.id.subject, request.id.algorithm)
+        raise KeyExists(f"There is version {request.id.version} of {_named(group)} already")
+
+
+def _named(group: DekGroup) -> str:
+    return f"the {group.algorithm} key of subject {str(group.subject)!r} under {group.kek_name!r}"
+
+
+def _not_found(group: DekGroup, version: int | None) -> KeyNotFound:
+    which = "" if version is None else f"version {version} of "
+    return KeyNotFound(f"There is no {which}{_named(group)}")

@@ -1,0 +1,116 @@
+"""Keys in a storage: reading them, and the writes that change them.
+
+Every write of a data encryption key rewrites its KEK's record, which counts them, so that of two writes of which one
+must not see the other only one is carried out: a KEK is not deleted while a key that it wraps is made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from counterfoil.registry.domain.keys.stored import (
+    DEK_KIND,
+    KEK_KIND,
+    dek_key,
+    dek_prefix,
+    kek_key,
+    read_stored_dek,
+    read_stored_kek,
+    stored_dek,
+    stored_kek,
+)
+from counterfoil.registry.service.storage import PutRecords, RecordWrite
+from counterfoil.schema.errors import KeyNotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterfoil.registry.domain.keys.model import Algorithm, Dek, DekId, Kek
+    from counterfoil.registry.service.storage import Record, Storage
+    from counterfoil.schema.contexts import QualifiedSubject
+
+
+@dataclass(frozen=True, slots=True)
+class HeldKek:
+    """A key encryption key and the revision of its record; 0 for one that is not stored yet."""
+
+    kek: Kek
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeldDek:
+    """A data encryption key and the revision of its record; 0 for one that is not stored yet."""
+
+    dek: Dek
+    revision: int
+
+
+class KeyRecords:
+    """The keys in ``storage``."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    async def catch_up(self) -> None:
+        """Return when what is read is no older than what was answered before."""
+        await self._storage.catch_up()
+
+    async def keks(self) -> list[Kek]:
+        """All key encryption keys, sorted by name."""
+        return [_held_kek(record).kek for record in await self._storage.records(KEK_KIND)]
+
+    async def find_kek(self, name: str) -> HeldKek | None:
+        """The key encryption key of this name, soft-deleted or not."""
+        found = await self._storage.records(KEK_KIND, kek_key(name))
+        return _held_kek(found[0]) if found else None
+
+    async def kek(self, name: str, *, deleted: bool) -> HeldKek:
+        """The key encryption key of this name, a soft-deleted one only where ``deleted``; ``KeyNotFound``."""
+        found = await self.find_kek(name)
+        if found is None or (found.kek.deleted and not deleted):
+            hint = "; it is soft-deleted" if found else ""
+            raise KeyNotFound(f"There is no key encryption key {name!r}{hint}")
+        return found
+
+    async def deks(
+        self,
+        kek_name: str | None = None,
+        subject: QualifiedSubject | None = None,
+        algorithm: Algorithm | None = None,
+    ) -> Sequence[HeldDek]:
+        """Data encryption keys, sorted, soft-deleted ones too: all, or those of a KEK, a subject, an algorithm."""
+        found = await self._storage.records(DEK_KIND, dek_prefix(kek_name, subject, algorithm))
+        return [_held_dek(record) for record in found]
+
+    async def find_dek(self, dek_id: DekId) -> HeldDek | None:
+        """The data encryption key with this id, soft-deleted or not."""
+        found = await self._storage.records(DEK_KIND, dek_key(dek_id))
+        return _held_dek(found[0]) if found else None
+
+    async def put_kek(self, held: HeldKek, kek: Kek | None) -> None:
+        """Keep ``kek`` in the place of the one held; None removes it for good. ``StaleWrite``."""
+        await self._storage.commit(PutRecords((_kek_write(held, kek),)))
+
+    async def put_deks(self, of: HeldKek, changed: Sequence[tuple[HeldDek, Dek | None]]) -> None:
+        """Keep keys of one KEK in the place of those held; None removes one for good. ``StaleWrite``."""
+        added = sum(held.revision == 0 for held, _ in changed) - sum(dek is None for _, dek in changed)
+        counted = replace(of.kek, dek_count=of.kek.dek_count + added)
+        writes = [
+            RecordWrite(DEK_KIND, dek_key(held.dek.id), None if dek is None else stored_dek(dek), held.revision)
+            for held, dek in changed
+        ]
+        await self._storage.commit(PutRecords((_kek_write(of, counted), *writes)))
+
+
+def _kek_write(held: HeldKek, kek: Kek | None) -> RecordWrite:
+    return RecordWrite(KEK_KIND, kek_key(held.kek.name), None if kek is None else stored_kek(kek), held.revision)
+
+
+def _held_kek(record: Record) -> HeldKek:
+    return HeldKek(read_stored_kek(record.key, record.document), record.revision)
+
+
+def _held_dek(record: Record) -> HeldDek:
+    return HeldDek(read_stored_dek(record.key, record.document), record.revision)

@@ -1,0 +1,118 @@
+"""Wrapping and unwrapping data encryption keys through key management services.
+
+A driver speaks to one sort of service. What it wraps and unwraps is bytes: the key in the form in which Tink keeps it,
+so that clients that use Tink read it.
+
+Source: Tink's ``aes_gcm.proto`` and ``aes_siv.proto`` for the form of keys.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import binascii
+import os
+from base64 import b64decode, b64encode
+from typing import TYPE_CHECKING, Final, Protocol
+
+from counterfoil.registry.domain.keys.model import Algorithm
+from counterfoil.registry.settings import DEFAULT_KMS_TIMEOUT_S
+from counterfoil.schema.errors import InvalidKey, KeyAccessDenied, KeyWrapFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from counterfoil.registry.domain.keys.model import Kek
+
+_FIELD_AND_SIZE: Final = {
+    Algorithm.AES128_GCM: (3, 16),
+    Algorithm.AES256_GCM: (3, 32),
+    Algorithm.AES256_SIV: (2, 64),
+}
+_LENGTH_DELIMITED: Final = 2
+
+
+class KmsDriver(Protocol):
+    """A key management service. It must not block the event loop.
+
+    Raises ``KeyAccessDenied`` where the service refuses the key to the registry, else ``KeyWrapFailed``.
+    """
+
+    async def wrap(self, key_id: str, props: Mapping[str, str], plain: bytes) -> bytes:
+        """``plain`` encrypted with the key ``key_id``; ``props`` are the key encryption key's own settings."""
+
+    async def unwrap(self, key_id: str, props: Mapping[str, str], wrapped: bytes) -> bytes:
+        """What :meth:`wrap` was given."""
+
+    async def close(self) -> None:
+        """Let go of connections."""
+
+
+def new_material(algorithm: Algorithm) -> bytes:
+    """A random key for ``algorithm``, as the Protobuf message in which Tink keeps it."""
+    number, size_bytes = _FIELD_AND_SIZE[algorithm]
+    return bytes([number << 3 | _LENGTH_DELIMITED, size_bytes]) + os.urandom(size_bytes)
+
+
+class KeyWrapping:
+    """The drivers by the type of service; nothing takes longer than ``timeout_s``."""
+
+    def __init__(self, drivers: Mapping[str, KmsDriver], *, timeout_s: float = DEFAULT_KMS_TIMEOUT_S) -> None:
+        self._drivers = drivers
+        self._timeout_s = timeout_s
+
+    async def wrap(self, kek: Kek, plain: bytes) -> str:
+        """The base64 of ``plain`` wrapped by ``kek``; ``InvalidKey`` where the registry may not use it."""
+        driver = self._driver(kek)
+        return b64encode(
+            await self._with_each_id(kek, lambda key_id: driver.wrap(key_id, kek.kms_props, plain))
+        ).decode()
+
+    async def unwrap(self, kek: Kek, wrapped: str) -> bytes:
+        """What is wrapped in the base64 ``wrapped``."""
+        driver = self._driver(kek)
+        try:
+            material = b64decode(wrapped, validate=True)
+        except binascii.Error:
+            raise KeyWrapFailed(
+                f"What is kept as a key of {kek.name!r} is no base64, so it cannot be unwrapped"
+            ) from None
+        return await self._with_each_id(kek, lambda key_id: driver.unwrap(key_id, kek.kms_props, material))
+
+    async def check(self, kek: Kek) -> None:
+        """Return when the registry can wrap with ``kek``; else as :meth:`wrap`."""
+        await self.wrap(kek, new_material(Algorithm.AES128_GCM))
+
+    async def close(self) -> None:
+        """Let go of the drivers' connections."""
+        for driver in self._drivers.values():
+            await driver.close()
+
+    def _driver(self, kek: Kek) -> KmsDriver:
+        if not kek.shared:
+            raise InvalidKey(f"Key {kek.name!r} is not shared, so the registry may not use it; its users wrap keys")
+        driver = self._drivers.get(kek.kms_type)
+        if driver is None:
+            there = ", ".join(sorted(self._drivers)) or "none"
+            raise KeyWrapFailed(
+                f"This registry has no driver for kmsType {kek.kms_type[:80]!r} of key {kek.name!r}; it has: {there}. "
+                f"Install a package that brings one (entry point {kek.kms_type[:80]!r} in the group "
+                "counterfoil.kms_drivers) where the registry runs, or register the key with shared=false, so that its "
+                "users wrap keys themselves"
+            )
+        return driver
+
+    async def _with_each_id(self, kek: Kek, use: Callable[[str], Awaitable[bytes]]) -> bytes:
+        """What the first id of the key gives that can be used; else the last one's error."""
+        *others, last = kek.kms_key_ids
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                for key_id in others:
+                    try:
+                        return await use(key_id)
+                    except (KeyWrapFailed, KeyAccessDenied):
+                        continue
+                return await use(last)
+        except TimeoutError:
+            raise KeyWrapFailed(
+                f"The {kek.kms_type} of key {kek.name!r} did not answer within {self._timeout_s:g} s; try again later"
+            ) from None

@@ -1,0 +1,253 @@
+"""Connections with limits: how many there are, how large a request's head is, how long a client may take.
+
+uvicorn's protocol on httptools knows neither a limit for headers nor a time for a request to arrive. Both are added
+here at next to no cost for requests that arrive whole: sizes are counted for the others alone, and times are found by
+looking at all connections a few times in the time-out (:class:`ConnectionWatch`), without a timer for each request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from counterfoil.registry.api.http.answers import error_answer
+from counterfoil.registry.api.http.json_body import too_large
+from counterfoil.registry.api.http.middleware import CONNECTION, FIXED_HEADERS, REQUEST_ID, FreshIds
+from counterfoil.registry.logs import LOGGER
+from counterfoil.schema.errors import BadRequest, HeadTooLarge, RegistryError, SlowRequest, TooManyConnections
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from starlette.types import Scope
+
+    from counterfoil.registry.settings import ServerSettings
+
+_FRESH_IDS: Final = FreshIds()
+_FAREWELL_S: Final = 2.0
+_CHUNKS_OVERHEAD: Final = 2
+_UPGRADE_HEADERS: Final = frozenset({b"upgrade", b"connection", b"http2-settings"})
+_LOOKS_A_TIMEOUT: Final = 4
+_SHORTEST_LOOK_S: Final = 0.05
+_LONGEST_LOOK_S: Final = 1.0
+
+
+def limited_protocol(settings: ServerSettings) -> type[LimitedProtocol]:
+    """The protocol class for a server with these settings."""
+
+    class Limited(LimitedProtocol):
+        max_connections = settings.max_connections
+        max_header_bytes = settings.max_header_bytes
+        max_body_bytes = settings.max_body_bytes
+
+    return Limited
+
+
+class LimitedProtocol(HttpToolsProtocol):
+    """uvicorn's protocol with limits of size and number, and the API's body in what it refuses by itself."""
+
+    max_connections = 0
+    max_header_bytes = 64 * 1024
+    max_body_bytes = 10 * 1024 * 1024
+
+    counted_of: object = None
+    counted_bytes = 0
+    waits_for: object = None
+    waits_since = 0.0
+    unsent_bytes = 0
+    unsent_since = 0.0
+
+    # --- what the event loop calls
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
+        """Take the connection, unless there are too many."""
+        super().connection_made(transport)
+        if 0 < self.max_connections < len(self.connections):
+            self.refuse(TooManyConnections(f"This server has {self.max_connections} connections already; try again"))
+
+    def data_received(self, data: bytes) -> None:
+        """Take in what arrived."""
+        if (self.counted_bytes or len(data) > self.max_header_bytes) and self._brings_too_large_a_head(data):
+            self.refuse(
+                HeadTooLarge(
+                    f"The request line and headers are larger than {self.max_header_bytes} bytes, the limit here"
+                )
+            )
+            return
+        self._unset_keepalive_if_required()
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._go_on_without_upgrade(data[upgrade.args[0] :])
+        except httptools.HttpParserError:
+            self.refuse(BadRequest("What arrived is no HTTP request"))
+        else:
+            cycle = self.cycle
+            if cycle is None or cycle.more_body or "raw_path" not in self.scope:
+                self._count(len(data))
+            elif self.counted_bytes:
+                self.counted_bytes = 0
+
+    def _brings_too_large_a_head(self, data: bytes) -> bool:
+        """Whether ``data`` goes on with a request's head, or begins one, that is too large."""
+        is_open = self.has_open_head()
+        if not is_open and self.cycle is not None and self.cycle.more_body:
+            return False
+        end = data.find(b"\r\n\r\n")
+        before_bytes = self.counted_bytes if is_open else 0
+        return before_bytes + (len(data) if end < 0 else end) > self.max_header_bytes
+
+    def _count(self, size_bytes: int) -> None:
+        """Add to what an unfinished request has sent; far too much of it ends the connection.
+
+        Its body was refused by then, and the client sends on.
+        """
+        if self.counted_of is not self.scope:
+            self.counted_of, self.counted_bytes = self.scope, 0
+        self.counted_bytes += size_bytes
+        if self.counted_bytes > self.max_header_bytes + self.max_body_bytes * _CHUNKS_OVERHEAD:
+            self.refuse(too_large(self.max_body_bytes))
+
+    # --- answers in one piece
+
+    def on_message_begin(self) -> None:
+        """Begin a request."""
+        super().on_message_begin()
+        self.scope[CONNECTION] = self  # type: ignore[typeddict-unknown-key]  # a scope may hold more than the standard's keys
+
+    def answer(self, scope: Scope, head: Sequence[bytes], body: bytes) -> bool:
+        """Whether the answer was taken: not where it would have to wait, or the connection is to end with it."""
+        cycle = self.cycle
+        if cycle.scope is not scope or cycle.disconnected or not cycle.keep_alive or self.flow.write_paused:
+            return False
+        cycle.response_started = cycle.response_complete = True
+        cycle.message_event.set()
+        lines = [STATUS_LINE[200]]
+        for name, value in cycle.default_headers:
+            lines += [name, b": ", value, b"\r\n"]
+        self.transport.write(b"".join([*lines, *head, b"\r\n", body]))
+        cycle.on_response()
+        return True
+
+    # --- upgrades, which this server does not do
+
+    def _should_upgrade(self) -> bool:
+        """Whether uvicorn is to leave this request alone: what asks for an upgrade is read again without that wish."""
+        return bool(self.parser.get_method() != b"CONNECT")
+
+    def _go_on_without_upgrade(self, rest: bytes) -> None:
+        """Answer a request as if it had not asked for another protocol, as RFC 9110, 7.8 has it.
+
+        Java's own client asks for HTTP/2 with its first request; the parser takes such a request to have no body.
+        """
+        head = [self.scope["method"].encode(), b" ", self.url, b" HTTP/1.1\r\n"]
+        for name, value in self.headers:
+            if name not in _UPGRADE_HEADERS:
+                head += [name, b": ", value, b"\r\n"]
+        self.parser = httptools.HttpRequestParser(self)
+        self.data_received(b"".join([*head, b"\r\n", rest]))
+
+    # --- what the watch asks and does
+
+    def has_open_head(self) -> bool:
+        """Whether a request line or its headers are still arriving, or have not begun to."""
+        return self.scope is None or "raw_path" not in self.scope
+
+    def is_waiting_for_client(self) -> bool:
+        """Whether the client has begun a request (or connected) and not sent all of it yet."""
+        if self.flow.read_paused or self.timeout_keep_alive_task is not None:
+            return False
+        cycle = self.cycle
+        return cycle is None or cycle.response_complete or cycle.more_body or self.has_open_head()
+
+    def refuse(self, error: RegistryError) -> None:
+        """Answer ``error``, where no answer has begun, and end the connection."""
+        if self.transport.is_closing():
+            return
+        cycle = self.cycle
+        is_answering = cycle is not None and cycle.response_started and not cycle.response_complete
+        self.connections.discard(self)
+        self._unset_keepalive_if_required()
+        if cycle is not None:
+            cycle.disconnected = True
+            cycle.message_event.set()
+        self.flow.resume_writing()
+        _Farewell(self.transport, b"" if is_answering else as_bytes(error))
+
+
+class _Farewell(asyncio.Protocol):
+    """The end of a connection: a last answer, and then nothing more is read.
+
+    The client may still be sending. If the connection were closed at once, it would be reset, and the answer lost
+    (RFC 9112, 9.6); so what arrives is thrown away for a moment.
+    """
+
+    def __init__(self, transport: asyncio.Transport, answer: bytes) -> None:
+        transport.set_protocol(self)
+        if answer:
+            transport.write(answer)
+        transport.write_eof()
+        transport.resume_reading()
+        self._deadline = asyncio.get_running_loop().call_later(_FAREWELL_S, transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the deadline."""
+        del exc
+        self._deadline.cancel()
+
+
+def as_bytes(error: RegistryError) -> bytes:
+    """The whole answer for an error that no application was asked about."""
+    response = error_answer(error)
+    lines = [STATUS_LINE[response.status_code]]
+    for name, value in [
+        *response.raw_headers,
+        *FIXED_HEADERS,
+        (REQUEST_ID, _FRESH_IDS.next()),
+        (b"connection", b"close"),
+    ]:
+        lines += [name, b": ", value, b"\r\n"]
+    return b"".join([*lines, b"\r\n", response.body])
+
+
+class ConnectionWatch:
+    """Cuts off clients that take too long: to send a request, or to take an answer in.
+
+    ``look`` is called every ``interval_s``; a client is cut off at the first look at which it has been found waiting
+    for ``timeout_s``.
+    """
+
+    def __init__(self, connections: Iterable[Any], *, timeout_s: float) -> None:
+        self._connections = connections
+        self._timeout_s = timeout_s
+        self.interval_s = min(max(timeout_s / _LOOKS_A_TIMEOUT, _SHORTEST_LOOK_S), _LONGEST_LOOK_S)
+
+    def look(self, now_s: float) -> None:
+        """Look at every connection; ``now_s`` is the event loop's time."""
+        for connection in list(self._connections):
+            if isinstance(connection, LimitedProtocol):
+                self._look_at_sending(connection, now_s)
+                self._look_at_receiving(connection, now_s)
+
+    def _look_at_sending(self, connection: LimitedProtocol, now_s: float) -> None:
+        """The client sends a request: it has so long for all of it, however lively it is in between."""
+        if not connection.is_waiting_for_client():
+            connection.waits_for = None
+            return
+        request = connection.scope or connection
+        if connection.waits_for is not request:
+            connection.waits_for, connection.waits_since = request, now_s
+        elif now_s - connection.waits_since >= self._timeout_s:
+            connection.refuse(SlowRequest(f"The request did not arrive within {self._timeout_s:g} s"))
+
+    def _look_at_receiving(self, connection: LimitedProtocol, now_s: float) -> None:
+        """The client takes an answer: it must take some of it in each time-out."""
+        unsent_bytes = connection.transport.get_write_buffer_size()
+        if unsent_bytes == 0 or unsent_bytes != connection.unsent_bytes:
+            connection.unsent_bytes, connection.unsent_since = unsent_bytes, now_s
+        elif now_s - connection.unsent_since >= self._timeout_s:
+            LOGGER.info("a client takes no answer, and is cut off", extra={"unsent_bytes": unsent_bytes})
+            connection.transport.abort()

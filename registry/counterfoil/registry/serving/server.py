@@ -1,0 +1,178 @@
+"""Running the application in this process: socket, server, signals."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import resource
+import signal
+import socket
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import uvicorn
+
+from counterfoil.registry.app import create_app
+from counterfoil.registry.logs import configure_logging, log_start
+from counterfoil.registry.serving.connections import ConnectionWatch, limited_protocol
+from counterfoil.registry.telemetry import Telemetry
+from counterfoil.schema.errors import CounterfoilError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from counterfoil.registry.api.operations import Lifecycle
+    from counterfoil.registry.settings import ServerSettings
+
+BACKLOG: Final = 2048
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_FILES_BESIDE_CONNECTIONS: Final = 256
+_SHOW_EVERY_S: Final = 0.2
+_CYCLE_THRESHOLDS: Final = (10_000, 1_000, 10)
+
+
+class AddressNotUsable(CounterfoilError):
+    """The server cannot listen on the address in the settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """What a server is given from outside: where it listens, and what it does when it does.
+
+    ``lifeline`` is a file descriptor that ends (reads as empty) when the server should, because its parent is gone.
+    """
+
+    listener: socket.socket
+    announce: Callable[[], None]
+    telemetry: Telemetry
+    lifeline: int | None = None
+
+
+class _Server(uvicorn.Server):
+    """Says where it listens, watches its connections, and ends well when told to stop: answers without an end first."""
+
+    def __init__(self, config: uvicorn.Config, seat: Seat, *, lifecycle: Lifecycle, read_timeout_s: float) -> None:
+        super().__init__(config)
+        self._lifecycle = lifecycle
+        self._seat = seat
+        self._watch = ConnectionWatch(self.server_state.connections, timeout_s=read_timeout_s)
+        self._chores: list[asyncio.Task[None]] = []
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if not self.started:
+            return
+        loop = asyncio.get_running_loop()
+        self._chores = [
+            asyncio.create_task(_every(self._watch.interval_s, lambda: self._watch.look(loop.time()))),
+            asyncio.create_task(_every(_SHOW_EVERY_S, self._seat.telemetry.show)),
+        ]
+        if self._seat.lifeline is not None:
+            loop.add_reader(self._seat.lifeline, self._lose_parent, self._seat.lifeline)
+        self._seat.announce()
+
+    def _lose_parent(self, lifeline: int) -> None:
+        asyncio.get_running_loop().remove_reader(lifeline)
+        self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._lifecycle.stop()
+        await super().shutdown(sockets)
+        for chore in self._chores:
+            chore.cancel()
+        self._seat.telemetry.show()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop at SIGTERM and SIGINT, and do not pass the signal on afterwards: an ordered stop is a success."""
+        before = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+async def _every(interval_s: float, chore: Callable[[], None]) -> None:
+    while True:
+        await asyncio.sleep(interval_s)
+        chore()
+
+
+def run(settings: ServerSettings) -> int:
+    """Serve until SIGTERM or SIGINT; the exit code is 0 then.
+
+    Raises ``StoreNotUsable`` or ``AddressNotUsable`` when it cannot begin.
+    """
+    configure_logging()
+    listener = listen(settings.host, settings.port)
+    try:
+        run_on(settings, Seat(listener, lambda: announce(listener, settings), Telemetry()))
+    finally:
+        listener.close()
+    return 0
+
+
+def run_on(settings: ServerSettings, seat: Seat) -> None:
+    """Serve on ``seat`` until SIGTERM, SIGINT, or the end of its lifeline."""
+    _allow_files(settings.max_connections)
+    app = create_app(settings, telemetry=seat.telemetry)
+    _look_for_cycles_seldom()
+    config = uvicorn.Config(
+        app.asgi,
+        http=limited_protocol(settings),
+        loop="uvloop",
+        ws="none",
+        access_log=False,
+        log_config=None,
+        lifespan="on",
+        server_header=False,
+        proxy_headers=False,  # nobody here asks who the client is
+        backlog=BACKLOG,
+        timeout_keep_alive=settings.keep_alive_s,
+        timeout_graceful_shutdown=settings.stop_timeout_s,
+    )
+    _Server(config, seat, lifecycle=app.lifecycle, read_timeout_s=settings.read_timeout_s).run(sockets=[seat.listener])
+
+
+def _look_for_cycles_seldom() -> None:
+    """Have Python search for garbage in cycles less often, and never among what is there now.
+
+    Requests leave hardly any, and the search goes through all that is remembered; it took a tenth of a registration.
+    """
+    gc.freeze()
+    gc.set_threshold(*_CYCLE_THRESHOLDS)
+
+
+def announce(listener: socket.socket, settings: ServerSettings) -> None:
+    """Print where the server listens, and note it in the log."""
+    host, port = listener.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    address = f"http://{shown}:{port}"
+    log_start(settings, address)
+    sys.stdout.write(f"counterfoil registry listening on {address}\n")
+    sys.stdout.flush()
+
+
+def listen(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
+    """A socket that listens on the address; ``is_shared`` allows further sockets to listen on it, each with a queue."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=BACKLOG, reuse_port=is_shared)
+    except (OSError, UnicodeError) as error:
+        problem = error.strerror if isinstance(error, OSError) else None
+        raise AddressNotUsable(f"Cannot listen on {host} port {port}: {problem or error}") from None
+
+
+def _allow_files(connections: int) -> None:
+    """Raise the limit of open files to what so many connections take, as far as the system lets us."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + _FILES_BESIDE_CONNECTIONS if connections else hard
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))

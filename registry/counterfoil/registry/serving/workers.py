@@ -1,0 +1,294 @@
+"""Several processes on one port: a parent that holds the sockets, and starts, watches and replaces workers.
+
+The parent makes one listening socket for each worker, all on the same address (``SO_REUSEPORT``), so that the system
+deals connections out evenly; where a system does not do that, all workers share one. The parent keeps the sockets: the
+connections that wait for a worker which dies are taken by the one that replaces it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.registry.logs import LOGGER, configure_logging
+from counterfoil.registry.serving.boards import Boards, PlaceOnBoards
+from counterfoil.registry.serving.server import Seat, announce, listen, run, run_on
+from counterfoil.registry.telemetry import Telemetry
+from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterfoil.registry.settings import ServerSettings
+
+_SHARED_STORES: Final = ("postgresql://", "postgres://")
+_READY: Final = b"+"
+_LONGEST_WAIT_S: Final = 5.0
+_FIRST_WAIT_S: Final = 0.1
+_LONG_LIFE_S: Final = 10.0
+_MAX_FAILED_STARTS: Final = 5
+_EXTRA_GRACE_S: Final = 5.0
+_PIPE_BYTES: Final = 65536
+_STOPS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+class WorkersNotPossible(CounterfoilError):
+    """The store belongs to one process."""
+
+    exit_code = ExitCode.USAGE
+
+
+class WorkersFailed(CounterfoilError):
+    """Workers end before they serve."""
+
+
+def serve_with(settings: ServerSettings) -> int:
+    """Serve with as many processes as ``settings`` say, until SIGTERM or SIGINT; the exit code is 0 then.
+
+    ``WorkersNotPossible`` when the store belongs to one process; ``WorkersFailed`` when the processes do not start.
+    """
+    if settings.workers == 1:
+        return run(settings)
+    if not settings.store.startswith(_SHARED_STORES):
+        what = "a registry in memory" if settings.store in {"sqlite://", "sqlite:///:memory:"} else "a SQLite file"
+        raise WorkersNotPossible(
+            f"{settings.workers} workers need a PostgreSQL store; {what} belongs to one process, so leave workers at 1 "
+            "or give --store postgresql://…"
+        )
+    configure_logging()
+    listeners = _listeners(settings)
+    try:
+        Workers(settings, listeners).run()
+    finally:
+        for listener in listeners:
+            listener.close()
+    return 0
+
+
+def _listeners(settings: ServerSettings) -> list[socket.socket]:
+    """A listening socket for each worker; where the system does not balance between several, the same for all."""
+    listen(settings.host, settings.port).close()  # in use by somebody else: sharing would hide it
+    first = listen(settings.host, settings.port, is_shared=True)
+    if sys.platform != "linux":
+        return [first] * settings.workers
+    port = first.getsockname()[1]
+    return [first, *(listen(settings.host, port, is_shared=True) for _ in range(settings.workers - 1))]
+
+
+@dataclass(slots=True)
+class _Worker:
+    """One worker's place. ``pid`` is 0 while there is no process; ``news`` is what it says of its start."""
+
+    place: int
+    pid: int = 0
+    news: int = -1
+    text: bytes = b""
+    is_ready: bool = False
+    begun_s: float = 0.0
+    failed_starts: int = 0
+    start_at_s: float = field(default=0.0)
+
+
+class Workers:
+    """The worker processes, from the first one's start to the last one's end. ``listeners`` has a socket for each."""
+
+    def __init__(self, settings: ServerSettings, listeners: Sequence[socket.socket]) -> None:
+        self._settings = settings
+        self._listeners = listeners
+        self._boards = Boards(settings.workers)
+        self._workers = [_Worker(place) for place in range(settings.workers)]
+        self._is_stopping = False
+        self._has_served = False
+        self._lifeline_reader, self._lifeline_writer = os.pipe()
+        self._wakeup_reader, self._wakeup_writer = socket.socketpair()
+
+    def run(self) -> None:
+        """Serve until SIGTERM or SIGINT. ``WorkersFailed`` when workers do not start, and none is left that serves."""
+        self._listen_to_signals()
+        gc.freeze()
+        try:
+            while not self._is_stopping:
+                self._start_missing()
+                self._wait()
+                self._hear_news()
+                self._reap()
+        finally:
+            self._stop()
+
+    # --- signals
+
+    def _listen_to_signals(self) -> None:
+        for end in (self._wakeup_reader, self._wakeup_writer):
+            _never_block(end.fileno())
+        signal.set_wakeup_fd(self._wakeup_writer.fileno(), warn_on_full_buffer=False)
+        for number in _STOPS:
+            signal.signal(number, self._begin_stop)
+        signal.signal(signal.SIGCHLD, lambda *_: None)  # it only has to wake us
+
+    def _begin_stop(self, *_: Any) -> None:
+        self._is_stopping = True
+
+    def _wait(self) -> None:
+        """Return when a signal or a worker's news has come, or the next start is due."""
+        due = [worker.start_at_s for worker in self._workers if not worker.pid]
+        timeout_s = max(min(due) - time.monotonic(), 0.0) if due else None
+        wakeup = self._wakeup_reader.fileno()
+        news = [worker.news for worker in self._workers if worker.news >= 0]
+        ready, _, _ = select.select([wakeup, *news], [], [], timeout_s)
+        if wakeup in ready:
+            with contextlib.suppress(BlockingIOError):
+                self._wakeup_reader.recv(_PIPE_BYTES)
+
+    # --- starting
+
+    def _start_missing(self) -> None:
+        now_s = time.monotonic()
+        for worker in self._workers:
+            if not worker.pid and worker.start_at_s <= now_s:
+                self._start(worker)
+
+    def _start(self, worker: _Worker) -> None:
+        reader, writer = os.pipe()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        pid = os.fork()
+        if pid == 0:
+            os.close(reader)
+            self._become(worker, writer)
+        os.close(writer)
+        _never_block(reader)
+        worker.pid, worker.news, worker.text, worker.is_ready = pid, reader, b"", False
+        worker.begun_s = time.monotonic()
+
+    def _become(self, worker: _Worker, news: int) -> None:
+        """Be the worker; never returns."""
+        code = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            for number in (*_STOPS, signal.SIGCHLD):
+                signal.signal(number, signal.SIG_DFL)
+            self._close_what_is_not_of(worker)
+            telemetry = Telemetry(
+                board=PlaceOnBoards(self._boards, worker.place), begun_with=self._boards.read(worker.place)
+            )
+            seat = Seat(
+                self._listeners[worker.place], lambda: _tell(news, _READY), telemetry, lifeline=self._lifeline_reader
+            )
+            run_on(self._settings, seat)
+            code = 0
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 1
+        except CounterfoilError as error:
+            _tell(news, " ".join(str(error).split()).encode()[:_PIPE_BYTES])
+        except BaseException:  # noqa: BLE001 - the last handler of this process: what it does not log, nobody learns
+            LOGGER.exception("the worker failed")
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+
+    def _close_what_is_not_of(self, worker: _Worker) -> None:
+        own = self._listeners[worker.place]
+        for listener in self._listeners:
+            if listener is not own:
+                listener.close()
+        os.close(self._lifeline_writer)
+        self._wakeup_reader.close()
+        self._wakeup_writer.close()
+        for other in self._workers:
+            if other.news >= 0:
+                os.close(other.news)
+
+    # --- watching
+
+    def _hear_news(self) -> None:
+        for worker in self._workers:
+            if worker.news < 0:
+                continue
+            with contextlib.suppress(BlockingIOError):
+                worker.text += os.read(worker.news, _PIPE_BYTES)
+            if worker.text.startswith(_READY) and not worker.is_ready:
+                worker.is_ready, worker.failed_starts = True, 0
+                LOGGER.info("worker serves", extra={"worker": worker.place, "pid": worker.pid})
+        if not self._has_served and all(worker.is_ready for worker in self._workers):
+            self._has_served = True
+            announce(self._listeners[0], self._settings)
+
+    def _reap(self) -> None:
+        for worker in self._workers:
+            if worker.pid:
+                pid, status = os.waitpid(worker.pid, os.WNOHANG)
+                if pid:
+                    self._note_end(worker, os.waitstatus_to_exitcode(status))
+
+    def _note_end(self, worker: _Worker, code: int) -> None:
+        """Plan the next start of a worker that has ended by itself, or give up."""
+        self._hear_news()
+        said = worker.text.removeprefix(_READY).decode(errors="replace")
+        facts = {"worker": worker.place, "pid": worker.pid, "ended": _in_words(code)}
+        served, was_ready = time.monotonic() - worker.begun_s, worker.is_ready
+        os.close(worker.news)
+        worker.pid, worker.news, worker.is_ready = 0, -1, False
+        if self._is_stopping:
+            return
+        worker.failed_starts = 0 if was_ready and served > _LONG_LIFE_S else worker.failed_starts + 1
+        if not was_ready:
+            self._give_up_if_hopeless(worker, said or _in_words(code))
+        wait_s = min(_FIRST_WAIT_S * 2 ** (worker.failed_starts - 1), _LONGEST_WAIT_S) if worker.failed_starts else 0.0
+        worker.start_at_s = time.monotonic() + wait_s
+        LOGGER.error("worker ended; another one takes its place", extra={**facts, "said": said, "after_s": wait_s})
+
+    def _give_up_if_hopeless(self, worker: _Worker, reason: str) -> None:
+        if not self._has_served:
+            raise WorkersFailed(f"Worker {worker.place} did not start: {reason}")
+        if worker.failed_starts >= _MAX_FAILED_STARTS and not any(each.is_ready for each in self._workers):
+            raise WorkersFailed(
+                f"No worker is left, and worker {worker.place} did not start {worker.failed_starts} times: {reason}"
+            )
+
+    # --- stopping
+
+    def _stop(self) -> None:
+        """End every worker: politely, and after the grace for good."""
+        self._is_stopping = True
+        for listener in self._listeners:
+            listener.close()
+        self._signal_all(signal.SIGTERM)
+        deadline_s = time.monotonic() + self._settings.stop_timeout_s + _EXTRA_GRACE_S
+        while any(worker.pid for worker in self._workers) and time.monotonic() < deadline_s:
+            with contextlib.suppress(BlockingIOError):
+                self._wakeup_reader.recv(_PIPE_BYTES)
+            self._reap()
+            if any(worker.pid for worker in self._workers):
+                select.select([self._wakeup_reader], [], [], max(deadline_s - time.monotonic(), 0.0))
+        self._signal_all(signal.SIGKILL)
+        signal.set_wakeup_fd(-1)
+
+    def _signal_all(self, number: signal.Signals) -> None:
+        for worker in self._workers:
+            if worker.pid:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(worker.pid, number)
+
+
+def _never_block(descriptor: int) -> None:
+    os.set_blocking(descriptor, False)
+
+
+def _tell(news: int, text: bytes) -> None:
+    """Write to the parent, which may be gone."""
+    with contextlib.suppress(OSError):
+        os.write(news, text)
+
+
+def _in_words(code: int) -> str:
+    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"

@@ -1,0 +1,1 @@
+"""What a server remembers of the store, and a storage made of that alone."""

@@ -1,0 +1,269 @@
+"""The reads over PostgreSQL: one statement each, or one for many who ask at once."""
+
+from __future__ import annotations
+
+import json
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Protocol
+
+from counterfoil.registry.domain.versions import History, VersionEntry
+from counterfoil.registry.service.storage import Record, ScopeSettings, Totals, Use, Visibility
+from counterfoil.registry.store.gathered_reads import GatheredReads
+from counterfoil.registry.store.name_ranges import above
+from counterfoil.registry.store.postgres.news import MAX_TOLD, Journal, Stamps
+from counterfoil.registry.store.postgres.plans import name_of
+from counterfoil.registry.store.record_keys import key_of, key_range
+from counterfoil.registry.store.stored_rows import change_of, content_of, settings_of, use_of
+from counterfoil.schema.contexts import QualifiedSubject
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from counterfoil.registry.domain.changes import Change
+    from counterfoil.registry.domain.content import Content
+    from counterfoil.schema.contexts import SubjectPrefix
+
+_HISTORY = """
+SELECT w.position, s.revision, v.version, v.schema_id, i.guid, v.deleted, v.ts
+FROM unnest($1::text[], $2::text[]) WITH ORDINALITY w (context, name, position)
+JOIN counterfoil.contexts c ON c.name = w.context
+JOIN counterfoil.subjects s ON s.context_id = c.id AND s.name = w.name
+JOIN counterfoil.versions v ON v.subject_id = s.id
+JOIN counterfoil.schema_ids i ON i.context_id = v.context_id AND i.id = v.schema_id
+ORDER BY w.position, v.version"""
+_CONTENTS = """
+SELECT guid, schema_type, schema_text, refs, metadata, rule_set FROM counterfoil.contents
+WHERE guid = ANY ($1::uuid[])"""
+_GUIDS_OF_IDS = """
+SELECT w.position, i.guid FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY w (context, id, position)
+JOIN counterfoil.contexts c ON c.name = w.context
+JOIN counterfoil.schema_ids i ON i.context_id = c.id AND i.id = w.id"""
+_ID_OF_GUID = """
+SELECT i.id FROM counterfoil.schema_ids i JOIN counterfoil.contexts c ON c.id = i.context_id
+WHERE c.name = $1 AND i.guid = $2 AND i.is_primary"""
+_IDS_OF_GUID = """
+SELECT c.name, i.id FROM counterfoil.schema_ids i JOIN counterfoil.contexts c ON c.id = i.context_id
+WHERE i.guid = $1 ORDER BY c.name, i.id"""
+_USES = """
+SELECT w.position, c.name, s.name, v.version, v.schema_id, v.deleted, v.ts
+FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY w (context, id, position)
+JOIN counterfoil.contexts c ON c.name = w.context
+JOIN counterfoil.versions v ON v.context_id = c.id AND v.schema_id = w.id
+JOIN counterfoil.subjects s ON s.id = v.subject_id
+ORDER BY w.position, s.name, v.version"""
+_REFERRERS = """
+SELECT c.name, s.name, v.version, v.schema_id, v.deleted, v.ts
+FROM (SELECT DISTINCT context_id, schema_id FROM counterfoil.schema_refs
+      WHERE target_context_id = (SELECT id FROM counterfoil.contexts WHERE name = $1)
+      AND target_subject = $2 AND target_version = $3) r
+JOIN counterfoil.versions v ON v.context_id = r.context_id AND v.schema_id = r.schema_id
+JOIN counterfoil.subjects s ON s.id = v.subject_id JOIN counterfoil.contexts c ON c.id = s.context_id
+ORDER BY c.name, s.name, v.version"""
+_SUBJECTS = """
+SELECT c.name, s.name FROM counterfoil.subjects s JOIN counterfoil.contexts c ON c.id = s.context_id
+WHERE ($1::text IS NULL OR c.name = $1) AND s.name >= $2 AND starts_with(s.name, $2)
+  AND ($3 = 'all' OR (s.active_versions > 0) = ($3 = 'active'))
+ORDER BY c.name, s.name"""
+_SUBJECT_NAMES = """
+SELECT '[' || coalesce(string_agg(to_json(name)::text, ','), '') || ']' FROM (
+  SELECT (CASE c.name WHEN '.' THEN s.name ELSE ':' || c.name || ':' || s.name END) COLLATE "C" AS name
+  FROM counterfoil.subjects s JOIN counterfoil.contexts c ON c.id = s.context_id
+  WHERE ($1::text IS NULL OR c.name = $1) AND s.name >= $2 AND starts_with(s.name, $2)
+    AND ($3 = 'all' OR (s.active_versions > 0) = ($3 = 'active'))
+  ORDER BY 1 OFFSET $4 LIMIT $5) named"""
+_NAMES_OF_CONTEXT = """
+SELECT '[' || coalesce(string_agg(to_json(name)::text, ','), '') || ']' FROM (
+  SELECT CASE $1::text WHEN '.' THEN s.name ELSE ':' || $1 || ':' || s.name END AS name FROM counterfoil.subjects s
+  WHERE s.context_id = (SELECT id FROM counterfoil.contexts WHERE name = $1)
+    AND s.name >= $2 AND ($6::text IS NULL OR s.name < $6)
+    AND ($3 = 'all' OR (s.active_versions > 0) = ($3 = 'active'))
+  ORDER BY s.name OFFSET $4 LIMIT $5) named"""
+_TOTALS = """
+SELECT count(*), coalesce(sum(active_versions), 0)::bigint FROM counterfoil.subjects WHERE active_versions > 0"""
+_SETTINGS = """
+SELECT s.config, s.mode FROM unnest($1::text[], $2::text[]) WITH ORDINALITY w (context, name, position)
+LEFT JOIN counterfoil.settings s ON s.context = w.context AND s.name = w.name ORDER BY w.position"""
+_SCOPES = "SELECT context, name, config, mode FROM counterfoil.settings ORDER BY context, name LIMIT $1"
+_RECORDS = """
+SELECT key, document, ts, revision FROM counterfoil.records
+WHERE kind = $1 AND key >= $2 AND key < $3 ORDER BY key"""
+_CHANGES = "SELECT seq, ts, kind, context, name, version, schema_id, guid, document FROM counterfoil.changes"
+_STAMPS = "SELECT change, settings FROM counterfoil.stamps"
+_JOURNAL = """
+SELECT s.change, s.settings, c.seq, c.ts, c.kind, c.context, c.name, c.version, c.schema_id, c.guid, c.document
+FROM counterfoil.stamps s LEFT JOIN counterfoil.changes c ON c.seq BETWEEN $1 + 1 AND $2"""
+_GUID = 7
+_LAST_UNTIL = "SELECT seq FROM counterfoil.changes WHERE ts <= $1 ORDER BY ts DESC, seq DESC LIMIT 1"
+
+
+class Statements(Protocol):
+    """Whatever runs statements, as :class:`~.postgres_connections.Connections` does."""
+
+    async def rows(self, statement: str, *arguments: object) -> Sequence[Any]:
+        """The rows of a statement that only reads."""
+
+
+class PostgresReads:
+    """The reads of a :class:`~counterfoil.registry.service.storage.Storage`."""
+
+    def __init__(self, connections: Statements) -> None:
+        self._connections = connections
+        self._history_reads = GatheredReads(self._histories_of)
+        self._content_reads = GatheredReads(self._contents_of)
+        self._settings_reads = GatheredReads(self._settings_of)
+        self._guid_reads = GatheredReads(self._guids_of_ids)
+        self._use_reads = GatheredReads(self._uses_of)
+        self._has_news = False
+
+    async def _one(self, statement: str, *arguments: object) -> Any:
+        rows = await self._connections.rows(statement, *arguments)
+        return rows[0][0] if rows else None
+
+    async def history(self, subject: QualifiedSubject) -> History:
+        """All versions of a subject."""
+        return await self._history_reads.read(subject)
+
+    async def _histories_of(self, subjects: Sequence[QualifiedSubject]) -> Sequence[History]:
+        rows = await self._connections.rows(_HISTORY, *_columns(subjects))
+        found = [History()] * len(subjects)
+        for position, of_subject in groupby(rows, key=itemgetter(0)):
+            held = list(of_subject)
+            found[position - 1] = History(held[0][1], tuple(VersionEntry(*tuple(row)[2:]) for row in held))
+        return found
+
+    async def content(self, guid: UUID) -> Content | None:
+        """The content with this fingerprint."""
+        return await self._content_reads.read(guid)
+
+    async def _contents_of(self, guids: Sequence[UUID]) -> Sequence[Content | None]:
+        rows = await self._connections.rows(_CONTENTS, guids)
+        found = {row[0]: content_of((row[0], row[1], row[2].decode(), *row[3:])) for row in rows}
+        return [found.get(guid) for guid in guids]
+
+    async def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
+        """What an id stands for."""
+        return await self._guid_reads.read((context, schema_id))
+
+    async def _guids_of_ids(self, ids: Sequence[tuple[str, int]]) -> Sequence[UUID | None]:
+        rows = await self._connections.rows(_GUIDS_OF_IDS, *_id_columns(ids))
+        found = dict(map(tuple, rows))
+        return [found.get(position) for position in range(1, len(ids) + 1)]
+
+    async def id_of_guid(self, context: str, guid: UUID) -> int | None:
+        """The id of a content in a context."""
+        found: int | None = await self._one(_ID_OF_GUID, name_of(context), guid)
+        return found
+
+    async def ids_of_guid(self, guid: UUID) -> Sequence[tuple[str, int]]:
+        """All ids of a content."""
+        return [(context, schema_id) for context, schema_id in await self._connections.rows(_IDS_OF_GUID, guid)]
+
+    async def max_id(self, context: str) -> int:
+        """The highest id seen in a context."""
+        statement = "SELECT next_schema_id - 1 FROM counterfoil.contexts WHERE name = $1"
+        return int(await self._one(statement, name_of(context)) or 0)
+
+    async def uses(self, context: str, schema_id: int) -> Sequence[Use]:
+        """The versions that hold an id."""
+        return await self._use_reads.read((context, schema_id))
+
+    async def _uses_of(self, ids: Sequence[tuple[str, int]]) -> Sequence[Sequence[Use]]:
+        found: list[list[Use]] = [[] for _ in ids]
+        for row in await self._connections.rows(_USES, *_id_columns(ids)):
+            found[row[0] - 1].append(use_of(tuple(row)[1:]))
+        return found
+
+    async def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
+        """The versions that refer to a version."""
+        place = name_of(subject.context), name_of(subject.name)
+        return [use_of(row) for row in await self._connections.rows(_REFERRERS, *place, version)]
+
+    async def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
+        """The subjects whose names begin so."""
+        context = None if prefix.context is None else name_of(prefix.context)
+        rows = await self._connections.rows(_SUBJECTS, context, name_of(prefix.name), visibility.value)
+        return [QualifiedSubject(*row) for row in rows]
+
+    async def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, *, first: int, last: int) -> str:
+        """The names of those subjects, as the text of a JSON array."""
+        context = None if prefix.context is None else name_of(prefix.context)
+        wanted = (context, name_of(prefix.name), visibility.value, first, max(last - first, 0))
+        if context is None:
+            rows = await self._connections.rows(_SUBJECT_NAMES, *wanted)
+        else:
+            rows = await self._connections.rows(_NAMES_OF_CONTEXT, *wanted, above(name_of(prefix.name)))
+        return str(rows[0][0])
+
+    async def totals(self) -> Totals:
+        """How much is stored."""
+        [row] = await self._connections.rows(_TOTALS)
+        return Totals(*row)
+
+    async def contexts(self) -> Sequence[str]:
+        """The known contexts."""
+        rows = await self._connections.rows("SELECT name FROM counterfoil.contexts WHERE listed ORDER BY name")
+        return [name for (name,) in rows]
+
+    async def settings(self, scope: QualifiedSubject) -> ScopeSettings:
+        """What is stored for a scope."""
+        return await self._settings_reads.read(scope)
+
+    async def _settings_of(self, scopes: Sequence[QualifiedSubject]) -> Sequence[ScopeSettings]:
+        return [settings_of(*row) for row in await self._connections.rows(_SETTINGS, *_columns(scopes))]
+
+    async def scopes(self, at_most: int | None = None) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
+        """All scopes with settings, or the first ones."""
+        rows = await self._connections.rows(_SCOPES, at_most)
+        return [(QualifiedSubject(context, name), settings_of(config, mode)) for context, name, config, mode in rows]
+
+    async def records(self, kind: str, prefix: tuple[str, ...] = ()) -> Sequence[Record]:
+        """The records of a kind whose keys begin so."""
+        low, high = key_range([name_of(part) for part in prefix])
+        rows = await self._connections.rows(_RECORDS, name_of(kind), low, high)
+        return [Record(kind, key_of(key), json.loads(document), ts, revision) for key, document, ts, revision in rows]
+
+    async def changes(self, after: int, limit: int) -> Sequence[Change]:
+        """The changes after one, so many at most."""
+        rows = await self._connections.rows(f"{_CHANGES} WHERE seq > $1 ORDER BY seq LIMIT $2", after, limit)
+        return [change_of(row, row[_GUID]) for row in rows]
+
+    async def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
+        """The changes of one scope up to a number."""
+        statement = f"{_CHANGES} WHERE context = $1 AND name = $2 AND seq <= $3 ORDER BY seq"
+        place = name_of(subject.context), name_of(subject.name)
+        return [change_of(row, row[_GUID]) for row in await self._connections.rows(statement, *place, until)]
+
+    async def journal(self, after: int | None) -> Journal:
+        """The stamps, and the changes after one; None stands for none of them.
+
+        Where there is nothing new, as nearly always while nobody else writes, the stamps alone are read, in a third of
+        the time; where there was the last time, all at once.
+        """
+        if after is None or not self._has_news:
+            [row] = await self._connections.rows(_STAMPS)
+            now = Stamps(*row)
+            self._has_news = after is not None and now.change > after
+            if after is None or not self._has_news:
+                return Journal(now)
+        rows = await self._connections.rows(_JOURNAL, after, after + MAX_TOLD)
+        noted = sorted(tuple(row)[2:] for row in rows if row[2] is not None)
+        self._has_news = bool(noted)
+        return Journal(Stamps(rows[0][0], rows[0][1]), [change_of(row, row[_GUID]) for row in noted])
+
+    async def last_change(self, until_ts: int | None = None) -> int:
+        """The number of the last change up to a time."""
+        if until_ts is None:
+            return int(await self._one("SELECT change FROM counterfoil.stamps"))
+        return int(await self._one(_LAST_UNTIL, until_ts) or 0)
+
+
+def _id_columns(ids: Sequence[tuple[str, int]]) -> tuple[list[str], list[int]]:
+    """The contexts and the ids, as two arrays."""
+    return [name_of(context) for context, _ in ids], [schema_id for _, schema_id in ids]
+
+
+def _columns(scopes: Sequence[QualifiedSubject]) -> tuple[list[str], list[str]]:
+    """The contexts and the names, as two arrays."""
+    return [name_of(scope.context) for scope in scopes], [name_of(scope.name) for scope in scopes]

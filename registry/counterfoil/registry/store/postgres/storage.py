@@ -1,0 +1,222 @@
+"""The storage in PostgreSQL: any number of servers on one database, without a leader.
+
+Reads are statements of their own, so they see whatever was committed before them, by whichever server. Writes are
+plans, carried out by a function in the database (``commit.sql``): one call, one transaction and one round trip
+for all the plans that wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.registry.service.contact import StoreContact
+from counterfoil.registry.service.storage import Load
+from counterfoil.registry.store.committer import DEFAULT_LIMITS, GroupCommit, WriteLimits
+from counterfoil.registry.store.known.histories import KnownHistories
+from counterfoil.registry.store.known.ids import KnownIds
+from counterfoil.registry.store.known.settings import MAX_SCOPES, KnownSettings
+from counterfoil.registry.store.known.storage import LastKnown
+from counterfoil.registry.store.postgres.connections import Connections
+from counterfoil.registry.store.postgres.errors import FunctionsGone
+from counterfoil.registry.store.postgres.functions import own_functions
+from counterfoil.registry.store.postgres.news import LEASE_S, NewsFromElsewhere, Stamps
+from counterfoil.registry.store.postgres.plans import batch_of, changes_known_ids, outcome_of
+from counterfoil.registry.store.postgres.preparing import restore_functions
+from counterfoil.registry.store.postgres.reads import PostgresReads
+from counterfoil.schema.errors import SchemaTooLarge, StoreTimeout, StoreUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from counterfoil.registry.domain.versions import History
+    from counterfoil.registry.service.storage import Appended, Elsewhere, Observer, Plan, ScopeSettings, Use
+    from counterfoil.registry.store.postgres.address import PostgresAddress
+    from counterfoil.registry.store.postgres.functions import Functions
+    from counterfoil.registry.store.postgres.plans import Batch
+    from counterfoil.schema.contexts import QualifiedSubject
+
+_ANALYZE: Final = (
+    "ANALYZE counterfoil.contexts, counterfoil.contents, counterfoil.schema_ids, counterfoil.subjects,"
+    " counterfoil.versions, counterfoil.schema_refs, counterfoil.settings, counterfoil.changes, counterfoil.records"
+)
+_LOGGER: Final = logging.getLogger("counterfoil.registry.store")
+_FEW_DIGITS: Final = 3
+_RETRY_S: Final = 0.2
+"""How long a lost database is left alone before it is tried again."""
+
+_COMMIT: Final = "SELECT counterfoil.{commit}($1::jsonb, $2::uuid[], $3::bytea[])"
+
+
+class PostgresStorage(PostgresReads):
+    """A storage in the database at ``address``, which :func:`~.postgres_preparing.prepare` has prepared.
+
+    Nothing is connected before the first use.
+    """
+
+    _connections: Connections
+
+    def __init__(
+        self, address: PostgresAddress, *, limits: WriteLimits = DEFAULT_LIMITS, functions: Functions | None = None
+    ) -> None:
+        self._address = address
+        self._functions = functions or own_functions()
+        self._commit_call = _COMMIT.format(commit=self._functions.named("commit"))
+        self._connections = Connections(address)
+        super().__init__(self._connections)
+        self._observers: list[Observer] = []
+        self._recovery: asyncio.Task[None] | None = None
+        self.contact = StoreContact(self._begin_recovery)
+        self._news = NewsFromElsewhere(
+            self.journal, announce=lambda news: self._announce(news, None), contact=self.contact
+        )
+        self._histories = KnownHistories(super().history)
+        self.observe(self._histories)
+        self._settings = KnownSettings(lambda: self.scopes(MAX_SCOPES + 1), read_one=super().settings)
+        self.observe(self._settings)
+        self._ids = KnownIds()
+        self.observe(self._ids)
+        self._last_known = LastKnown(histories=self._histories, settings=self._settings, ids=self._ids)
+        self._analysis: asyncio.Task[None] | None = None
+        self._committer = GroupCommit(self._transact, announce=self._announce, limits=limits, contact=self.contact)
+
+    def observe(self, observer: Observer) -> None:
+        """Tell ``observer`` of every write of this server, and of what others have written."""
+        self._observers.append(observer)
+
+    def _announce(self, written: Plan | Elsewhere | None, outcome: Appended | None) -> None:
+        for observer in self._observers:
+            observer(written, outcome)
+
+    async def catch_up(self) -> None:
+        """Return when the observers know of every write, on any server, that was answered before."""
+        await self._news.catch_up()
+
+    async def catch_up_soon(self) -> None:
+        """As :meth:`catch_up`; ``StoreSlow`` when that takes long."""
+        await self._news.catch_up_soon()
+
+    @property
+    def has_current_ids(self) -> bool:
+        """Whether the observers know of every answered write that changed what an id stands for, or where it is."""
+        return self._news.has_lease
+
+    def last_known(self) -> LastKnown:
+        """What is in memory, as it was when the database was last reached."""
+        return self._last_known
+
+    def _begin_recovery(self) -> None:
+        self._recovery = asyncio.create_task(self._recover())
+
+    async def _recover(self) -> None:
+        """Try the database again and again until it answers."""
+        while self.contact.error is not None:
+            await asyncio.sleep(_RETRY_S)
+            with suppress(StoreUnavailable, StoreTimeout):
+                await self.catch_up()
+
+    async def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
+        """What an id stands for."""
+        found: UUID | None = await self._ids.noting(
+            ("guid", context, schema_id), super().guid_of_id(context, schema_id)
+        )
+        return found
+
+    async def id_of_guid(self, context: str, guid: UUID) -> int | None:
+        """The id of a content in a context."""
+        found: int | None = await self._ids.noting(("id", context, guid), super().id_of_guid(context, guid))
+        return found
+
+    async def ids_of_guid(self, guid: UUID) -> Sequence[tuple[str, int]]:
+        """All ids of a content."""
+        found: Sequence[tuple[str, int]] = await self._ids.noting(("ids", guid), super().ids_of_guid(guid))
+        return found
+
+    async def uses(self, context: str, schema_id: int) -> Sequence[Use]:
+        """The versions that hold an id."""
+        found: Sequence[Use] = await self._ids.noting(("uses", context, schema_id), super().uses(context, schema_id))
+        return found
+
+    async def contexts(self) -> Sequence[str]:
+        """The known contexts."""
+        found: Sequence[str] = await self._ids.noting(("contexts",), super().contexts())
+        return found
+
+    async def history(self, subject: QualifiedSubject) -> History:
+        """All versions of a subject; remembered until it is told that a server has written to it."""
+        await self._news.seen()
+        return await self._histories.of(subject)
+
+    async def settings(self, scope: QualifiedSubject) -> ScopeSettings:
+        """What is stored for a scope; remembered until it is told that a server has changed settings."""
+        await self._news.seen()
+        return await self._settings.of(scope)
+
+    async def settings_revision(self) -> int:
+        """The stamp of the last change of settings."""
+        return (await self._news.seen()).settings
+
+    async def commit(self, plan: Plan) -> Appended | None:
+        """Carry out ``plan``; when this returns it is durable, and no server answers about ids as they were before."""
+        outcome = await self._committer.commit(plan)
+        if changes_known_ids(plan, outcome):
+            await asyncio.sleep(LEASE_S)
+        return outcome
+
+    async def _transact(self, plans: list[Plan]) -> list[Appended | Exception | None]:
+        try:
+            return await self._transact_together(plans)
+        except SchemaTooLarge as error:
+            if len(plans) == 1:
+                return [error]
+            return [outcome for plan in plans for outcome in await self._transact([plan])]
+
+    async def _transact_together(self, plans: list[Plan]) -> list[Appended | Exception | None]:
+        batch = batch_of(plans)
+        answer = json.loads(await self._call_commit(batch))
+        self._news.note_own(begun=answer["begun"], ended=Stamps(answer["ended"], answer["settings"]))
+        if len(str(answer["ended"])) > max(len(str(answer["begun"])), _FEW_DIGITS):
+            self._analysis = asyncio.create_task(self._analyze())
+        return [outcome_of(plan, said) for plan, said in zip(plans, answer["outcomes"], strict=True)]
+
+    async def _call_commit(self, batch: Batch) -> str:
+        """What the function in the database returns; when an upgrade has removed it, it is made again and called."""
+        arguments = (batch.plans, batch.guids, batch.texts)
+        try:
+            rows = await self._connections.write(self._commit_call, *arguments)
+        except FunctionsGone:
+            _LOGGER.warning("the functions in the database are gone, and are made again")
+            await restore_functions(self._address, self._functions)
+            rows = await self._connections.write(self._commit_call, *arguments)
+        return str(rows[0][0])
+
+    async def _analyze(self) -> None:
+        """Have the database look at its tables, which are ten times as long as they were.
+
+        It plans by how long they were when it last looked, and looks by itself once in a while: a registry that is
+        filled in one go would be read through from end to end for each write until then.
+        """
+        with suppress(StoreUnavailable, StoreTimeout):
+            await self._connections.write(_ANALYZE)
+
+    @property
+    def load(self) -> Load:
+        """How many writes wait, and how many connections are in use."""
+        return Load(self._committer.waiting, self._connections.in_use, self._connections.max_size)
+
+    async def check(self) -> None:
+        """Return when the database answers."""
+        await self.catch_up()
+
+    async def close(self) -> None:
+        """Finish the writes under way and let go of the connections."""
+        if self._recovery is not None:
+            self._recovery.cancel()
+        await self._committer.close()
+        if self._analysis is not None:
+            await self._analysis
+        await self._connections.close()

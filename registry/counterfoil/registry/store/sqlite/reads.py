@@ -1,0 +1,253 @@
+"""The primitive reads over a SQLite connection."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from counterfoil.registry.domain.changes import Change, ChangeKind
+from counterfoil.registry.domain.versions import History, VersionEntry
+from counterfoil.registry.service.storage import Record, ScopeSettings, Totals, Use, Visibility
+from counterfoil.registry.store.name_ranges import above
+from counterfoil.registry.store.record_keys import key_of, key_range
+from counterfoil.registry.store.sqlite.errors import at_run_time, intact
+from counterfoil.registry.store.stored_rows import change_of, content_of, settings_of, use_of
+from counterfoil.registry.store.terms import KINDS
+from counterfoil.schema.contexts import QualifiedSubject
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from counterfoil.registry.domain.content import Content
+    from counterfoil.schema.contexts import SubjectPrefix
+
+_HISTORY = """
+SELECT s.id, s.revision, v.version, v.schema_id, i.guid, v.deleted, v.ts
+FROM contexts c JOIN subjects s ON s.context_id = c.id JOIN versions v ON v.subject_id = s.id
+JOIN schema_ids i ON i.context_id = v.context_id AND i.id = v.schema_id
+WHERE c.name = ? AND s.name = ? ORDER BY v.version"""
+_USES = """
+SELECT c.name, s.name, v.version, v.schema_id, v.deleted, v.ts
+FROM versions v JOIN subjects s ON s.id = v.subject_id JOIN contexts c ON c.id = s.context_id
+WHERE v.context_id = (SELECT id FROM contexts WHERE name = ?) AND v.schema_id = ? ORDER BY s.name, v.version"""
+_REFERRERS = """
+SELECT c.name, s.name, v.version, v.schema_id, v.deleted, v.ts
+FROM (SELECT DISTINCT context_id, schema_id FROM schema_refs
+      WHERE target_context_id = (SELECT id FROM contexts WHERE name = ?)
+      AND target_subject = ? AND target_version = ?) r
+JOIN versions v ON v.context_id = r.context_id AND v.schema_id = r.schema_id
+JOIN subjects s ON s.id = v.subject_id JOIN contexts c ON c.id = s.context_id
+ORDER BY c.name, s.name, v.version"""
+_TOTALS = "SELECT count(*), coalesce(sum(active_versions), 0) FROM subjects WHERE active_versions > 0"
+_SUBJECTS = """
+SELECT c.name, s.name FROM subjects s JOIN contexts c ON c.id = s.context_id
+WHERE (:context IS NULL OR c.name = :context) AND s.name >= :low AND s.name < :high
+  AND (:visibility = 'all' OR (s.active_versions > 0) = (:visibility = 'active'))
+ORDER BY c.name, s.name"""
+_SUBJECT_NAMES = """
+SELECT json_group_array(name) FROM (
+  SELECT CASE c.name WHEN '.' THEN s.name ELSE ':' || c.name || ':' || s.name END AS name
+  FROM subjects s JOIN contexts c ON c.id = s.context_id
+  WHERE s.name >= :low AND s.name < :high
+    AND (:visibility = 'all' OR (s.active_versions > 0) = (:visibility = 'active'))
+  ORDER BY 1 LIMIT :limit OFFSET :offset)"""
+_NAMES_OF_CONTEXT = """
+SELECT json_group_array(name) FROM (
+  SELECT CASE :context WHEN '.' THEN s.name ELSE ':' || :context || ':' || s.name END AS name
+  FROM subjects s
+  WHERE s.context_id = (SELECT id FROM contexts WHERE name = :context) AND s.name >= :low AND s.name < :high
+    AND (:visibility = 'all' OR (s.active_versions > 0) = (:visibility = 'active'))
+  ORDER BY s.name LIMIT :limit OFFSET :offset)"""
+_GUID: Final = 7
+_ABOVE_ALL_TEXTS: Final = b""
+"""In SQLite's order every blob comes after every text."""
+_NOTHING = History()
+_CHANGES = "SELECT seq, ts, kind, context, name, version, schema_id, guid, document FROM changes"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSubject:
+    """What is stored of a subject, and the number of its row, if it has one."""
+
+    history: History = _NOTHING
+    row_id: int | None = None
+
+
+class SqliteReads:
+    """Reads over ``connection``, which is in autocommit mode: transactions are the caller's."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def _all(self, statement: str, parameters: Sequence[object] | Mapping[str, object] = ()) -> list[Any]:
+        try:
+            return self._connection.execute(statement, parameters).fetchall()
+        except sqlite3.Error as error:
+            raise at_run_time(error) from error
+
+    def _one(self, statement: str, parameters: Sequence[object] = ()) -> Any:
+        rows = self._all(statement, parameters)
+        return rows[0][0] if rows else None
+
+    # --- reads
+
+    def history(self, subject: QualifiedSubject) -> History:
+        """All versions of a subject."""
+        return self.stored(subject).history
+
+    @intact
+    def stored(self, subject: QualifiedSubject) -> StoredSubject:
+        """All versions of a subject, and its row."""
+        rows = self._all(_HISTORY, (subject.context, subject.name))
+        if not rows:
+            return StoredSubject()
+        entries = tuple(
+            VersionEntry(version, schema_id, UUID(bytes=guid), bool(deleted), ts)
+            for _, _, version, schema_id, guid, deleted, ts in rows
+        )
+        return StoredSubject(History(rows[0][1], entries), rows[0][0])
+
+    @intact
+    def content(self, guid: UUID) -> Content | None:
+        """The content with this fingerprint."""
+        rows = self._all(
+            "SELECT schema_type, schema_text, refs, metadata, rule_set FROM contents WHERE guid = ?", (guid.bytes,)
+        )
+        if not rows:
+            return None
+        return content_of((guid, *rows[0]))
+
+    @intact
+    def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
+        """What an id stands for."""
+        guid = self._one(
+            "SELECT guid FROM schema_ids WHERE context_id = (SELECT id FROM contexts WHERE name = ?) AND id = ?",
+            (context, schema_id),
+        )
+        return None if guid is None else UUID(bytes=guid)
+
+    def id_of_guid(self, context: str, guid: UUID) -> int | None:
+        """The id of a content in a context."""
+        found: int | None = self._one(
+            "SELECT id FROM schema_ids WHERE context_id = (SELECT id FROM contexts WHERE name = ?)"
+            " AND guid = ? AND is_primary = 1",
+            (context, guid.bytes),
+        )
+        return found
+
+    def ids_of_guid(self, guid: UUID) -> Sequence[tuple[str, int]]:
+        """All ids of a content."""
+        return self._all(
+            "SELECT c.name, i.id FROM schema_ids i JOIN contexts c ON c.id = i.context_id WHERE i.guid = ?"
+            " ORDER BY c.name, i.id",
+            (guid.bytes,),
+        )
+
+    def max_id(self, context: str) -> int:
+        """The highest id seen in a context."""
+        return int(self._one("SELECT next_schema_id - 1 FROM contexts WHERE name = ?", (context,)) or 0)
+
+    @intact
+    def uses(self, context: str, schema_id: int) -> Sequence[Use]:
+        """The versions that hold an id."""
+        return [use_of(row) for row in self._all(_USES, (context, schema_id))]
+
+    @intact
+    def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
+        """The versions that refer to a version."""
+        return [use_of(row) for row in self._all(_REFERRERS, (subject.context, subject.name, version))]
+
+    def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
+        """The subjects whose names begin so."""
+        return [QualifiedSubject(*row) for row in self._all(_SUBJECTS, _wanted(prefix, visibility))]
+
+    def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, first: int, last: int) -> str:
+        """The names of those subjects, as the text of a JSON array."""
+        wanted = {**_wanted(prefix, visibility), "limit": max(last - first, 0), "offset": first}
+        statement = _SUBJECT_NAMES if prefix.context is None else _NAMES_OF_CONTEXT
+        return str(self._all(statement, wanted)[0][0])
+
+    def totals(self) -> Totals:
+        """How much is stored."""
+        return Totals(*self._all(_TOTALS)[0])
+
+    def contexts(self) -> Sequence[str]:
+        """The known contexts."""
+        return [name for (name,) in self._all("SELECT name FROM contexts WHERE listed = 1 ORDER BY name")]
+
+    @intact
+    def settings(self, scope: QualifiedSubject) -> ScopeSettings:
+        """What is stored for a scope."""
+        rows = self._all(
+            "SELECT config, mode FROM settings WHERE context = ? AND name = ?", (scope.context, scope.name)
+        )
+        return settings_of(*rows[0]) if rows else ScopeSettings()
+
+    def settings_revision(self) -> int:
+        """The stamp of the last change of settings."""
+        return int(self._one("SELECT settings FROM stamps"))
+
+    def last_subject_row(self) -> int:
+        """The highest number that a subject's row has; 0 when there is none."""
+        return int(self._one("SELECT coalesce(max(id), 0) FROM subjects"))
+
+    @intact
+    def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
+        """All scopes with settings."""
+        rows = self._all("SELECT context, name, config, mode FROM settings ORDER BY context, name")
+        return [(QualifiedSubject(context, name), settings_of(config, mode)) for context, name, config, mode in rows]
+
+    @intact
+    def records(self, kind: str, prefix: tuple[str, ...]) -> Sequence[Record]:
+        """The records of a kind whose keys begin so."""
+        rows = self._all(
+            "SELECT key, document, ts, revision FROM records WHERE kind = ? AND key >= ? AND key < ? ORDER BY key",
+            (kind, *key_range(prefix)),
+        )
+        return [Record(kind, key_of(key), json.loads(document), ts, revision) for key, document, ts, revision in rows]
+
+    @intact
+    def changes(self, after: int, limit: int) -> Sequence[Change]:
+        """The changes after one, so many at most."""
+        return [_change(row) for row in self._all(f"{_CHANGES} WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))]
+
+    @intact
+    def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
+        """The changes of one scope up to a number."""
+        rows = self._all(
+            f"{_CHANGES} WHERE context = ? AND name = ? AND seq <= ? ORDER BY seq",
+            (subject.context, subject.name, until),
+        )
+        return [_change(row) for row in rows]
+
+    def has_changed(self, scope: QualifiedSubject, since: int) -> bool:
+        """Whether config or mode of a scope, or a record noted there, was written to."""
+        rows = self._all(
+            "SELECT kind FROM changes WHERE context = ? AND name = ? AND seq > ?", (scope.context, scope.name, since)
+        )
+        return any(ChangeKind(kind) in KINDS for (kind,) in rows)
+
+    def last_change(self, until_ts: int | None) -> int:
+        """The number of the last change up to a time."""
+        if until_ts is None:
+            return int(self._one("SELECT change FROM stamps"))
+        return int(
+            self._one("SELECT seq FROM changes WHERE ts <= ? ORDER BY ts DESC, seq DESC LIMIT 1", (until_ts,)) or 0
+        )
+
+
+def _change(row: Any) -> Change:
+    return change_of(row, None if row[_GUID] is None else UUID(bytes=row[_GUID]))
+
+
+def _wanted(prefix: SubjectPrefix, visibility: Visibility) -> dict[str, object]:
+    """The parameters of a listing."""
+    return {
+        "context": prefix.context,
+        "low": prefix.name,
+        "high": above(prefix.name) or _ABOVE_ALL_TEXTS,
+        "visibility": visibility.value,
+    }

@@ -1,0 +1,346 @@
+"""The primitive writes over a SQLite connection.
+
+What a registration writes is gathered (:class:`~.sqlite_rows.Rows`) and goes to the database many rows at a time,
+before the next statement that might read it and at the end of the transaction. Numbers that are counted up, and the
+histories of the subjects that are written to, are remembered: nobody else writes the file.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.registry.domain.documents import (
+    Document,
+    config_document,
+    metadata_document,
+    reference_document,
+    rule_set_document,
+)
+from counterfoil.registry.domain.versions import History
+from counterfoil.registry.service.recent_values import RecentValues
+from counterfoil.registry.service.storage import ScopeSettings
+from counterfoil.registry.store.record_keys import key_text
+from counterfoil.registry.store.sqlite.errors import at_run_time
+from counterfoil.registry.store.sqlite.reads import SqliteReads, StoredSubject
+from counterfoil.registry.store.sqlite.rows import Rows
+from counterfoil.registry.store.stored_rows import document_text
+from counterfoil.registry.store.tables import now_ms
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from uuid import UUID
+
+    from counterfoil.registry.domain.changes import ChangeKind
+    from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.domain.versions import VersionEntry
+    from counterfoil.registry.service.storage import RecordWrite, Target
+    from counterfoil.schema.contexts import QualifiedSubject
+
+_MAX_REMEMBERED_VERSIONS: Final = 50_000
+
+
+class KnownSubjects:
+    """The subjects used last, as they are committed."""
+
+    def __init__(self) -> None:
+        self._known: RecentValues[QualifiedSubject, StoredSubject] = RecentValues(_MAX_REMEMBERED_VERSIONS)
+
+    def read(self, subject: QualifiedSubject, reads: SqliteReads) -> StoredSubject:
+        """What is stored of a subject, by ``reads`` where it is not known."""
+        found = self._known.get(subject)
+        if found is None:
+            found = reads.stored(subject)
+            self.put(subject, found)
+        return found
+
+    def put(self, subject: QualifiedSubject, stored: StoredSubject) -> None:
+        """Remember what is stored of a subject."""
+        self._known.put(subject, stored, weight=1 + len(stored.history.entries))
+
+
+class _Numbers:
+    """The numbers that are counted up: of changes, rows of subjects, and ids in each context."""
+
+    def __init__(self, reads: SqliteReads) -> None:
+        self.change = reads.last_change(None)
+        self.settings = reads.settings_revision()
+        last = reads.changes(self.change - 1, 1)
+        self.ts = last[-1].ts if last else 0
+        self.subject_row = reads.last_subject_row()
+        self.next_id_by_context: dict[str, int] = {}
+
+
+class SqliteTables(SqliteReads):
+    """Reads and writes over ``connection``, which is in autocommit mode: transactions are the caller's.
+
+    ``known`` is told of what was committed, by :meth:`publish`.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, known: KnownSubjects) -> None:
+        super().__init__(connection)
+        self._plain = SqliteReads(connection)  # these see nothing of what waits
+        self._known = known
+        self._remembered: _Numbers | None = None
+        self._rows = Rows()
+        self._waits = False
+        self._written: dict[QualifiedSubject, StoredSubject] = {}
+        self._bound: dict[tuple[str, UUID], int] = {}
+        self._context_ids: dict[str, int] = {}
+        self._listed: set[str] = set()
+
+    def forget(self) -> None:
+        """Trust nothing that a transaction which was undone may have brought."""
+        self._remembered = None
+        self._rows, self._waits = Rows(), False
+        self._written.clear()
+        self._bound.clear()
+        self._context_ids.clear()
+        self._listed.clear()
+
+    def flush(self) -> None:
+        """Write what waits."""
+        rows, self._rows, self._waits = self._rows, Rows(), False
+        self._bound.clear()
+        for statement, waiting in rows.statements():
+            self._write_many(statement, waiting)
+
+    def publish(self) -> None:
+        """Make known what has been committed."""
+        for subject, stored in self._written.items():
+            self._known.put(subject, stored)
+        self._written.clear()
+
+    def _all(self, statement: str, parameters: Sequence[object] | Mapping[str, object] = ()) -> list[Any]:
+        if self._waits:
+            self.flush()
+        return super()._all(statement, parameters)
+
+    def _run(self, statement: str, parameters: Sequence[object] = ()) -> None:
+        self._all(statement, parameters)
+
+    @property
+    def _numbers(self) -> _Numbers:
+        if self._remembered is None:
+            self._remembered = _Numbers(self)
+        return self._remembered
+
+    # --- reads that need not wait for what waits
+
+    def stored(self, subject: QualifiedSubject) -> StoredSubject:
+        """All versions of a subject, and its row."""
+        found = self._written.get(subject)
+        return self._known.read(subject, self._plain) if found is None else found
+
+    def settings_revision(self) -> int:
+        """The stamp of the last change of settings."""
+        return super().settings_revision() if self._remembered is None else self._remembered.settings
+
+    def id_of_guid(self, context: str, guid: UUID) -> int | None:
+        """The id of a content in a context."""
+        found = self._bound.get((context, guid))
+        return self._plain.id_of_guid(context, guid) if found is None else found
+
+    # --- ids and contents
+
+    def put_content(self, content: Content) -> None:
+        """Store a content."""
+        references = [reference_document(reference) for reference in content.references]
+        row = (
+            content.guid.bytes,
+            content.schema_type.value,
+            content.text,
+            json.dumps(references) if references else None,
+            document_text(metadata_document(content.metadata)),
+            document_text(rule_set_document(content.rule_set)),
+        )
+        self._rows.contents.append(row)
+        self._waits = True
+
+    def take_id(self, context: str) -> int:
+        """Give out the next id."""
+        next_ids = self._numbers.next_id_by_context
+        taken = next_ids.get(context)
+        context_id = self._context_id(context)
+        if taken is None:
+            taken = int(self._one("SELECT next_schema_id FROM contexts WHERE id = ?", (context_id,)))
+        next_ids[context] = taken + 1
+        self._rows.next_ids[context_id] = (taken + 1, context_id)
+        self._waits = True
+        return taken
+
+    def _context_id(self, context: str) -> int:
+        found = self._context_ids.get(context)
+        if found is None:
+            self._run("INSERT INTO contexts (name) VALUES (?) ON CONFLICT DO NOTHING", (context,))
+            found = self._context_ids[context] = int(self._one("SELECT id FROM contexts WHERE name = ?", (context,)))
+        return found
+
+    def claim_id(self, context: str, schema_id: int, guid: UUID) -> None:
+        """Take an id that the caller chose."""
+        context_id = self._context_id(context)
+        self._run(
+            "UPDATE contexts SET next_schema_id = max(next_schema_id, ?) WHERE id = ?", (schema_id + 1, context_id)
+        )
+        self._run("UPDATE schema_ids SET is_primary = 0 WHERE context_id = ? AND guid = ?", (context_id, guid.bytes))
+        self._numbers.next_id_by_context.pop(context, None)
+
+    def bind_id(self, context: str, schema_id: int, guid: UUID, targets: Sequence[Target]) -> None:
+        """Make an id stand for a content."""
+        context_id = self._context_id(context)
+        target_ids = [self._context_id(target.subject.context) for target in targets]
+        self._rows.ids.append((context_id, schema_id, guid.bytes))
+        self._bound[context, guid] = schema_id
+        for position, (target, target_id) in enumerate(zip(targets, target_ids, strict=True)):
+            self._rows.references.append(
+                (context_id, schema_id, position, target_id, target.subject.name, target.version)
+            )
+        self._waits = True
+
+    def release_id(self, context: str, schema_id: int) -> None:
+        """Forget an id."""
+        guid = self.guid_of_id(context, schema_id)
+        if guid is None:
+            return
+        context_id = self._context_id(context)
+        self._run("DELETE FROM schema_ids WHERE context_id = ? AND id = ?", (context_id, schema_id))
+        if self.id_of_guid(context, guid) is None:
+            self._run(
+                "UPDATE schema_ids SET is_primary = 1 WHERE context_id = ?1 AND id ="
+                " (SELECT max(id) FROM schema_ids WHERE context_id = ?1 AND guid = ?2)",
+                (context_id, guid.bytes),
+            )
+        if not self.ids_of_guid(guid):
+            self._run("DELETE FROM contents WHERE guid = ?", (guid.bytes,))
+
+    # --- versions
+
+    def put_version(self, subject: QualifiedSubject, entry: VersionEntry) -> None:
+        """Store a version."""
+        context_id = self._context_id(subject.context)
+        if subject.context not in self._listed:
+            self._run("UPDATE contexts SET listed = 1 WHERE id = ?", (context_id,))
+            self._listed.add(subject.context)
+        stored = self.stored(subject)
+        row_id = stored.row_id
+        if row_id is None:
+            row_id = self._numbers.subject_row = self._numbers.subject_row + 1
+        self._keep(subject, StoredSubject(stored.history.put(entry), row_id))
+        self._rows.versions.append((row_id, entry.version, context_id, entry.schema_id, int(entry.deleted), entry.ts))
+
+    def mark_deleted(self, subject: QualifiedSubject, version: int) -> None:
+        """Soft-delete a version."""
+        stored = self.stored(subject)
+        self._run("UPDATE versions SET deleted = 1 WHERE subject_id = ? AND version = ?", (stored.row_id, version))
+        self._keep(subject, StoredSubject(stored.history.with_deleted(version), stored.row_id))
+
+    def remove_version(self, subject: QualifiedSubject, version: int) -> None:
+        """Remove a version's row."""
+        stored = self.stored(subject)
+        self._run("DELETE FROM versions WHERE subject_id = ? AND version = ?", (stored.row_id, version))
+        self._keep(subject, StoredSubject(stored.history.without(version), stored.row_id))
+
+    def touch(self, subject: QualifiedSubject) -> None:
+        """Give the subject a new revision."""
+        stored = self.stored(subject)
+        if stored.history.entries:
+            history = History(self._numbers.change, stored.history.entries)
+            self._keep(subject, StoredSubject(history, stored.row_id))
+        elif stored.row_id is not None:
+            self._run("DELETE FROM subjects WHERE id = ?", (stored.row_id,))
+            self._written[subject] = StoredSubject()
+
+    def _keep(self, subject: QualifiedSubject, stored: StoredSubject) -> None:
+        """Have ``stored`` written, and read from now on."""
+        self._written[subject] = stored
+        history, row_id = stored.history, stored.row_id
+        if row_id is None:
+            return
+        context_id = self._context_id(subject.context)
+        self._rows.subjects[row_id] = (row_id, context_id, subject.name, len(history.active), history.revision)
+        self._waits = True
+
+    # --- settings, contexts, records, changes
+
+    def put_settings(self, scope: QualifiedSubject, settings: ScopeSettings) -> None:
+        """Store config and mode of a scope."""
+        self.touch_settings()
+        if settings == ScopeSettings():
+            self._run("DELETE FROM settings WHERE context = ? AND name = ?", (scope.context, scope.name))
+            return
+        config = None if settings.config is None else document_text(config_document(settings.config))
+        self._run(
+            "INSERT OR REPLACE INTO settings VALUES (?, ?, ?, ?)", (scope.context, scope.name, config, settings.mode)
+        )
+
+    def touch_settings(self) -> None:
+        """Make the number of the last change the settings' revision."""
+        self._numbers.settings = self._numbers.change
+        self._stamp()
+
+    def _stamp(self) -> None:
+        self._rows.stamps = [(self._numbers.change, self._numbers.settings)]
+        self._waits = True
+
+    def drop_context(self, context: str) -> None:
+        """Take a context out of the listing."""
+        self._listed.discard(context)
+        self._run("UPDATE contexts SET listed = 0 WHERE name = ?", (context,))
+
+    def revision_of_record(self, write: RecordWrite) -> int:
+        """The revision of the record that a write is about."""
+        found = self._one("SELECT revision FROM records WHERE kind = ? AND key = ?", (write.kind, key_text(write.key)))
+        return int(found or 0)
+
+    def put_record(self, write: RecordWrite) -> None:
+        """Store or remove a record."""
+        if write.document is None:
+            self._run("DELETE FROM records WHERE kind = ? AND key = ?", (write.kind, key_text(write.key)))
+            return
+        self._run(
+            "INSERT INTO records VALUES (?, ?, ?, ?, ?)"
+            " ON CONFLICT (kind, key) DO UPDATE SET revision = excluded.revision, document = excluded.document,"
+            " ts = CASE WHEN document = excluded.document THEN ts ELSE excluded.ts END",
+            (
+                write.kind,
+                key_text(write.key),
+                json.dumps(write.document, sort_keys=True),
+                now_ms(),
+                self._numbers.change,
+            ),
+        )
+
+    def note(
+        self,
+        kind: ChangeKind,
+        subject: QualifiedSubject,
+        *,
+        version: int | None = None,
+        schema_id: int | None = None,
+        guid: UUID | None = None,
+        document: Document | None = None,
+    ) -> None:
+        """Add a change, under the next number."""
+        numbers = self._numbers
+        numbers.change += 1
+        numbers.ts = max(numbers.ts, now_ms())
+        row = (
+            numbers.change,
+            numbers.ts,
+            kind.value,
+            subject.context,
+            subject.name,
+            version,
+            schema_id,
+            None if guid is None else guid.bytes,
+            document_text(document),
+        )
+        self._rows.changes.append(row)
+        self._stamp()
+
+    def _write_many(self, statement: str, rows: object) -> None:
+        try:
+            self._connection.executemany(statement, rows)  # type: ignore[arg-type]  # the driver wants its own protocol
+        except sqlite3.Error as error:
+            raise at_run_time(error) from error

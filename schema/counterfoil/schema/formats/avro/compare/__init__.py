@@ -1,0 +1,1 @@
+"""The pair walk of two Avro schemas, its rules, and the policy SOUND."""

@@ -1,0 +1,190 @@
+"""What a number, a text or bytes mean by their logical type: an instant, a date, a decimal, a duration.
+
+Two values mean the same when their meanings are equal: 1 s is 1000 ms, and 12.34 is 12.3400. A value without a logical
+type means what it is, so that one side's annotation alone changes nothing
+(:func:`~counterfoil.schema.formats.avro.compare.sound.find_misreadings` goes by the same).
+
+Source: Apache Avro 1.12 specification, "Logical Types"; of ``big-decimal`` its encoding in Apache Avro for Java.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from counterfoil.schema.formats.avro.types import Kind, LogicalType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from counterfoil.schema.formats.avro.types import AvroType
+
+NANOS_BY_UNIT: Final = {"millis": 1_000_000, "micros": 1_000, "nanos": 1}
+"""How many nanoseconds the units of times and timestamps have."""
+BIG_DECIMAL: Final = LogicalType("big-decimal")
+"""Bytes that hold a decimal and its scale. The specification's table does not list it; Avro for Java reads it."""
+
+_NANOS_PER_SECOND: Final = 1_000_000_000
+_NANOS_PER_DAY: Final = 86_400 * _NANOS_PER_SECOND
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
+_EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+_WORD_BYTES: Final = 4
+_MAX_SCALE: Final = 10_000
+
+_ROUNDING: Final = frozenset({(Kind.INT, Kind.FLOAT), (Kind.LONG, Kind.FLOAT), (Kind.LONG, Kind.DOUBLE)})
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a value stands for. ``text`` is how people write it, and does not count when meanings are compared.
+
+    ``kind`` is what sort of thing it is; ``value`` tells two of a sort apart.
+    """
+
+    kind: str
+    value: object
+    text: str = field(compare=False)
+
+
+def logical_type_of(node: AvroType) -> LogicalType | None:
+    """The logical type by which some decoder reads values of ``node``; None where they mean what they are."""
+    if node.logical_type is None and node.kind is Kind.BYTES and node.properties.get("logicalType") == BIG_DECIMAL.name:
+        return BIG_DECIMAL
+    return node.logical_type
+
+
+def is_rounded(reader: AvroType, writer: AvroType) -> bool:
+    """Whether the reader rounds the writer's integers: a float has 24 binary digits, a double 53."""
+    return (writer.kind, reader.kind) in _ROUNDING
+
+
+def have_other_logical_types(reader: AvroType, writer: AvroType) -> bool:
+    """Whether both types have a logical type, and not the same; a decimal of larger precision counts as the same."""
+    was, now = logical_type_of(writer), logical_type_of(reader)
+    if was is None or now is None:
+        return False
+    return (was.name, was.scale) != (now.name, now.scale) or (now.precision or 0) < (was.precision or 0)
+
+
+def describe_logical(logical: LogicalType) -> str:
+    """A logical type in a word: ``date``, ``decimal(9, 2)``."""
+    digits = f"({logical.precision}, {logical.scale})" if logical.precision is not None else ""
+    return f"{logical.name}{digits}"
+
+
+def meaning_of(logical: LogicalType, value: Any) -> Meaning:
+    """What ``value``, as it is without its logical type, means by it. A value that has no meaning has that of its own.
+
+    A decimal is rounded to its precision, as decoders do.
+    """
+    name, _, unit = logical.name.rpartition("-")
+    try:
+        if unit in NANOS_BY_UNIT:
+            return _MEANING_BY_NAME[name](value, unit)
+        return _MEANING_OF_OTHERS[logical.name](logical, value)
+    except (ValueError, IndexError, ArithmeticError):
+        return Meaning(f"no {logical.name}", value, f"no {logical.name}")
+
+
+# --- dates and times ---------------------------------------------------------------------------------------------
+
+
+def _instant(count: int, unit: str) -> Meaning:
+    return Meaning("instant", count * NANOS_BY_UNIT[unit], _date_time(count, unit, "Z", "UTC"))
+
+
+def _local_time(count: int, unit: str) -> Meaning:
+    return Meaning("local time", count * NANOS_BY_UNIT[unit], _date_time(count, unit, " local time", "local time"))
+
+
+def _time_of_day(count: int, unit: str) -> Meaning:
+    nanos = count * NANOS_BY_UNIT[unit]
+    text = _clock(nanos) if 0 <= nanos < _NANOS_PER_DAY else f"{count} {unit} after midnight"
+    return Meaning("time of day", nanos, text)
+
+
+def _date_time(count: int, unit: str, ending: str, clock: str) -> str:
+    """Date and time in the spelling of ISO 8601; as a count where no calendar has the year."""
+    nanos = count * NANOS_BY_UNIT[unit]
+    try:
+        moment = _EPOCH + timedelta(seconds=nanos // _NANOS_PER_SECOND)
+    except OverflowError:
+        return f"{count} {unit} after 1970 {clock}"
+    return f"{moment:%Y-%m-%d}T{_clock(nanos % _NANOS_PER_DAY)}{ending}"
+
+
+def _clock(nanos: int) -> str:
+    seconds, rest = divmod(nanos, _NANOS_PER_SECOND)
+    fraction = f"{rest:09}"
+    while fraction.endswith("000"):
+        fraction = fraction[:-3]
+    time = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return f"{time}.{fraction}" if fraction else time
+
+
+def _date(_: LogicalType, days: int) -> Meaning:
+    try:
+        text = date.fromordinal(days + _EPOCH_DAY).isoformat()
+    except (OverflowError, ValueError):
+        text = f"{days} days after 1970"
+    return Meaning("date", days, text)
+
+
+def _duration(_: LogicalType, raw: bytes) -> Meaning:
+    months, days, millis = (
+        int.from_bytes(raw[start : start + _WORD_BYTES], "little") for start in range(0, 3 * _WORD_BYTES, _WORD_BYTES)
+    )
+    return Meaning("duration", (months, days, millis), f"{months} months, {days} days, {millis} ms")
+
+
+# --- decimals and identifiers ------------------------------------------------------------------------------------
+
+
+def _decimal(logical: LogicalType, raw: bytes) -> Meaning:
+    exact = _EXACT.scaleb(Decimal(int.from_bytes(raw, "big", signed=True)), -logical.scale)
+    rounded = Context(prec=logical.precision or 1, Emax=MAX_EMAX, Emin=MIN_EMIN).plus(exact)
+    return Meaning("number", rounded, str(rounded))
+
+
+def _big_decimal(_: LogicalType, raw: bytes) -> Meaning:
+    length, start = _varint(raw, 0)
+    scale, end = _varint(raw, start + length)
+    if length < 0 or end != len(raw) or abs(scale) > _MAX_SCALE:
+        raise ValueError(raw)
+    number = _EXACT.scaleb(Decimal(int.from_bytes(raw[start : start + length], "big", signed=True)), -scale)
+    return Meaning("number", number, str(number))
+
+
+def _varint(raw: bytes, start: int) -> tuple[int, int]:
+    """The zigzag number at ``start``, and where it ends."""
+    number = shift = 0
+    while True:
+        byte = raw[start]
+        start += 1
+        number |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:  # noqa: PLR2004 - the bit that says that more bytes follow
+            return number >> 1 ^ -(number & 1), start
+
+
+def _uuid(_: LogicalType, raw: str | bytes) -> Meaning:
+    value = UUID(raw) if isinstance(raw, str) else UUID(bytes=raw)
+    return Meaning("uuid", value, str(value))
+
+
+_MEANING_BY_NAME: Final[Mapping[str, Callable[[int, str], Meaning]]] = {
+    "time": _time_of_day,
+    "timestamp": _instant,
+    "local-timestamp": _local_time,
+}
+_MEANING_OF_OTHERS: Final[Mapping[str, Callable[[LogicalType, Any], Meaning]]] = {
+    "date": _date,
+    "duration": _duration,
+    "decimal": _decimal,
+    "big-decimal": _big_decimal,
+    "uuid": _uuid,
+}

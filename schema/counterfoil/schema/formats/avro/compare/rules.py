@@ -1,0 +1,143 @@
+"""The rules of Avro schema resolution, as a table: what each is called, what it says, why it holds, how to mend it.
+
+A rule is data; the walk in :mod:`~counterfoil.schema.formats.avro.compare.differences` finds the places.
+The pages about rules are printed from here.
+
+Source: Apache Avro 1.12 specification, "Schema Resolution"; error types as Confluent Schema Registry spells them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.rules import CompatibilityRule
+from counterfoil.schema.model import SchemaType
+
+NAME_MISMATCH: Final = CompatibilityRule(
+    id="name-mismatch",
+    schema_type=SchemaType.AVRO,
+    error_type="NAME_MISMATCH",
+    sentence="The reader calls this {kind} {reader}, the writer calls it {writer}",
+    why="A named type is matched by its name without namespace, or by an alias that the reader's type declares.",
+    mend="Keep the name, or add the full name of the writer's type to the aliases of the reader's type.",
+    promises_witness=False,
+)
+FIXED_SIZE_MISMATCH: Final = CompatibilityRule(
+    id="fixed-size-mismatch",
+    schema_type=SchemaType.AVRO,
+    error_type="FIXED_SIZE_MISMATCH",
+    sentence="The reader expects {reader} bytes in fixed {name}, the writer writes {writer}",
+    why="A fixed is exactly as long as its schema says; there is no length in the data to go by.",
+    mend="Keep the size, and add a field of a new fixed type beside it.",
+)
+MISSING_ENUM_SYMBOLS: Final = CompatibilityRule(
+    id="missing-enum-symbols",
+    schema_type=SchemaType.AVRO,
+    error_type="MISSING_ENUM_SYMBOLS",
+    sentence="The reader's enum {name} lacks {symbols} and has no default among its own symbols",
+    why="A record that holds a symbol unknown to the reader cannot be read, unless the reader's enum has a default.",
+    mend="Keep the symbols, or give the reader's enum a default that is one of its own symbols.",
+)
+MISSING_DEFAULT: Final = CompatibilityRule(
+    id="reader-field-missing-default",
+    schema_type=SchemaType.AVRO,
+    error_type="READER_FIELD_MISSING_DEFAULT_VALUE",
+    sentence="The reader needs field {field}, which the writer's {record} does not have, and it has no default",
+    why="A field that the writer did not write can only be filled from the reader's default.",
+    mend="Give the field a default, or, if it was renamed, add the writer's name to its aliases.",
+)
+TYPE_MISMATCH: Final = CompatibilityRule(
+    id="type-mismatch",
+    schema_type=SchemaType.AVRO,
+    error_type="TYPE_MISMATCH",
+    sentence="The reader expects {reader}, the writer writes {writer}",
+    why="Avro promotes int to long, float and double, long to float and double, float to double, and reads string as "
+    "bytes and bytes as string. Nothing else is converted.",
+    mend="Widen along a promotion, make the reader's type a union that holds both, or add a field of the new type.",
+)
+MISSING_UNION_BRANCH: Final = CompatibilityRule(
+    id="missing-union-branch",
+    schema_type=SchemaType.AVRO,
+    error_type="MISSING_UNION_BRANCH",
+    sentence="The reader's union {reader} has no branch that reads {writer}",
+    why="Each value is written as one branch of the union; the reader needs a branch that reads it.",
+    mend="Keep the branch in the reader's union, or stop writing it and remove it once no record holds it.",
+)
+AMBIGUOUS_ALIAS: Final = CompatibilityRule(
+    id="ambiguous-alias",
+    schema_type=SchemaType.AVRO,
+    error_type="",
+    sentence="The reader's field {field} stands for more than one field of the writer's {record}: {matches}",
+    why="A field that matches several fields of the writer, by its name and by aliases, has no defined value.",
+    mend="Remove the aliases that name a field which the writer's schema still has.",
+    promises_witness=False,
+)
+
+_SOUND: Final = frozenset({CompatibilityPolicy.SOUND})
+
+BYTES_AS_STRING: Final = CompatibilityRule(
+    id="bytes-read-as-string",
+    schema_type=SchemaType.AVRO,
+    error_type="",
+    sentence="The reader takes the writer's bytes for a string, and not all bytes are UTF-8",
+    why="Avro reads bytes as a string by decoding them as UTF-8. Bytes that are no UTF-8 make the decoder fail, or "
+    "come out as replacement characters.",
+    mend="Keep bytes, or add a string field beside it.",
+    breaks=_SOUND,
+)
+LOGICAL_TYPE_CHANGED: Final = CompatibilityRule(
+    id="logical-type-misread",
+    schema_type=SchemaType.AVRO,
+    error_type="",
+    sentence="The reader takes the value for {reader}, the writer writes {writer}",
+    why="Schema resolution looks at the underlying types alone. The same number is read in another unit or as another "
+    "kind of thing, and nothing fails.",
+    mend="Add a field of the new logical type beside it, or bridge to a new topic.",
+    breaks=_SOUND,
+)
+DECIMAL_CHANGED: Final = CompatibilityRule(
+    id="decimal-misread",
+    schema_type=SchemaType.AVRO,
+    error_type="",
+    sentence="The reader takes the value for {reader}, the writer writes {writer}",
+    why="A decimal is written as its digits alone; the point is where the reader's scale puts it, and digits beyond "
+    "the reader's precision do not fit.",
+    mend="Keep the scale, and let the precision only grow.",
+    breaks=_SOUND,
+)
+INTEGER_AS_FLOAT: Final = CompatibilityRule(
+    id="integer-read-as-float",
+    schema_type=SchemaType.AVRO,
+    error_type="",
+    sentence="The reader takes the writer's {writer} for a {reader}, which does not hold all of its digits",
+    why="Avro promotes int and long to float and double. A float holds 24 binary digits and a double 53; a larger "
+    "number is rounded, and nothing fails.",
+    mend="Keep the integer, or widen int to long or double.",
+    breaks=_SOUND,
+)
+UNUSABLE_DEFAULT: Final = CompatibilityRule(
+    id="unusable-default",
+    schema_type=SchemaType.AVRO,
+    error_type="",
+    sentence="The reader needs the default of field {field}, and {default} is no value of {type}",
+    why="The writer does not write the field, so that the reader falls back on its default, which cannot be read.",
+    mend="Give the field a default that is a value of its type.",
+    breaks=_SOUND,
+    promises_witness=False,
+)
+
+RULES: Final = (
+    MISSING_DEFAULT,
+    TYPE_MISMATCH,
+    MISSING_UNION_BRANCH,
+    MISSING_ENUM_SYMBOLS,
+    FIXED_SIZE_MISMATCH,
+    NAME_MISMATCH,
+    AMBIGUOUS_ALIAS,
+    BYTES_AS_STRING,
+    LOGICAL_TYPE_CHANGED,
+    DECIMAL_CHANGED,
+    INTEGER_AS_FLOAT,
+    UNUSABLE_DEFAULT,
+)

@@ -1,0 +1,111 @@
+"""What the reference's checker lets pass although records are misread: the additions of the policy SOUND.
+
+A walk of its own over the pairs that a decoder would enter. What the checker itself reports is not reported again.
+
+Source: Apache Avro 1.12 specification, "Schema Resolution" and "Logical Types" (decimals match only with equal scale;
+bytes become a string by decoding UTF-8), and what fastavro makes of such records.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.formats.avro.compare import rules
+from counterfoil.schema.formats.avro.compare.differences import at_field, describe, found_at, match_field, walk
+from counterfoil.schema.formats.avro.compare.meaning import (
+    describe_logical,
+    have_other_logical_types,
+    is_rounded,
+    logical_type_of,
+)
+from counterfoil.schema.formats.avro.compare.places import Place
+from counterfoil.schema.formats.avro.read.attributes import show
+from counterfoil.schema.formats.avro.read.defaults import is_usable_default
+from counterfoil.schema.formats.avro.types import Array, Kind, Map, Record, Union
+
+if TYPE_CHECKING:
+    from counterfoil.schema.formats.avro.compare.places import Found
+    from counterfoil.schema.formats.avro.types import AvroType, Field
+
+
+def find_misreadings(reader: AvroType, writer: AvroType) -> list[Found]:
+    """Where a value of ``writer`` is read as something else, or cannot be, although the checker says nothing."""
+    walk = _Misreadings()
+    try:
+        walk.visit(Place(None, None, reader, writer))
+    except RecursionError:
+        raise InvalidSchema("Invalid schema: its types are nested too deep to be compared; flatten them") from None
+    return walk.found
+
+
+class _Misreadings:
+    def __init__(self) -> None:
+        self.found: list[Found] = []
+        self._seen: set[tuple[int, int]] = set()
+
+    def visit(self, place: Place) -> None:
+        """Look at a pair of nodes, and at those below it."""
+        reader, writer = place.reader, place.writer
+        if (id(reader), id(writer)) in self._seen:
+            return
+        self._seen.add((id(reader), id(writer)))
+        match reader, writer:
+            case (_, Union()):
+                for index, branch in enumerate(writer.branches):
+                    self.visit(Place(place, str(index), reader, branch, index))
+            case (Union(), _):
+                chosen = branch_that_reads(reader, writer)
+                if chosen is not None:
+                    self.visit(Place(place, "", chosen, writer))
+            case (Record(), Record()):
+                self._fields(reader, writer, place)
+            case (Array(), Array()):
+                self.visit(Place(place, "items", reader.items, writer.items, "items"))
+            case (Map(), Map()):
+                self.visit(Place(place, "values", reader.values, writer.values, "values"))
+            case _:
+                self._scalars(place)
+
+    def _fields(self, reader: Record, writer: Record, place: Place) -> None:
+        writer_fields = {field.name: field for field in writer.fields}
+        for index, field in enumerate(reader.fields):
+            match = match_field(field, writer_fields)
+            if match is not None:
+                self.visit(Place(place, f"fields/{index}/type", field.type, match.type, match.name, field, match))
+            elif field.has_default and not is_usable_default(field.type, field.default):
+                self._unusable_default(index, field, place)
+
+    def _unusable_default(self, index: int, field: Field, place: Place) -> None:
+        facts = {"field": field.name, "default": show(field.default), "type": describe(field.type)}
+        path = place.path(f"fields/{index}")
+        found = found_at(rules.UNUSABLE_DEFAULT, place, detail=field.name, facts=facts, path=path)
+        self.found.append(at_field(found, field))
+
+    def _scalars(self, place: Place) -> None:
+        reader, writer = place.reader, place.writer
+        if reader.kind is Kind.STRING and writer.kind is Kind.BYTES:
+            self.found.append(found_at(rules.BYTES_AS_STRING, place, detail="bytes as string", facts={}))
+        if is_rounded(reader, writer):
+            kinds: dict[str, object] = {"reader": describe(reader), "writer": describe(writer)}
+            detail = f"{writer.kind} as {reader.kind}"
+            self.found.append(found_at(rules.INTEGER_AS_FLOAT, place, detail=detail, facts=kinds))
+        was, now = logical_type_of(writer), logical_type_of(reader)
+        if was is None or now is None or not have_other_logical_types(reader, writer) or walk(reader, writer):
+            return
+        facts = {"reader": describe_logical(now), "writer": describe_logical(was)}
+        detail = f"{facts['writer']} as {facts['reader']}"
+        if was.name != now.name:
+            rule, attribute = rules.LOGICAL_TYPE_CHANGED, "logicalType"
+        else:
+            rule, attribute = rules.DECIMAL_CHANGED, "scale" if was.scale != now.scale else "precision"
+        found = found_at(rule, place, detail=detail, facts=facts, attribute=attribute, path=place.path())
+        self.found.append(found)
+
+
+def branch_that_reads(reader: Union, writer: AvroType) -> AvroType | None:
+    """The branch that reads what ``writer`` writes: one of its own kind before one that it is promoted to."""
+    readable = [branch for branch in reader.branches if not walk(branch, writer)]
+    same = [branch for branch in readable if branch.kind is writer.kind]
+    alike = [branch for branch in same if branch.logical_type == writer.logical_type]
+    return next(iter(alike or same or readable), None)

@@ -1,0 +1,1 @@
+"""Avro text from the type tree: as it is stored, canonical, normalised."""

@@ -1,0 +1,1 @@
+"""Avro text, as a type tree."""

@@ -1,0 +1,130 @@
+"""The attributes of a declaration: which there are, and how each is read from its JSON object.
+
+Source: Apache Avro 1.12 specification, "Schema Declaration"; what is tolerated (a doc that is no text counts as none)
+is what the reference registry tolerates.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.errors import SchemaParseError
+from counterfoil.schema.jsontext.document import locate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
+
+    from counterfoil.schema.formats.avro.types import Json
+
+TYPE_ATTRIBUTES: Final = frozenset(
+    {"type", "name", "namespace", "doc", "aliases", "fields", "items", "values", "symbols", "size"}
+)
+"""What an object that declares a type says in Avro's own words; everything else is a property."""
+
+ENUM_ATTRIBUTES: Final = TYPE_ATTRIBUTES | {"default"}
+FIELD_ATTRIBUTES: Final = frozenset({"name", "type", "doc", "default", "order", "aliases"})
+
+_ORDERS: Final = ("ascending", "descending", "ignore")
+_MAX_FIXED_SIZE_BYTES: Final = 2**31 - 1
+_COMPLEX_WORDS: Final = frozenset({"record", "error", "enum", "fixed", "array", "map"})
+_SHOWN_CHARACTERS: Final = 60
+_ONLY_TEXT: Final = frozenset({str})
+
+
+class SchemaFault(Exception):
+    """Something wrong in a schema, by JSON pointer; it becomes a ``SchemaParseError`` once its line is known."""
+
+    def __init__(self, problem: str, pointer: str, *, expected: str | None = None) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.pointer = pointer
+        self.expected = expected
+
+    def located(self, text: str) -> SchemaParseError:
+        """The error to raise, with the place of the fault in ``text``."""
+        place = locate(text, self.pointer)
+        return SchemaParseError(self.problem, position=place, path=self.pointer, expected=self.expected)
+
+
+def read_required(value: dict[str, Json], key: str, pointer: str) -> Json:
+    """An attribute that must be there; ``pointer`` is the declaration's."""
+    if key not in value:
+        raise SchemaFault(f"no {key!r} in {_declared(value)}", pointer, expected=f"an attribute {key!r}")
+    return value[key]
+
+
+def read_required_text(value: dict[str, Json], key: str, pointer: str) -> str:
+    """An attribute that must be a string."""
+    text = read_required(value, key, pointer)
+    if not isinstance(text, str):
+        raise SchemaFault(f"{show(text)} is no {key}", f"{pointer}/{key}", expected="a string")
+    return text
+
+
+def read_text(value: dict[str, Json], key: str) -> str | None:
+    """An attribute that may be a string; anything else counts as absent."""
+    text = value.get(key)
+    return text if isinstance(text, str) else None
+
+
+def read_texts(value: dict[str, Json], key: str, pointer: str) -> list[str]:
+    """An attribute that must be an array of strings where it is given; empty where it is not."""
+    texts = value.get(key, [])
+    if not isinstance(texts, list) or not _ONLY_TEXT.issuperset(map(type, texts)):
+        raise SchemaFault(f"{show(texts)} in {key!r}", f"{pointer}/{key}", expected="an array of strings")
+    return texts
+
+
+def read_properties(value: dict[str, Json], attributes: AbstractSet[str]) -> dict[str, Json]:
+    """What is not among ``attributes``, in the order written."""
+    if value.keys() <= attributes:
+        return {}  # only for speed
+    return {key: item for key, item in value.items() if key not in attributes}
+
+
+def read_order(value: dict[str, Json], pointer: str) -> str | None:
+    """A field's sort order in lower case, None where it says none."""
+    if "order" not in value:
+        return None
+    order = value["order"]
+    if not isinstance(order, str) or order.lower() not in _ORDERS:
+        raise SchemaFault(f"{show(order)} is no order", f"{pointer}/order", expected=" or ".join(_ORDERS))
+    return order.lower()
+
+
+def read_size(value: dict[str, Json], pointer: str) -> int:
+    """The size of a fixed in bytes."""
+    size = read_required(value, "size", pointer)
+    if type(size) is not int or not 0 <= size <= _MAX_FIXED_SIZE_BYTES:
+        raise SchemaFault(f"{show(size)} is no size", f"{pointer}/size", expected="a whole number of bytes")
+    return size
+
+
+def read_enum_default(value: dict[str, Json], symbols: Sequence[str], pointer: str) -> str | None:
+    """The symbol that stands for unknown ones, None where none is named."""
+    default = read_text(value, "default")
+    if default is not None and default not in symbols:
+        raise SchemaFault(
+            f"the default {show(default)} is no symbol", f"{pointer}/default", expected="one of the symbols"
+        )
+    return default
+
+
+def show(value: Json) -> str:
+    """A value as it may stand in a message: short, and in JSON's words."""
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "an array"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, str) and len(value) > _SHOWN_CHARACTERS:
+        return f"{value[:_SHOWN_CHARACTERS]!r}…"
+    return repr(value)
+
+
+def _declared(value: dict[str, Json]) -> str:
+    """The type word of a declaration, for messages; a field has none."""
+    word = value.get("type")
+    return f"the {word}" if isinstance(word, str) and word in _COMPLEX_WORDS else "the object"

@@ -1,0 +1,369 @@
+"""The reader of type declarations: from JSON values to nodes of the type tree.
+
+Names are resolved while reading: a name means the type declared before it, in the text or in a reference; it is looked
+for in the enclosing namespace, then in the null namespace.
+
+Source: Apache Avro 1.12 specification, "Schema Declaration" and "Names".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from counterfoil.schema.formats.avro.read.attributes import (
+    ENUM_ATTRIBUTES,
+    FIELD_ATTRIBUTES,
+    TYPE_ATTRIBUTES,
+    SchemaFault,
+    read_enum_default,
+    read_order,
+    read_properties,
+    read_required,
+    read_required_text,
+    read_size,
+    read_text,
+    read_texts,
+    show,
+)
+from counterfoil.schema.formats.avro.read.defaults import describe_default, fits_default
+from counterfoil.schema.formats.avro.read.forward import find_declarations
+from counterfoil.schema.formats.avro.read.leaves import Leaves
+from counterfoil.schema.formats.avro.read.logical import read_logical_type
+from counterfoil.schema.formats.avro.read.names import PRIMITIVE_NAMES, full_name, is_full_name, is_name, split_name
+from counterfoil.schema.formats.avro.types import (
+    NO_DEFAULT,
+    PRIMITIVE_KINDS,
+    WORD_BY_KIND,
+    Array,
+    Enum,
+    Field,
+    Fixed,
+    Kind,
+    Map,
+    Primitive,
+    Record,
+    Union,
+)
+from counterfoil.schema.jsontext.java_numbers import read_java_double
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from counterfoil.schema.formats.avro.read.forward import Declaration
+    from counterfoil.schema.formats.avro.types import AvroType, Json, NamedType
+
+_PRIMITIVE_KIND_BY_WORD = {WORD_BY_KIND[kind]: kind for kind in PRIMITIVE_KINDS}
+_NAME_AND_TYPE = 2
+_NAME_TYPE_AND_DEFAULT = 3
+_TYPE_AND_ITEMS = 2
+_TYPE_NAME_AND_SYMBOLS = 3
+_A_NAME = "letters, digits and _, no digit first"
+
+
+class TypeReader:
+    """Reads one text, or a text after those that it refers to; ``named`` collects the types by full name.
+
+    ``known`` are types that are there before. ``checks_names`` has names checked, ``checks_defaults`` defaults.
+    """
+
+    def __init__(
+        self, *, checks_names: bool, checks_defaults: bool, known: Mapping[str, NamedType] | None = None
+    ) -> None:
+        self.named: dict[str, NamedType] = dict(known or {})
+        self._checks_names = checks_names
+        self._checks_defaults = checks_defaults
+        self._document: Json = None
+        self._later: dict[str, Declaration] | None = None
+        self._early: dict[int, AvroType] = {}
+        self._unread: set[str] = set()
+        self._leaves = Leaves(most=0)
+        self._namespaces: set[str] = set()  # valid ones, seen before
+        self._read_by_word: dict[str, Callable[[dict[str, Json], str | None, str], AvroType]] = {
+            "record": self._read_record,
+            "error": self._read_record,
+            "enum": self._read_enum,
+            "fixed": self._read_fixed,
+            "array": self._read_array,
+            "map": self._read_map,
+        }
+
+    def read_document(self, document: Json, *, leaves: Leaves | None = None) -> AvroType:
+        """The type that a whole text declares; ``leaves`` are nodes that other schemas may share."""
+        self._leaves = leaves or Leaves(most=0)
+        self._document, self._later, self._early = document, None, {}
+        return self._read(document, None, "")
+
+    def _read(self, value: Json, namespace: str | None, pointer: str) -> AvroType:
+        if isinstance(value, str):
+            kind = _PRIMITIVE_KIND_BY_WORD.get(value)
+            return self._read_name(value, namespace, pointer) if kind is None else self._leaves.primitive(kind, pointer)
+        if isinstance(value, dict):
+            return self._read_object(value, namespace, pointer)
+        if isinstance(value, list):
+            return self._read_union(value, namespace, pointer)
+        raise SchemaFault(f"{show(value)} is no type", pointer, expected="a name, an object or an array")
+
+    def _read_name(self, written: str, namespace: str | None, pointer: str) -> AvroType:
+        kind = _PRIMITIVE_KIND_BY_WORD.get(written)
+        if kind is not None:
+            return self._leaves.primitive(kind, pointer)
+        found = self._find(written, namespace) or self._read_early(written, namespace)
+        if found is None:
+            raise SchemaFault(
+                f"unknown type {show(written)}",
+                pointer,
+                expected="a primitive type, or a type that this text or one of its references declares",
+            )
+        return found
+
+    def _read_early(self, written: str, namespace: str | None) -> AvroType | None:
+        """The type of this name that is declared further down, read now; see ``forward``."""
+        if self._later is None:
+            self._later = find_declarations(self._document)
+        for name in (full_name(written, namespace), written):
+            declaration = self._later.get(name)
+            if declaration is not None and name not in self.named:
+                found = self._early[id(declaration.value)] = self._read_object(*declaration)
+                return found
+        return None
+
+    def _find(self, written: str, namespace: str | None) -> NamedType | None:
+        return self.named.get(full_name(written, namespace)) or self.named.get(written)
+
+    def _read_object(self, value: dict[str, Json], namespace: str | None, pointer: str) -> AvroType:
+        word = value.get("type")
+        if not isinstance(word, str):
+            problem = f"{show(word)} is no type name" if "type" in value else "an object without 'type'"
+            place = f"{pointer}/type" if "type" in value else pointer
+            raise SchemaFault(problem, place, expected="the name of a type in 'type'")
+        read = self._read_by_word.get(word)
+        if read is not None:
+            early = self._early.get(id(value)) if self._early else None
+            return read(value, namespace, pointer) if early is None else early
+        if word in PRIMITIVE_NAMES:
+            return self._read_primitive(value, Kind(word), pointer)
+        return self._read_name(word, namespace, f"{pointer}/type")
+
+    def _read_primitive(self, value: dict[str, Json], kind: Kind, pointer: str) -> Primitive:
+        if len(value) == 1:
+            return Primitive(kind=kind, pointer=pointer)
+        properties = read_properties(value, TYPE_ATTRIBUTES)
+        return Primitive(
+            kind=kind, properties=properties, logical_type=read_logical_type(properties, kind), pointer=pointer
+        )
+
+    def _read_union(self, value: list[Json], namespace: str | None, pointer: str) -> Union:
+        words = tuple(value) if set(map(type, value)) == {str} else ()
+        shared = self._leaves.union(words, pointer)
+        if shared is not None:
+            return shared
+        branches: list[AvroType] = []
+        seen: set[str] = set()
+        for index, item in enumerate(value):
+            branch = self._read(item, namespace, f"{pointer}/{index}")
+            name = item if type(branch) is Primitive and type(item) is str else branch_name(branch)
+            if type(branch) is Union:
+                raise SchemaFault(
+                    "a union directly inside a union", f"{pointer}/{index}", expected="the branches in one union"
+                )
+            if name in seen:
+                raise SchemaFault(
+                    f"the union holds {show(name)} twice", f"{pointer}/{index}", expected="each branch once"
+                )
+            seen.add(name)
+            branches.append(branch)
+        union = Union(branches=tuple(branches), pointer=pointer)
+        if words and _PRIMITIVE_KIND_BY_WORD.keys() >= seen:
+            self._leaves.keep_union(words, union)
+        return union
+
+    def _read_array(self, value: dict[str, Json], namespace: str | None, pointer: str) -> Array:
+        written = read_required(value, "items", pointer)
+        kind = _PRIMITIVE_KIND_BY_WORD.get(written) if type(written) is str else None
+        if kind is not None and len(value) == _TYPE_AND_ITEMS:
+            return self._leaves.array(kind, pointer)
+        items = self._read(written, namespace, f"{pointer}/items")
+        return Array(items=items, properties=read_properties(value, TYPE_ATTRIBUTES), pointer=pointer)
+
+    def _read_map(self, value: dict[str, Json], namespace: str | None, pointer: str) -> Map:
+        values = self._read(read_required(value, "values", pointer), namespace, f"{pointer}/values")
+        return Map(values=values, properties=read_properties(value, TYPE_ATTRIBUTES), pointer=pointer)
+
+    def _read_record(self, value: dict[str, Json], namespace: str | None, pointer: str) -> Record:
+        name, space = self._read_own_name(value, namespace, pointer)
+        record = Record(
+            name=name,
+            namespace=space,
+            doc=read_text(value, "doc"),
+            aliases=self._read_type_aliases(value, space, pointer),
+            is_error=value["type"] == "error",
+            properties=read_properties(value, TYPE_ATTRIBUTES),
+            pointer=pointer,
+        )
+        self._declare(record, pointer)
+        fields = read_required(value, "fields", pointer)
+        if not isinstance(fields, list):
+            raise SchemaFault(f"{show(fields)} are no fields", f"{pointer}/fields", expected="an array of fields")
+        self._unread.add(record.full_name)
+        record.fields = self._read_fields(fields, space, f"{pointer}/fields")
+        self._unread.discard(record.full_name)
+        return record
+
+    def _read_fields(self, values: list[Json], namespace: str | None, pointer: str) -> tuple[Field, ...]:
+        fields: dict[str, Field] = {}
+        for index, value in enumerate(values):
+            place = f"{pointer}/{index}"
+            field = self._leaves.known_field(value, place)
+            if field is None:
+                field = self._read_field(value, namespace, place)
+                if self._checks_names and self._checks_defaults:
+                    self._leaves.keep_field(value, field)
+            if field.name in fields:
+                raise SchemaFault(
+                    f"two fields are called {show(field.name)}", f"{pointer}/{index}", expected="a name of its own"
+                )
+            fields[field.name] = field
+        return tuple(fields.values())
+
+    def _read_field(self, value: Json, namespace: str | None, pointer: str) -> Field:
+        if not isinstance(value, dict):
+            raise SchemaFault(f"{show(value)} is no field", pointer, expected="an object with name and type")
+        name = value.get("name")
+        if type(name) is not str:
+            name = read_required_text(value, "name", pointer)  # says what is wrong
+        if self._checks_names and not is_name(name):
+            raise _no_name(name, f"{pointer}/name")
+        written = value.get("type")
+        kind = _PRIMITIVE_KIND_BY_WORD.get(written) if type(written) is str else None
+        field_type: AvroType
+        if kind is not None:
+            field_type = self._leaves.primitive(kind, f"{pointer}/type")
+        else:
+            field_type = self._read(read_required(value, "type", pointer), namespace, f"{pointer}/type")
+        if len(value) == _NAME_AND_TYPE:
+            return self._leaves.field(name, field_type, pointer)
+        default = self._read_default(value, field_type, pointer) if "default" in value else NO_DEFAULT
+        if default is None and len(value) == _NAME_TYPE_AND_DEFAULT:
+            return self._leaves.field(name, field_type, pointer, default=None)
+        return Field(
+            name=name,
+            type=field_type,
+            default=default,
+            doc=read_text(value, "doc"),
+            order=read_order(value, pointer),
+            aliases=tuple(read_texts(value, "aliases", pointer)),
+            properties=read_properties(value, FIELD_ATTRIBUTES),
+            pointer=pointer,
+        )
+
+    def _read_default(self, value: dict[str, Json], field_type: AvroType, pointer: str) -> Json:
+        default = value["default"]
+        place = f"{pointer}/default"
+        if isinstance(default, str) and field_type.kind in (Kind.FLOAT, Kind.DOUBLE):
+            number = read_java_double(default)
+            if number is None:
+                raise SchemaFault(f"{show(default)} is no number", place, expected="a number")
+            return number
+        if self._checks_defaults and not fits_default(field_type, default, unread=self._unread):
+            raise SchemaFault(
+                f"{show(default)} is no default of {show(branch_name(field_type))}",
+                place,
+                expected=describe_default(field_type),
+            )
+        return default
+
+    def _read_enum(self, value: dict[str, Json], namespace: str | None, pointer: str) -> Enum:
+        name, space = self._read_own_name(value, namespace, pointer)
+        read_required(value, "symbols", pointer)
+        symbols = self._checked_symbols(read_texts(value, "symbols", pointer), f"{pointer}/symbols")
+        if len(value) == _TYPE_NAME_AND_SYMBOLS:
+            enum = Enum(name, space, symbols=symbols, pointer=pointer)  # only for speed
+        else:
+            enum = Enum(
+                name=name,
+                namespace=space,
+                doc=read_text(value, "doc"),
+                aliases=self._read_type_aliases(value, space, pointer),
+                symbols=symbols,
+                default=read_enum_default(value, symbols, pointer),
+                properties=read_properties(value, ENUM_ATTRIBUTES),
+                pointer=pointer,
+            )
+        self._declare(enum, pointer)
+        return enum
+
+    def _checked_symbols(self, symbols: list[str], pointer: str) -> tuple[str, ...]:
+        if len(set(symbols)) == len(symbols) and (not self._checks_names or all(map(is_name, symbols))):
+            return tuple(symbols)
+        seen: set[str] = set()
+        for index, symbol in enumerate(symbols):
+            if self._checks_names and not is_name(symbol):
+                raise _no_name(symbol, f"{pointer}/{index}")
+            if symbol in seen:
+                raise SchemaFault(f"the symbol {show(symbol)} comes twice", f"{pointer}/{index}", expected="each once")
+            seen.add(symbol)
+        return tuple(symbols)
+
+    def _read_fixed(self, value: dict[str, Json], namespace: str | None, pointer: str) -> Fixed:
+        name, space = self._read_own_name(value, namespace, pointer)
+        size = read_size(value, pointer)
+        properties = read_properties(value, TYPE_ATTRIBUTES)
+        fixed = Fixed(
+            name=name,
+            namespace=space,
+            doc=read_text(value, "doc"),
+            aliases=self._read_type_aliases(value, space, pointer),
+            size=size,
+            properties=properties,
+            logical_type=read_logical_type(properties, Kind.FIXED, size_bytes=size),
+            pointer=pointer,
+        )
+        self._declare(fixed, pointer)
+        return fixed
+
+    def _read_own_name(self, value: dict[str, Json], namespace: str | None, pointer: str) -> tuple[str, str | None]:
+        written = value.get("name")
+        if type(written) is not str:
+            written = read_required_text(value, "name", pointer)  # says what is wrong
+        space = read_text(value, "namespace")
+        name, space = split_name(written, namespace if space is None else space)
+        full = f"{space}.{name}" if space else name
+        if full in PRIMITIVE_NAMES:
+            raise SchemaFault(
+                f"{show(full)} is the name of a primitive type", f"{pointer}/name", expected="another name"
+            )
+        if self._checks_names and not (is_name(name) and self._is_namespace(space)):
+            raise _no_name(full, f"{pointer}/name")
+        return name, space
+
+    def _is_namespace(self, space: str | None) -> bool:
+        if space is None or space in self._namespaces:
+            return True
+        if is_full_name(space):
+            self._namespaces.add(space)
+            return True
+        return False
+
+    def _read_type_aliases(self, value: dict[str, Json], namespace: str | None, pointer: str) -> tuple[str, ...]:
+        if "aliases" not in value:
+            return ()
+        aliases = [full_name(alias, namespace) for alias in read_texts(value, "aliases", pointer)]
+        for index, alias in enumerate(aliases):
+            if self._checks_names and not is_full_name(alias):
+                raise _no_name(alias, f"{pointer}/aliases/{index}")
+        return tuple(dict.fromkeys(aliases))
+
+    def _declare(self, node: NamedType, pointer: str) -> None:
+        full = node.full_name
+        if full in self.named:
+            raise SchemaFault(f"{show(full)} is declared twice", f"{pointer}/name", expected="one declaration")
+        self.named[full] = node
+
+
+def _no_name(written: str, pointer: str) -> SchemaFault:
+    return SchemaFault(f"{show(written)} is not a valid name", pointer, expected=_A_NAME)
+
+
+def branch_name(node: AvroType) -> str:
+    """What a type is called among the branches of a union: full name, or the kind of an unnamed type."""
+    return node.full_name if isinstance(node, (Record, Enum, Fixed)) else WORD_BY_KIND[node.kind]

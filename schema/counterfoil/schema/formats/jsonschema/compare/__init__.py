@@ -1,0 +1,1 @@
+"""The pair walk of two JSON schemas, and its rules."""

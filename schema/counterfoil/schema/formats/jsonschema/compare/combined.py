@@ -1,0 +1,193 @@
+"""Comparison of combinations: which branch of the reader answers to which of the writer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.formats.jsonschema.compare import rules
+from counterfoil.schema.formats.jsonschema.compare.findings import Finding, at_kind, below
+from counterfoil.schema.formats.jsonschema.compare.model import Criterion
+from counterfoil.schema.formats.jsonschema.compare.places import branch_step, spot_of_branch
+from counterfoil.schema.formats.jsonschema.compare.sameness import key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from counterfoil.schema.compatibility.rules import CompatibilityRule
+    from counterfoil.schema.formats.jsonschema.compare.content_models import Walk
+    from counterfoil.schema.formats.jsonschema.compare.model import Combination, Node
+
+_MAX_RANKED: Final = 8
+"""How many branches of each side are ranked by how much they are alike."""
+
+
+def compare_combinations(walk: Walk, reader: Combination, writer: Combination) -> list[Finding]:
+    """Two combinations."""
+    mine, theirs = _distinct(reader.branches), _distinct(writer.branches)
+    found: list[Finding] = []
+    if reader.criterion is not writer.criterion:
+        facts = {"reader": reader.criterion.value, "writer": writer.criterion.value}
+        if not _is_extended(reader, writer):
+            return [at_kind(rules.COMBINED_TYPE_CHANGED, reader, writer, **facts)]
+        found.append(at_kind(rules.COMBINED_TYPE_EXTENDED, reader, writer, **facts))
+    branches = _Branches(walk, reader, writer, mine, theirs)
+    rule = _size_rule(reader, writer, len(mine), len(theirs))
+    if rule is not None:
+        found.append(branches.sized(rule))
+    return found + branches.compared()
+
+
+class _Branches:
+    """The branches of two combinations: ``partner`` says which of the reader's each of the writer's goes on in."""
+
+    def __init__(
+        self, walk: Walk, reader: Combination, writer: Combination, mine: Sequence[Node], theirs: Sequence[Node]
+    ) -> None:
+        self._walk = walk
+        self._reader, self._writer = reader, writer
+        self._mine, self._theirs = mine, theirs
+        self._inner_by_pair: dict[tuple[int, int], Sequence[Finding]] = {}
+        index_by_key = {key_of(branch): right for right, branch in enumerate(mine)}
+        same = {left: index_by_key[key] for left, each in enumerate(theirs) if (key := key_of(each)) in index_by_key}
+        likely = {left: right for left, right in same.items() if self._reads(left, right)}
+        self._partner = match(len(theirs), len(mine), self._reads, likely=likely)
+
+    def sized(self, rule: CompatibilityRule) -> Finding:
+        """The finding that one side has more branches, at the first that the other side does not have."""
+        found = at_kind(rule, self._reader, self._writer)
+        if len(self._mine) > len(self._theirs):
+            taken = {*self._partner.values(), *(right for _, right in self._changed)}
+            added = next(node for right, node in enumerate(self._mine) if right not in taken)
+            return replace(found, reader_spot=spot_of_branch(self._reader, added))
+        taken = {*self._partner, *(left for left, _ in self._changed)}
+        added = next(node for left, node in enumerate(self._theirs) if left not in taken)
+        return replace(found, writer_spot=spot_of_branch(self._writer, added))
+
+    def compared(self) -> list[Finding]:
+        """What differs between branches that belong together, and that some do not."""
+        found: list[Finding] = []
+        criterion = self._reader.criterion.value
+        for left, right in sorted(self._partner.items()):
+            inner = self._inner(left, right)
+            if inner:
+                place = branch_step(self._reader, self._mine[right])
+                found += below(inner, criterion, str(left), place=place)
+        smaller = min(len(self._mine), len(self._theirs))
+        if len(self._partner) < smaller:
+            facts = {"reader": criterion, "count": len(self._partner), "size": smaller}
+            changed = at_kind(rules.COMBINED_TYPE_SUBSCHEMAS_CHANGED, self._reader, self._writer, **facts)
+            found.append(self._at_cause(changed))
+        return found
+
+    def _at_cause(self, changed: Finding) -> Finding:
+        """The finding that branches do not go on, at what stands in the way of the two that are most alike."""
+        left, right = self._changed[0]
+        cause = next(each for each in self._inner(left, right) if not self._walk.is_compatible([each]))
+        place = branch_step(self._reader, self._mine[right]) + cause.place
+        return replace(
+            changed,
+            place=place,
+            reader_spot=cause.reader_spot,
+            writer_spot=cause.writer_spot,
+            reader_reference=cause.reader_reference,
+            writer_reference=cause.writer_reference,
+        )
+
+    @cached_property
+    def _changed(self) -> list[tuple[int, int]]:
+        """Pairs of branches without partner, those that are most alike first."""
+        taken = set(self._partner.values())
+        lefts = [left for left in range(len(self._theirs)) if left not in self._partner][:_MAX_RANKED]
+        rights = [right for right in range(len(self._mine)) if right not in taken][:_MAX_RANKED]
+        pairs: list[tuple[int, int]] = []
+        if len(lefts) == len(rights) == 1:
+            return [(lefts[0], rights[0])]
+        for left, right in sorted(product(lefts, rights), key=self._unlikeness):
+            if all(left != other[0] and right != other[1] for other in pairs):
+                pairs.append((left, right))
+        return pairs
+
+    def _unlikeness(self, pair: tuple[int, int]) -> tuple[bool, int, int]:
+        breaking = [each for each in self._inner(*pair) if not self._walk.is_compatible([each])]
+        is_of_another_kind = any(each.rule is rules.TYPE_CHANGED and not each.place for each in breaking)
+        return is_of_another_kind, len(breaking), abs(pair[0] - pair[1])
+
+    def _inner(self, left: int, right: int) -> Sequence[Finding]:
+        pair = (left, right)
+        if pair not in self._inner_by_pair:
+            self._inner_by_pair[pair] = self._walk.compare(self._mine[right], self._theirs[left])
+        return self._inner_by_pair[pair]
+
+    def _reads(self, left: int, right: int) -> bool:
+        return self._walk.is_compatible(self._inner(left, right))
+
+
+def _distinct(branches: Sequence[Node]) -> list[Node]:
+    """The branches without those that say the same as an earlier one."""
+    return list({key_of(branch): branch for branch in reversed(branches)}.values())[::-1]
+
+
+def _is_extended(reader: Combination, writer: Combination) -> bool:
+    mine, theirs = len(reader.branches), len(writer.branches)
+    return (
+        reader.criterion is Criterion.ANY_OF
+        or (mine == 1 and theirs == 1)
+        or (theirs == 1 and reader.criterion is Criterion.ONE_OF)
+        or (mine == 1 and writer.criterion is Criterion.ALL_OF)
+    )
+
+
+def _size_rule(reader: Combination, writer: Combination, mine: int, theirs: int) -> CompatibilityRule | None:
+    if mine > theirs:
+        is_product = reader.criterion is Criterion.ALL_OF
+        return rules.PRODUCT_TYPE_EXTENDED if is_product else rules.SUM_TYPE_EXTENDED
+    if mine < theirs:
+        is_product = writer.criterion is Criterion.ALL_OF
+        return rules.PRODUCT_TYPE_NARROWED if is_product else rules.SUM_TYPE_NARROWED
+    return None
+
+
+def match(
+    left_size: int, right_size: int, are_fit: Callable[[int, int], bool], *, likely: Mapping[int, int]
+) -> dict[int, int]:
+    """A largest set of pairs in which nobody has two partners: from each left side to its right side.
+
+    ``are_fit`` says whether two may be paired; it is asked no more than needed. ``likely`` are pairs to begin with.
+    Method: augmenting paths, searched breadth first (Berge's theorem), so no length of path exhausts the stack.
+
+    >>> sorted(match(2, 2, lambda left, right: left + right < 2, likely={0: 0}).items())
+    [(0, 1), (1, 0)]
+    """
+    right_of = dict(likely)
+    left_of = {right: left for left, right in right_of.items()}
+    for start in range(left_size):
+        if len(left_of) == right_size:
+            break
+        if start not in right_of:
+            free, came_from = _search(start, right_size, are_fit, left_of)
+            while free is not None:
+                left = came_from[free]
+                given_up = right_of.get(left)
+                right_of[left], left_of[free] = free, left
+                free = given_up
+    return right_of
+
+
+def _search(
+    start: int, right_size: int, are_fit: Callable[[int, int], bool], left_of: Mapping[int, int]
+) -> tuple[int | None, dict[int, int]]:
+    """A free right side that a path of changes leads to from ``start``, and how each right side was come upon."""
+    came_from: dict[int, int] = {}
+    waiting = [start]
+    for left in waiting:
+        for right in range(right_size):
+            if right in came_from or not are_fit(left, right):
+                continue
+            came_from[right] = left
+            if right not in left_of:
+                return right, came_from
+            waiting.append(left_of[right])
+    return None, came_from

@@ -1,0 +1,260 @@
+"""Comparison of objects and arrays: what is declared, and what may stand beside it.
+
+What a property that only the reader declares means depends on the writer's content model, since old records may hold
+what the writer did not declare; what one means that only the writer declares depends on the reader's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from counterfoil.schema.formats.jsonschema.compare import content_rules as rules
+from counterfoil.schema.formats.jsonschema.compare import rules as node_rules
+from counterfoil.schema.formats.jsonschema.compare.findings import Finding, added, at, below, removed
+from counterfoil.schema.formats.jsonschema.compare.model import Empty, Nothing, Object
+from counterfoil.schema.formats.jsonschema.compare.rest_rules import RESTS
+from counterfoil.schema.formats.jsonschema.compare.scalars import compare_bound
+from counterfoil.schema.jsontext.java_order import java_hash_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from counterfoil.schema.formats.jsonschema.compare.model import Array, Node, Rest
+
+
+class Walk(Protocol):
+    """The walk that a comparison is part of."""
+
+    def compare(self, reader: Node, writer: Node) -> Sequence[Finding]:
+        """What differs between two nodes."""
+
+    def is_compatible(self, findings: Iterable[Finding]) -> bool:
+        """Whether none of the findings breaks."""
+
+    def matches(self, pattern: str, name: str) -> bool:
+        """Whether a pattern is found in a property's name."""
+
+
+def compare_objects(walk: Walk, reader: Object, writer: Object) -> list[Finding]:
+    """Two objects."""
+    return [
+        *_compare_required(reader, writer),
+        *_compare_properties(walk, reader, writer),
+        *_compare_dependencies(walk, reader, writer),
+        *compare_rest(walk, "additionalProperties", (reader, reader.additional), (writer, writer.additional)),
+        *compare_rest(walk, "unevaluatedProperties", (reader, reader.unevaluated), (writer, writer.unevaluated)),
+        *compare_bound("maxProperties", reader, writer, reader.max_properties, writer.max_properties),
+        *compare_bound("minProperties", reader, writer, reader.min_properties, writer.min_properties),
+    ]
+
+
+def _compare_required(reader: Object, writer: Object) -> list[Finding]:
+    found: list[Finding] = []
+    for name, node in reader.properties.items():
+        if name not in writer.properties or (name in reader.required) == (name in writer.required):
+            continue
+        if name in writer.required:
+            rule = rules.REQUIRED_ATTRIBUTE_REMOVED
+        else:
+            rule = rules.REQUIRED_ATTRIBUTE_WITH_DEFAULT_ADDED if node.has_default else rules.REQUIRED_ATTRIBUTE_ADDED
+        found.append(at(rule, reader, writer, "required", name, name=name))
+    return found
+
+
+def _compare_properties(walk: Walk, reader: Object, writer: Object) -> list[Finding]:
+    found: list[Finding] = []
+    for name in java_hash_order([*writer.properties, *reader.properties]):
+        mine, theirs = reader.properties.get(name), writer.properties.get(name)
+        if mine is not None and theirs is not None:
+            inner = walk.compare(mine, theirs)
+        elif theirs is not None:
+            inner = _removed_property(walk, reader, name, theirs)
+        else:
+            inner = _added_property(walk, reader, writer, name)
+        found += below(inner, "properties", name)
+    return found
+
+
+def _is_open(node: Object | Array) -> bool:
+    unevaluated = node.unevaluated
+    return (
+        node.additional.is_open
+        and not (isinstance(node, Object) and node.patterns)
+        and unevaluated.is_allowed
+        and (unevaluated.schema is None or isinstance(unevaluated.schema, Empty))
+    )
+
+
+def _schema_beside(walk: Walk, node: Object, name: str) -> Node | None:
+    """The schema that a property must fit which ``node`` does not declare; None where there is none."""
+    for pattern, schema in node.patterns.items():
+        if walk.matches(pattern, name):
+            return schema
+    if node.additional.schema is not None:
+        return node.additional.schema
+    return node.unevaluated.schema if node.additional.is_allowed else None
+
+
+def _removed_property(walk: Walk, reader: Object, name: str, writer: Node) -> list[Finding]:
+    if _is_open(reader):
+        return [removed(rules.PROPERTY_REMOVED_FROM_OPEN, reader, writer, "properties", name=name)]
+    beside = _schema_beside(walk, reader, name)
+    if beside is not None:
+        inner = walk.compare(beside, writer)
+        covered = walk.is_compatible(inner)
+        rule = rules.PROPERTY_REMOVED_COVERED if covered else rules.PROPERTY_REMOVED_NOT_COVERED
+        return [*inner, at(rule, beside, writer, name=name)]
+    is_false = isinstance(writer, Nothing)
+    rule = rules.FALSE_PROPERTY_REMOVED_FROM_CLOSED if is_false else rules.PROPERTY_REMOVED_FROM_CLOSED
+    return [removed(rule, reader, writer, "properties", name=name)]
+
+
+def _added_property(walk: Walk, parent: Object, writer: Object, name: str) -> list[Finding]:
+    reader = parent.properties[name]
+    is_required = name in parent.required
+    if _is_open(writer):
+        if isinstance(reader, Empty):
+            rule = rules.EMPTY_PROPERTY_ADDED_TO_OPEN
+        elif not is_required:
+            rule = rules.OPTIONAL_PROPERTY_ADDED_TO_OPEN
+        elif reader.has_default:
+            rule = rules.REQUIRED_PROPERTY_WITH_DEFAULT_ADDED_TO_OPEN
+        else:
+            rule = rules.REQUIRED_PROPERTY_ADDED_TO_OPEN
+        return [added(rule, reader, writer, "properties", name=name)]
+    found: list[Finding] = []
+    beside = _schema_beside(walk, writer, name)
+    if beside is not None:
+        found += walk.compare(reader, beside)
+        covered = walk.is_compatible(found)
+        rule = rules.PROPERTY_ADDED_COVERED if covered else rules.PROPERTY_ADDED_NOT_COVERED
+        found.append(at(rule, reader, beside, name=name))
+    if not is_required:
+        rule = rules.OPTIONAL_PROPERTY_ADDED_TO_UNOPEN
+    elif reader.has_default:
+        rule = rules.REQUIRED_PROPERTY_WITH_DEFAULT_ADDED_TO_UNOPEN
+    else:
+        rule = rules.REQUIRED_PROPERTY_ADDED_TO_UNOPEN
+    return [*found, added(rule, reader, writer, "properties", name=name)]
+
+
+def _compare_dependencies(walk: Walk, reader: Object, writer: Object) -> list[Finding]:
+    found: list[Finding] = []
+    for name in {**writer.needed_names, **reader.needed_names}:
+        mine, theirs = reader.needed_names.get(name), writer.needed_names.get(name)
+        if mine == theirs:
+            continue
+        if theirs is None:
+            rule = rules.DEPENDENCY_ARRAY_ADDED
+        elif mine is None:
+            rule = rules.DEPENDENCY_ARRAY_REMOVED
+        elif mine > theirs:
+            rule = rules.DEPENDENCY_ARRAY_EXTENDED
+        else:
+            rule = rules.DEPENDENCY_ARRAY_NARROWED if mine < theirs else rules.DEPENDENCY_ARRAY_CHANGED
+        facts = {"name": name, "reader": _names(mine), "writer": _names(theirs)}
+        found.append(at(rule, reader, writer, "dependencies", name, **facts))
+    for name in {**writer.needed_schemas, **reader.needed_schemas}:
+        schema, earlier = reader.needed_schemas.get(name), writer.needed_schemas.get(name)
+        if schema is not None and earlier is not None:
+            found += below(walk.compare(schema, earlier), "dependencies", name)
+        else:
+            added = earlier is None
+            rule = rules.DEPENDENCY_SCHEMA_ADDED if added else rules.DEPENDENCY_SCHEMA_REMOVED
+            found.append(at(rule, reader, writer, "dependencies", name, name=name))
+    return found
+
+
+def _names(names: frozenset[str] | None) -> str:
+    return ", ".join(sorted(names or ())) or "nothing"
+
+
+def compare_arrays(walk: Walk, reader: Array, writer: Array) -> list[Finding]:
+    """Two arrays."""
+    found = [
+        *compare_bound("maxItems", reader, writer, reader.max_items, writer.max_items),
+        *compare_bound("minItems", reader, writer, reader.min_items, writer.min_items),
+        *compare_bound("maxContains", reader, writer, reader.max_contains, writer.max_contains),
+        *compare_bound("minContains", reader, writer, reader.min_contains, writer.min_contains),
+    ]
+    if reader.has_unique_items != writer.has_unique_items:
+        rule = rules.UNIQUE_ITEMS_ADDED if reader.has_unique_items else rules.UNIQUE_ITEMS_REMOVED
+        found.append(at(rule, reader, writer, "uniqueItems"))
+    found += _compare_items(walk, reader, writer)
+    return [
+        *found,
+        *_compare_tuples(walk, reader, writer),
+        *compare_rest(walk, "additionalItems", (reader, reader.additional), (writer, writer.additional)),
+        *compare_rest(walk, "unevaluatedItems", (reader, reader.unevaluated), (writer, writer.unevaluated)),
+    ]
+
+
+def _compare_items(walk: Walk, reader: Array, writer: Array) -> list[Finding]:
+    if reader.items is not None and writer.items is not None:
+        return below(walk.compare(reader.items, writer.items), "items")
+    if reader.items is writer.items:
+        return []
+    rule = node_rules.SCHEMA_REMOVED if reader.items is None else node_rules.SCHEMA_ADDED
+    return [replace(at(rule, reader, writer, "items"), steps=None)]
+
+
+def _compare_tuples(walk: Walk, reader: Array, writer: Array) -> list[Finding]:
+    mine, theirs = reader.tuple_items or (), writer.tuple_items or ()
+    found: list[Finding] = []
+    for index in range(max(len(mine), len(theirs))):
+        if index >= len(mine):
+            inner = _removed_item(walk, reader, theirs[index], index)
+        elif index >= len(theirs):
+            inner = _added_item(walk, mine[index], writer, index)
+        else:
+            inner = [*walk.compare(mine[index], theirs[index])]
+        found += below(inner, "items", str(index))
+    return found
+
+
+def _schema_behind(node: Array) -> Node | None:
+    """The schema of items behind those declared; None where there is none."""
+    if node.additional.schema is not None:
+        return node.additional.schema
+    return node.unevaluated.schema if node.additional.is_allowed else None
+
+
+def _removed_item(walk: Walk, reader: Array, writer: Node, index: int) -> list[Finding]:
+    if _is_open(reader):
+        return [removed(rules.ITEM_REMOVED_FROM_OPEN, reader, writer, "prefixItems", name=index)]
+    behind = _schema_behind(reader)
+    if behind is not None:
+        inner = walk.compare(behind, writer)
+        rule = rules.ITEM_REMOVED_COVERED if walk.is_compatible(inner) else rules.ITEM_REMOVED_NOT_COVERED
+        return [*inner, at(rule, behind, writer, name=index)]
+    is_false = isinstance(writer, Nothing)
+    rule = rules.FALSE_ITEM_REMOVED_FROM_CLOSED if is_false else rules.ITEM_REMOVED_FROM_CLOSED
+    return [removed(rule, reader, writer, "prefixItems", name=index)]
+
+
+def _added_item(walk: Walk, reader: Node, writer: Array, index: int) -> list[Finding]:
+    if _is_open(writer):
+        rule = rules.EMPTY_ITEM_ADDED_TO_OPEN if isinstance(reader, Empty) else rules.ITEM_ADDED_TO_OPEN
+        return [added(rule, reader, writer, "prefixItems", name=index)]
+    behind = _schema_behind(writer)
+    if behind is not None:
+        inner = walk.compare(reader, behind)
+        rule = rules.ITEM_ADDED_COVERED if walk.is_compatible(inner) else rules.ITEM_ADDED_NOT_COVERED
+        return [*inner, at(rule, reader, behind, name=index)]
+    return [added(rules.ITEM_ADDED_TO_CLOSED, reader, writer, "prefixItems", name=index)]
+
+
+def compare_rest(
+    walk: Walk, keyword: str, reader_side: tuple[Node, Rest], writer_side: tuple[Node, Rest]
+) -> list[Finding]:
+    """What may stand beside what two nodes declare; each side is the node and what it says of the rest."""
+    rest = RESTS[keyword]
+    (reader, mine), (writer, theirs) = reader_side, writer_side
+    if mine.is_allowed != theirs.is_allowed:
+        return [at(rest.added if mine.is_allowed else rest.removed, reader, writer, keyword)]
+    if mine.schema is not None and theirs.schema is not None:
+        return below(walk.compare(mine.schema, theirs.schema), keyword)
+    if mine.schema is theirs.schema:
+        return []
+    return [at(rest.extended if mine.schema is None else rest.narrowed, reader, writer, keyword)]

@@ -1,0 +1,227 @@
+"""The pair walk: a reader's and a writer's tree of nodes, entered together, and everything in which they differ.
+
+The answers are those of the reference's checker, quirks included, since clients parse them. A pair of nodes is judged
+once in a round. A pair that is met again while it is being judged counts as it was judged in the round before, and as
+compatible in the first; rounds are repeated until no more pairs turn out to be incompatible, so a schema that contains
+itself is read to the end.
+
+Source: recorded answers of Confluent Schema Registry 8.5.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.formats.jsonschema.compare import rules
+from counterfoil.schema.formats.jsonschema.compare.combined import compare_combinations
+from counterfoil.schema.formats.jsonschema.compare.content_models import compare_arrays, compare_objects
+from counterfoil.schema.formats.jsonschema.compare.findings import Finding, Found, at, at_kind
+from counterfoil.schema.formats.jsonschema.compare.model import (
+    Array,
+    Choice,
+    Combination,
+    Constant,
+    Criterion,
+    Empty,
+    Negation,
+    Nothing,
+    Numeric,
+    Object,
+    Reference,
+    Text,
+)
+from counterfoil.schema.formats.jsonschema.compare.scalars import (
+    compare_choices,
+    compare_constants,
+    compare_notes,
+    compare_numbers,
+    compare_texts,
+)
+from counterfoil.schema.formats.jsonschema.compare.translate import node_of
+from counterfoil.schema.formats.jsonschema.compare.wording import describe
+from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
+from counterfoil.schema.formats.jsonschema.read.resolve import UnresolvedReference
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.formats.jsonschema.compare.model import Node
+    from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+
+MAX_DIFFERENCES: Final = 1000
+"""How many differences of one pair are kept; schemas that use each other often would repeat them without bound."""
+
+MIN_PAIRS: Final = 20_000
+"""How many pairs of nodes are judged in any case. More are where the texts are long: each schema that is written out
+may be met once, but not each with each."""
+
+_SHORTEST_SCHEMA: Final = 10
+"""Characters of a schema in a text, with the name before it."""
+
+MAX_ROUNDS: Final = 50
+"""How often a schema that contains itself is read again."""
+
+
+def find_differences(
+    reader: JsonSchema, writer: JsonSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
+) -> list[Difference]:
+    """Why, under ``policy``, ``reader`` cannot read everything that ``writer`` may write; empty when it can.
+
+    Raises ``InvalidSchema`` for schemas nested too deep to be walked.
+    """
+    findings = [finding for finding in _findings(reader, writer, policy) if policy in finding.rule.breaks]
+    is_unresolved = any(finding.rule is rules.UNRESOLVED_REFERENCE for finding in findings)
+    if policy is not CompatibilityPolicy.SOUND or is_unresolved:
+        return [finding.difference() for finding in findings]
+    from counterfoil.schema.formats.jsonschema.sound.misreadings import find_misreadings
+    from counterfoil.schema.formats.jsonschema.sound.policy import find_sound_differences
+
+    found = find_sound_differences(reader, writer, [(finding.steps, finding.difference()) for finding in findings])
+    return [*found, *(misreading.difference() for misreading in find_misreadings(reader, writer))]
+
+
+def walk(
+    reader: JsonSchema, writer: JsonSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
+) -> list[Found]:
+    """Every difference, the harmless ones too, each with its rule and the nodes between which it was met.
+
+    ``policy`` decides which branches of a combination answer to each other. A reference that means nothing known is
+    one difference, and the only one. Raises ``InvalidSchema`` for schemas nested too deep to be walked.
+    """
+    findings = _findings(reader, writer, policy)
+    return [Found(finding.rule, finding.difference(), finding.reader, finding.writer) for finding in findings]
+
+
+def _findings(reader: JsonSchema, writer: JsonSchema, policy: CompatibilityPolicy) -> Sequence[Finding]:
+    try:
+        max_pairs = max(MIN_PAIRS, (len(reader.text) + len(writer.text)) // _SHORTEST_SCHEMA)
+        return _Rounds(policy, max_pairs).run(node_of(reader), node_of(writer))
+    except UnresolvedReference as unresolved:
+        return [at(rules.UNRESOLVED_REFERENCE, None, None, reason=str(unresolved))]
+    except RecursionError:
+        raise InvalidSchema("Invalid schema: it is nested too deep to be compared; flatten it") from None
+
+
+class _Rounds:
+    """One comparison of two trees; the :class:`~counterfoil.schema.formats.jsonschema.compare.content_models.Walk`."""
+
+    def __init__(self, policy: CompatibilityPolicy, max_pairs: int) -> None:
+        self._policy = policy
+        self._pairs_left = max_pairs
+        self._before: dict[tuple[int, int], Sequence[Finding]] = {}
+        self._known: dict[tuple[int, int], Sequence[Finding]] = {}
+        self._active: set[tuple[int, int]] = set()
+        self._assumed = False
+
+    def run(self, reader: Node, writer: Node) -> Sequence[Finding]:
+        incompatible: set[tuple[int, int]] = set()
+        found: Sequence[Finding] = ()
+        for _ in range(MAX_ROUNDS):
+            self._before, self._known, self._assumed = self._known, {}, False
+            found = self.compare(reader, writer)
+            broken = {pair for pair, findings in self._known.items() if not self.is_compatible(findings)}
+            if not self._assumed or broken <= incompatible:
+                break
+            incompatible |= broken
+        return found
+
+    def is_compatible(self, findings: Iterable[Finding]) -> bool:
+        return not any(self._policy in finding.rule.breaks for finding in findings)
+
+    def matches(self, pattern: str, name: str) -> bool:
+        return holds_match(pattern, name) is True
+
+    def compare(self, reader: Node, writer: Node) -> Sequence[Finding]:
+        mine, theirs = _dereferenced(reader), _dereferenced(writer)
+        found = self._known.get((id(mine), id(theirs)))
+        if found is None:
+            found = self._compare_meant(mine, theirs)
+        if found and (mine is not reader or theirs is not writer):
+            return [finding.through(reader, writer) for finding in found]
+        return found
+
+    def _compare_meant(self, reader: Node, writer: Node) -> Sequence[Finding]:
+        pair = (id(reader), id(writer))
+        if pair in self._active:
+            self._assumed = True
+            return self._before.get(pair, ())
+        self._pairs_left -= 1
+        if self._pairs_left < 0:
+            raise InvalidSchema("Invalid schema: its alternatives are too many to be compared; take some of them out")
+        self._active.add(pair)
+        found = self._known[pair] = tuple(self._judge(reader, writer)[:MAX_DIFFERENCES])
+        self._active.discard(pair)
+        return found
+
+    def _judge(self, reader: Node, writer: Node) -> list[Finding]:
+        found = None
+        if isinstance(reader, Combination) and not isinstance(writer, Combination):
+            found = self._some_branch_reads(reader, writer)
+        elif isinstance(writer, Combination) and not isinstance(reader, Combination):
+            found = self._some_branch_is_read(reader, writer)
+        if found is not None:
+            return found
+        if type(reader) is type(writer):
+            return [*compare_notes(reader, writer), *self._compare_kinds(reader, writer)]
+        is_bytes = reader.connect_type == writer.connect_type == "bytes"
+        if isinstance(reader, Empty) or isinstance(writer, Nothing) or is_bytes:
+            return []
+        return [at_kind(rules.TYPE_CHANGED, reader, writer, reader=describe(reader), writer=describe(writer))]
+
+    def _some_branch_reads(self, reader: Combination, writer: Node) -> list[Finding] | None:
+        """What differs when one branch of the reader's is enough; None when none is."""
+        is_only = len(reader.branches) == 1
+        for branch in reader.branches if is_only or reader.criterion is not Criterion.ALL_OF else ():
+            inner = self.compare(branch, writer)
+            if self.is_compatible(inner):
+                return [*inner] if is_only else [*inner, at(rules.SUM_TYPE_EXTENDED, reader, writer)]
+        return None
+
+    def _some_branch_is_read(self, reader: Node, writer: Combination) -> list[Finding] | None:
+        """What differs when the reader reads one branch of those that the writer fits all; None when it reads none."""
+        is_only = len(writer.branches) == 1
+        for branch in writer.branches if is_only or writer.criterion is Criterion.ALL_OF else ():
+            inner = self.compare(reader, branch)
+            if self.is_compatible(inner):
+                return [*inner] if is_only else [*inner, at(rules.PRODUCT_TYPE_NARROWED, reader, writer)]
+        return None
+
+    def _compare_kinds(self, reader: Node, writer: Node) -> list[Finding]:
+        match reader, writer:
+            case (Text(), Text()):
+                return compare_texts(reader, writer)
+            case (Numeric(), Numeric()):
+                return compare_numbers(reader, writer)
+            case (Object(), Object()):
+                return compare_objects(self, reader, writer)
+            case (Array(), Array()):
+                return compare_arrays(self, reader, writer)
+            case (Choice(), Choice()):
+                return compare_choices(reader, writer)
+            case (Constant(), Constant()):
+                return compare_constants(reader, writer)
+            case (Combination(), Combination()):
+                return compare_combinations(self, reader, writer)
+            case (Negation(), Negation()):
+                return self._compare_negations(reader, writer)
+            case (Reference(), Reference()):
+                return [*self.compare(reader, writer)]
+        return []
+
+    def _compare_negations(self, reader: Negation, writer: Negation) -> list[Finding]:
+        inner = self.compare(writer.refused, reader.refused)
+        if not self.is_compatible(inner):
+            return [at(rules.NOT_TYPE_EXTENDED, reader, writer, "not")]
+        return [at(rules.NOT_TYPE_NARROWED, reader, writer, "not")] if inner else []
+
+
+def _dereferenced(node: Node) -> Node:
+    """What a reference means.
+
+    One that it leads to in turn is followed only where both sides have such, as the reference has it: a reference that
+    leads to a reference is another kind of schema than the one that is meant in the end.
+    """
+    return node.target() if isinstance(node, Reference) else node

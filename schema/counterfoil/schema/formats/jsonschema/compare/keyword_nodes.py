@@ -1,0 +1,313 @@
+"""The keywords of one schema, taken apart into nodes.
+
+A type takes the keywords of its kind; keywords of another kind, or without a type, make a node of their own.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from counterfoil.schema.formats.jsonschema.compare.model import (
+    ANYTHING,
+    Array,
+    Boolean,
+    Choice,
+    Combination,
+    Condition,
+    Constant,
+    Criterion,
+    Empty,
+    Negation,
+    Node,
+    Null,
+    Numeric,
+    Object,
+    Reference,
+    Rest,
+    Site,
+    Text,
+)
+from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
+from counterfoil.schema.formats.jsonschema.read.drafts import Draft
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from counterfoil.schema.formats.jsonschema.read.resolve import Base
+
+_TEXT = frozenset({"minLength", "maxLength", "pattern"})
+_NUMBER = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
+_OBJECT = frozenset(
+    {"properties", "required", "minProperties", "maxProperties", "patternProperties", "additionalProperties"}
+)
+_ARRAY = frozenset({"items", "minItems", "maxItems", "uniqueItems"})
+_DRAFT_4: dict[type[Node], frozenset[str]] = {
+    Text: _TEXT | {"format"},
+    Numeric: _NUMBER,
+    Object: _OBJECT | {"dependencies"},
+    Array: _ARRAY | {"additionalItems"},
+    Condition: frozenset(),
+}
+_DRAFT_6 = _DRAFT_4 | {
+    Object: _DRAFT_4[Object] | {"propertyNames"},
+    Array: _DRAFT_4[Array] | {"contains"},
+}
+_DRAFT_7 = _DRAFT_6 | {Condition: frozenset({"if", "then", "else"})}
+_MODERN: dict[type[Node], frozenset[str]] = {
+    Text: _TEXT,
+    Numeric: _NUMBER,
+    Object: _OBJECT | {"propertyNames", "dependentRequired", "dependentSchemas", "unevaluatedProperties"},
+    Array: _ARRAY | {"prefixItems", "contains", "minContains", "maxContains", "unevaluatedItems"},
+    Condition: frozenset({"if"}),
+}
+_GROUPS_BY_DRAFT: Final = {
+    Draft.DRAFT_4: _DRAFT_4,
+    Draft.DRAFT_6: _DRAFT_6,
+    Draft.DRAFT_7: _DRAFT_7,
+    Draft.DRAFT_2019_09: _MODERN,
+    Draft.DRAFT_2020_12: _MODERN,
+}
+"""Which keywords make a node of which kind."""
+
+KEYWORDS_BY_KIND: Final[Mapping[type[Node], frozenset[str]]] = {
+    kind: frozenset().union(*(groups[kind] for groups in _GROUPS_BY_DRAFT.values()))
+    for kind in (Text, Numeric, Object, Array, Condition)
+}
+"""The same, whatever the draft."""
+
+Place = tuple[str, str]
+"""A document's name, and a JSON pointer into it."""
+
+
+class Translation(Protocol):
+    """What translates the schemas inside a schema."""
+
+    def below(self, value: Any, around: SchemaKeywords, *steps: str | int) -> Node:
+        """The node of a schema inside another."""
+
+    def meant(self, text: str, around: SchemaKeywords, *, is_dynamic: bool) -> Node:
+        """The node that a reference means."""
+
+
+class SchemaKeywords:
+    """The keywords of one schema object, taken apart into nodes."""
+
+    def __init__(
+        self,
+        translation: Translation,
+        value: Mapping[str, Any],
+        base: Base,
+        site: Site,
+        trail: frozenset[Place],
+    ) -> None:
+        self._translation = translation
+        self._value = value
+        self.base = base
+        self.site = site
+        self.trail = trail
+        self._draft = base.draft
+        self._group_by_kind = _GROUPS_BY_DRAFT[base.draft]
+
+    def node(self) -> Node:
+        """The node that all keywords make together; where they make several, an allOf of them."""
+        parts = self._references()
+        if not parts or self._draft.is_modern:
+            parts += [*self._typed_parts(), *self._untyped_parts()]
+        if not parts:
+            return Empty(site=self.site)
+        if len(parts) == 1:
+            return parts[0]
+        return Combination(site=self.site, criterion=Criterion.ALL_OF, branches=tuple(parts), is_synthetic=True)
+
+    def _references(self) -> list[Node]:
+        keywords = ("$ref", "$dynamicRef", "$recursiveRef") if self._draft.is_modern else ("$ref",)
+        texts = [(keyword, self._value[keyword]) for keyword in keywords if isinstance(self._value.get(keyword), str)]
+        return [self._reference(keyword, text) for keyword, text in texts]
+
+    def _reference(self, keyword: str, text: str) -> Node:
+        return Reference(
+            site=self.site,
+            keyword=keyword,
+            text=f"{keyword} {text}",
+            find=lambda: self._translation.meant(text, self, is_dynamic=keyword != "$ref"),
+        )
+
+    def _untyped_parts(self) -> list[Node]:
+        value = self._value
+        parts: list[Node] = []
+        if isinstance(value.get("enum"), list):
+            parts.append(Choice(site=self.site, values=frozenset(map(value_text, value["enum"]))))
+        if "const" in value and self._draft is not Draft.DRAFT_4:
+            parts.append(Constant(site=self.site, value=value_text(value["const"])))
+        if "not" in value:
+            parts.append(Negation(site=self.site, refused=self._below("not")))
+        return parts + self._combinations()
+
+    def _typed_parts(self) -> list[Node]:
+        named = self._value.get("type")
+        if isinstance(named, list):
+            branches = [node for name in named if (node := self._typed(name)) is not None]
+            parts: list[Node] = [Combination(site=self.site, criterion=Criterion.ANY_OF, branches=tuple(branches))]
+        else:
+            node = self._typed(named)
+            branches = parts = [] if node is None else [node]
+        return parts + self._sniffed({type(branch) for branch in branches})
+
+    def _sniffed(self, taken: set[type[Node]]) -> list[Node]:
+        """A node for each group of keywords that no type has taken."""
+        present = set(self._value)
+        if self._draft.is_modern:
+            present -= {name for name in ("properties", "patternProperties") if not self._value.get(name)}
+        makers: dict[type[Node], Callable[[], Node]] = {
+            Array: self._array,
+            Object: self._object,
+            Numeric: lambda: self._number(is_integer=False),
+            Text: self._text,
+            Condition: self._condition,
+        }
+        groups = self._group_by_kind
+        return [make() for kind, make in makers.items() if kind not in taken and present & groups[kind]]
+
+    def _typed(self, name: Any) -> Node | None:
+        makers: dict[str, Callable[[], Node]] = {
+            "string": self._text,
+            "number": lambda: self._number(is_integer=False),
+            "integer": lambda: self._number(is_integer=True),
+            "object": self._object,
+            "array": self._array,
+            "boolean": lambda: Boolean(site=self.site),
+            "null": lambda: Null(site=self.site),
+        }
+        maker = makers.get(name) if isinstance(name, str) else None
+        return maker() if maker else None
+
+    def _combinations(self) -> list[Node]:
+        found: list[Node] = []
+        for criterion in Criterion:
+            listed = self._value.get(criterion.value)
+            if isinstance(listed, list):
+                branches = [self._below(criterion.value, index) for index in range(len(listed))]
+                if self._draft.is_modern:  # as the reference has it: parts of one schema join the branches around
+                    branches = [part for branch in branches for part in _spliced(branch)]
+                found.append(Combination(site=self.site, criterion=criterion, branches=tuple(branches)))
+        return found
+
+    def _below(self, *steps: str | int) -> Node:
+        value: Any = self._value
+        for step in steps:
+            value = value[step]
+        return self._translation.below(value, self, *steps)
+
+    def _rest(self, keyword: str) -> Rest:
+        value = self._value.get(keyword, True)
+        if isinstance(value, bool):
+            return Rest(is_allowed=value)
+        return Rest(schema=self._below(keyword)) if isinstance(value, dict) else ANYTHING
+
+    def _condition(self) -> Node:
+        said = {keyword: self._value[keyword] for keyword in ("if", "then", "else") if keyword in self._value}
+        return Condition(site=self.site, content=value_text(said))
+
+    def _text(self) -> Node:
+        pattern = self._value.get("pattern")
+        return Text(
+            site=self.site,
+            min_length=self._number_at("minLength"),
+            max_length=self._number_at("maxLength"),
+            pattern=pattern if isinstance(pattern, str) else None,
+        )
+
+    def _number(self, *, is_integer: bool) -> Node:
+        return Numeric(
+            site=self.site,
+            is_integer=is_integer,
+            minimum=self._number_at("minimum"),
+            maximum=self._number_at("maximum"),
+            exclusive_minimum=self._number_at("exclusiveMinimum"),
+            exclusive_maximum=self._number_at("exclusiveMaximum"),
+            multiple_of=self._number_at("multipleOf"),
+        )
+
+    def _object(self) -> Node:
+        needed_names, needed_schemas = self._dependencies()
+        return Object(
+            site=self.site,
+            properties=self._schemas_at("properties"),
+            required=frozenset(self._names(self._value.get("required"))),
+            patterns=self._schemas_at("patternProperties"),
+            additional=self._rest("additionalProperties"),
+            unevaluated=self._rest("unevaluatedProperties") if self._draft.is_modern else ANYTHING,
+            needed_names=needed_names,
+            needed_schemas=needed_schemas,
+            min_properties=self._number_at("minProperties"),
+            max_properties=self._number_at("maxProperties"),
+        )
+
+    def _array(self) -> Node:
+        items, listed, additional = self._items()
+        contains = "contains" in self._value and self._draft.is_modern
+        return Array(
+            site=self.site,
+            items=items,
+            tuple_items=listed,
+            additional=additional,
+            unevaluated=self._rest("unevaluatedItems") if self._draft.is_modern else ANYTHING,
+            min_items=self._number_at("minItems"),
+            max_items=self._number_at("maxItems"),
+            has_unique_items=self._value.get("uniqueItems") is True,
+            min_contains=self._number_at("minContains", default=1) if contains else None,
+            max_contains=self._number_at("maxContains") if contains else None,
+        )
+
+    def _items(self) -> tuple[Node | None, tuple[Node, ...] | None, Rest]:
+        if self._draft.is_modern:
+            return self._modern_items()
+        items = self._value.get("items")
+        additional = self._rest("additionalItems")
+        if isinstance(items, list):
+            return None, tuple(self._below("items", index) for index in range(len(items))), additional
+        return (None if items is None else self._below("items")), None, additional
+
+    def _modern_items(self) -> tuple[Node | None, tuple[Node, ...] | None, Rest]:
+        listed = self._value.get("prefixItems")
+        if isinstance(listed, list):
+            nodes = tuple(self._below("prefixItems", index) for index in range(len(listed)))
+            return None, nodes, self._rest("items")
+        items = self._value.get("items", True)
+        if isinstance(items, bool):
+            return None, None, Rest(is_allowed=items)
+        return self._below("items"), None, ANYTHING
+
+    def _dependencies(self) -> tuple[dict[str, frozenset[str]], dict[str, Node]]:
+        names: dict[str, frozenset[str]] = {}
+        schemas: dict[str, Node] = {}
+        keywords = ("dependentRequired", "dependentSchemas") if self._draft.is_modern else ("dependencies",)
+        for keyword in keywords:
+            listed = self._value.get(keyword)
+            for name, value in listed.items() if isinstance(listed, dict) else ():
+                if isinstance(value, list):
+                    names[name] = frozenset(self._names(value))
+                else:
+                    schemas[name] = self._below(keyword, name)
+        return names, schemas
+
+    def _schemas_at(self, keyword: str) -> dict[str, Node]:
+        listed = self._value.get(keyword)
+        return {name: self._below(keyword, name) for name in listed} if isinstance(listed, dict) else {}
+
+    def _number_at(self, keyword: str, default: int | None = None) -> int | Decimal | None:
+        value = self._value.get(keyword, default)
+        return value if isinstance(value, int | Decimal) and not isinstance(value, bool) else None
+
+    def _names(self, value: Any) -> Iterable[str]:
+        return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
+
+
+def _spliced(branch: Node) -> tuple[Node, ...]:
+    return branch.branches if isinstance(branch, Combination) and branch.is_synthetic else (branch,)
+
+
+def value_text(value: Any) -> str:
+    """A text that equal values share, whatever the order of their keys."""
+    return print_exact(value, sort_keys=True)

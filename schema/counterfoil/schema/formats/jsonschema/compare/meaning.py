@@ -1,0 +1,197 @@
+"""What a string or a number means by its ``format``, ``contentEncoding`` and ``contentMediaType``.
+
+Validators refuse nothing for these keywords; programs go by them. Where both schemas say what a value means, and say
+something else, it is read as another value. A keyword that one side alone has says nothing: it documents, or it went.
+
+Source: JSON Schema 2020-12 Validation, sections 7 and 8; the number formats of OpenAPI 3; RFC 4648.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import quopri
+import re
+import struct
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from counterfoil.schema.formats.jsonschema.sound.annotations import Annotation
+
+_DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_TIME: Final = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
+_EXAMPLES_BY_FORMAT: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
+    "date-time": (f"{_DATE}[Tt]{_TIME}", ("2024-05-01T12:34:56Z", "2024-05-01T12:34:56.789+02:00")),
+    "date": (_DATE, ("2024-05-01", "1999-12-31")),
+    "time": (_TIME, ("12:34:56Z", "23:59:59.5+02:00")),
+    "duration": (r"P(?=.)[0-9YMWDTHS.]*", ("P1DT2H", "P3W")),
+    "email": (r"[!-~]+@[!-~]+", ("ann@example.org",)),
+    "idn-email": (r"\S+@\S+", ("änn@example.org",)),
+    "hostname": (r"[A-Za-z0-9.-]+", ("www.example.org",)),
+    "idn-hostname": (r"[\w.-]+", ("www.exämple.org",)),
+    "ipv4": (r"[0-9]{1,3}(\.[0-9]{1,3}){3}", ("192.0.2.1",)),
+    "ipv6": (r"[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*", ("2001:db8::1",)),
+    "uri": (r"[A-Za-z][A-Za-z0-9+.-]*:[!-~]*", ("https://example.org/a",)),
+    "uri-reference": (r"[!-~]*", ("../a",)),
+    "iri": (r"[A-Za-z][A-Za-z0-9+.-]*:\S*", ("https://exämple.org/a",)),
+    "iri-reference": (r"\S*", ("../ä",)),
+    "uri-template": (r"[!-~]*", ("/a/{b}",)),
+    "uuid": (r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}", ("6f1c2a34-5b6d-4e7f-8a9b-0c1d2e3f4a5b",)),
+    "json-pointer": (r"(/[^/]*)*", ("/a/0",)),
+    "relative-json-pointer": (r"[0-9]+(#|(/[^/]*)*)", ("1/a",)),
+    "regex": (r".*", ("^a+$",)),
+}
+"""The pattern of a format's values, roughly, and examples of them."""
+_WIDENED: Final = frozenset(
+    {
+        ("email", "idn-email"),
+        ("hostname", "idn-hostname"),
+        ("uri", "uri-reference"),
+        ("uri", "iri"),
+        ("uri", "iri-reference"),
+        ("uri-reference", "iri-reference"),
+        ("iri", "iri-reference"),
+        ("uri", "uri-template"),
+        ("uri-reference", "uri-template"),
+    }
+)
+"""Pairs of the writer's and the reader's format where every value of the one is the same value of the other."""
+
+_INT_RANGES: Final = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
+_EXAMPLES_BY_NUMBER_FORMAT: Final[Mapping[str, Sequence[Any]]] = {
+    "int32": (16_777_217, -1),
+    "int64": (2**53 + 1, -1),
+    "float": (Decimal("1.5"), 3),
+    "double": (Decimal("0.1"), 3),
+}
+
+_SAME_TEXT: Final = frozenset({"7bit", "8bit", "binary"})
+_ENCODED: Final = "DEADBEEF"  # text of every encoding
+_DECODER_BY_ENCODING: Final[Mapping[str, Callable[[bytes], bytes]]] = {
+    **dict.fromkeys(_SAME_TEXT, bytes),
+    "quoted-printable": quopri.decodestring,
+    "base16": base64.b16decode,
+    "base32": base64.b32decode,
+    "base32hex": base64.b32hexdecode,
+    "base64": lambda text: base64.b64decode(text, validate=True),
+    "base64url": base64.urlsafe_b64decode,
+}
+_SHOWN: Final = 60
+
+
+def examples_of(annotation: Annotation) -> Sequence[Any]:
+    """Values that have a meaning by an annotation; none for one that is not known or asks for nothing special."""
+    if annotation.keyword == "format":
+        if annotation.word in _EXAMPLES_BY_NUMBER_FORMAT:
+            return _EXAMPLES_BY_NUMBER_FORMAT[annotation.word]
+        return _EXAMPLES_BY_FORMAT.get(annotation.word, ("", ()))[1]
+    if annotation.keyword == "contentEncoding" and annotation.word in _DECODER_BY_ENCODING:
+        return (_ENCODED, "=41b") if annotation.word == "quoted-printable" else (_ENCODED,)
+    return ()
+
+
+def misreadings(
+    value: Any, written: Sequence[Annotation], read: Sequence[Annotation]
+) -> Iterator[tuple[Annotation, Annotation, str]]:
+    """How a value is read as another: the writer's annotation, the reader's, and ``A is read as B``.
+
+    ``written`` and ``read`` are what the two schemas say about it. One annotation of the writer that fits suffices.
+    """
+    for mine in read:
+        same = [theirs for theirs in written if theirs.keyword == mine.keyword]
+        texts = [_misread(value, theirs, mine) for theirs in same]
+        told = [(theirs, text) for theirs, text in zip(same, texts, strict=True) if text]
+        if told and len(told) == len(same):
+            yield told[0][0], mine, told[0][1]
+
+
+def are_other_meanings(keyword: str, written: str, read: str) -> bool:
+    """Whether a keyword's word of the writer and of the reader may give one value two meanings."""
+    if written == read:
+        return False
+    match keyword:
+        case "contentMediaType":
+            return not _is_media_kept(written, read)
+        case "contentEncoding":
+            return {written, read} <= _DECODER_BY_ENCODING.keys()
+    is_of_texts = {written, read} <= _EXAMPLES_BY_FORMAT.keys() and (written, read) not in _WIDENED
+    return is_of_texts or {written, read} <= _EXAMPLES_BY_NUMBER_FORMAT.keys()
+
+
+def _misread(value: Any, written: Annotation, read: Annotation) -> str:
+    """What is wrong, in words; empty where the value means the same, or where it cannot be told."""
+    if not are_other_meanings(written.keyword, written.word, read.word):
+        return ""
+    if written.keyword == "contentMediaType":
+        return f"{_shown(value)}, of media type {written.word}, is read as {read.word}"
+    if not isinstance(value, str):
+        return _number_misread(value, written.word, read.word) if written.keyword == "format" else ""
+    if written.keyword == "contentEncoding":
+        return _bytes_misread(value, written.word, read.word)
+    return _text_misread(value, written.word, read.word)
+
+
+def _text_misread(value: str, written: str, read: str) -> str:
+    known = _EXAMPLES_BY_FORMAT.get(written)
+    if known is None or re.fullmatch(known[0], value) is None:
+        return ""  # not what the writer's schema says that it is
+    return f"the {written} {_shown(value)} is read as a {read}"
+
+
+def _number_misread(value: Any, written: str, read: str) -> str:
+    if written not in _EXAMPLES_BY_NUMBER_FORMAT:
+        return ""
+    theirs, mine = _as_number(value, written), _as_number(value, read)
+    if theirs is None or theirs == mine:
+        return ""
+    return f"{value} is read as {f'no {read}' if mine is None else mine}"
+
+
+def _as_number(value: Any, word: str) -> Any:
+    """The number as a program holds it by its format; None where it cannot."""
+    if word in _INT_RANGES:
+        return value if value == int(value) and int(value) in _INT_RANGES[word] else None
+    try:
+        return float(value) if word == "double" else float(struct.unpack("<f", struct.pack("<f", float(value)))[0])
+    except OverflowError:
+        return None
+
+
+def _bytes_misread(value: str, written: str, read: str) -> str:
+    theirs = _decoded(value, written)
+    if theirs is None:
+        return ""
+    mine = _decoded(value, read)
+    if theirs == mine:
+        return ""
+    shown = f"no {read}" if mine is None else f"{mine.hex()} by {read}"
+    return f"{_shown(value)}, the bytes {theirs.hex()} by {written}, is read as {shown}"
+
+
+def _decoded(value: str, encoding: str) -> bytes | None:
+    """The bytes of an encoded string; None where it is none of that encoding."""
+    try:
+        return _DECODER_BY_ENCODING[encoding](value.encode())
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _is_media_kept(written: str, read: str) -> bool:
+    """Whether a document of the one media type is one of the other as well."""
+    theirs, mine = _essence(written), _essence(read)
+    is_wider = mine == "application/octet-stream" or (mine == "text/plain" and theirs.startswith("text/"))
+    return is_wider or theirs == mine or theirs.endswith("+" + mine.rpartition("/")[2])
+
+
+def _essence(media_type: str) -> str:
+    """A media type without parameters."""
+    return media_type.partition(";")[0].strip()
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

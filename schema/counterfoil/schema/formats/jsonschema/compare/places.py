@@ -1,0 +1,199 @@
+"""Where in its text something stands that a node says, and the steps that lead to it.
+
+A pointer leads to what is there: the keyword that was changed, the name in a list; else to the nearest thing around it.
+"""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from counterfoil.schema.formats.jsonschema.compare.keyword_nodes import KEYWORDS_BY_KIND, value_text
+from counterfoil.schema.formats.jsonschema.compare.model import (
+    Array,
+    Boolean,
+    Choice,
+    Combination,
+    Constant,
+    Negation,
+    Null,
+    Numeric,
+    Object,
+    Reference,
+    Text,
+)
+from counterfoil.schema.jsontext.scanner import escape_pointer
+from counterfoil.schema.place import ITEMS, VALUES, Step, StepKind, branch, member
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from counterfoil.schema.formats.jsonschema.compare.model import Node
+    from counterfoil.schema.place import Steps
+
+_OTHER_NAMES: Final = {
+    "dependencies": ("dependentRequired", "dependentSchemas"),
+    "additionalItems": ("items",),
+    "prefixItems": ("items",),
+    "minContains": ("contains",),
+}
+"""What other drafts say a keyword with, or the keyword that implies it."""
+_TYPE_NAMES: Final[Mapping[type[Node], tuple[str, ...]]] = {
+    Text: ("string",),
+    Numeric: ("number", "integer"),
+    Object: ("object",),
+    Array: ("array",),
+    Boolean: ("boolean",),
+    Null: ("null",),
+}
+_KEYWORD_BY_KIND: Final[Mapping[type[Node], str]] = {Choice: "enum", Constant: "const", Negation: "not"}
+
+_NAMED: Final = frozenset({"properties", "dependencies", "dependentRequired", "dependentSchemas", "required"})
+"""Keywords that are followed by the name of a property; ``required`` in differences alone."""
+_DEFINED: Final = frozenset({"$defs", "definitions"})
+_ARRAYS: Final = frozenset({"items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"})
+_MAPS: Final = frozenset({"additionalProperties", "unevaluatedProperties"})
+_BRANCHES: Final = frozenset({"allOf", "anyOf", "oneOf"})
+_TRANSPARENT: Final = frozenset({"not", "if", "then", "else", "propertyNames"})
+
+
+def steps_through(keywords: Sequence[str]) -> Steps:
+    """The steps that keywords, as in a JSON pointer into a schema, lead through.
+
+    A definition is a member by its name, a branch of ``oneOf`` and its kind has its number, counted from 0. What
+    follows a keyword that leads into no schema is left out.
+    """
+    steps: list[Step] = []
+    rest = [*keywords][::-1]
+    while rest:
+        keyword = rest.pop()
+        if keyword in _NAMED and rest:
+            steps.append(member(rest.pop()))
+        elif keyword in _DEFINED and rest:
+            steps = [member(rest.pop())]
+        elif keyword == "patternProperties" and rest:
+            steps.append(Step(StepKind.VALUE, rest.pop()))
+        elif keyword in _ARRAYS:
+            steps.append(Step(StepKind.ITEM, rest.pop()) if rest and rest[-1].isdecimal() else ITEMS)
+        elif keyword in _MAPS:
+            steps.append(VALUES)
+        elif keyword in _BRANCHES and rest and rest[-1].isdecimal():
+            steps.append(branch(rest.pop()))
+        elif keyword not in _TRANSPARENT:
+            break
+    return tuple(steps)
+
+
+class Spot(NamedTuple):
+    """A spot in a text: what ``steps`` lead to in the schema of a node, or the nearest thing there.
+
+    A step into a list of words may be the word. Without steps it is the keyword by which the node is another kind of
+    schema than ``other``. Most spots are never looked at, so the pointer is found when it is asked for.
+    """
+
+    node: Node
+    steps: tuple[str | int, ...] | None = ()
+    other: Node | None = None
+
+    @property
+    def document(self) -> str:
+        """The name of the document, empty for the schema's own."""
+        return self.node.site.document
+
+    def pointer(self) -> str:
+        """The JSON pointer in the document."""
+        node, steps = self.node, self.steps
+        if steps is None:
+            node = _part_unlike(node, self.other)
+            steps = tuple(filter(None, [keyword_of(node)]))
+        return pointer_in(node.site.pointer, node.site.value, steps)
+
+
+def spot_at(node: Node | None, *steps: str) -> Spot | None:
+    """What ``steps`` lead to in the node's schema."""
+    return None if node is None else Spot(node, steps)
+
+
+def spot_of_kind(node: Node, other: Node | None) -> Spot:
+    """The keyword by which a node is another kind of schema than ``other``."""
+    return Spot(node, None, other)
+
+
+def pointer_in(pointer: str, value: Any, steps: Sequence[str | int]) -> str:
+    """The same for a schema ``value`` that stands at ``pointer``."""
+    if len(steps) == 1 and isinstance(value, dict) and steps[0] in value:
+        return f"{pointer}/{escape_pointer(str(steps[0]))}"
+    for step, following in zip_longest(steps, steps[1:]):
+        key: str | int | None = None
+        if isinstance(value, dict):
+            known = [each for each in (step, *_OTHER_NAMES.get(str(step), ())) if each in value]
+            key = next((each for each in known if _holds(value[each], following)), next(iter(known), None))
+        elif isinstance(value, list) and isinstance(step, int):
+            key = step
+        elif isinstance(value, list) and step in value:
+            key = value.index(step)
+        if key is None:
+            break
+        value = value[key]
+        pointer += f"/{escape_pointer(str(key))}"
+    return pointer
+
+
+def _holds(value: Any, step: str | int | None) -> bool:
+    return isinstance(value, (dict, list)) and step in value
+
+
+def keyword_of(node: Node) -> str:
+    """The keyword that makes the node what it is; empty where several do, or none."""
+    if isinstance(node, Reference):
+        return node.keyword
+    value = node.site.value
+    if isinstance(node, Combination):
+        is_listed = not node.is_synthetic and node.criterion.value not in value
+        return "type" if is_listed else "" if node.is_synthetic else node.criterion.value
+    if type(node) in _KEYWORD_BY_KIND or not isinstance(value, dict):
+        return _KEYWORD_BY_KIND.get(type(node), "")
+    named = value.get("type")
+    names = named if isinstance(named, list) else [named]
+    if any(name in names for name in _TYPE_NAMES.get(type(node), ())):
+        return "type"
+    return next((keyword for keyword in value if keyword in KEYWORDS_BY_KIND.get(type(node), ())), "")
+
+
+def _part_unlike(node: Node, other: Node | None) -> Node:
+    """Of what stands side by side in one schema, the first that ``other`` does not have; any other node itself."""
+    if not isinstance(node, Combination) or not node.is_synthetic:
+        return node
+    others = other.branches if isinstance(other, Combination) and other.is_synthetic else (other,)
+    known = {_kind(each) for each in others}
+    return next((each for each in node.branches if _kind(each) not in known), node.branches[0])
+
+
+def spot_of_branch(around: Combination, node: Node) -> Spot:
+    """A branch of ``around``: the schema in its list, the word in a list of types, or the keyword."""
+    if branch_step(around, node):
+        return Spot(node)
+    if around.is_synthetic:
+        return spot_of_kind(node, None)
+    named = (name for name in _TYPE_NAMES.get(type(node), ()) if name in around.site.value["type"])
+    return next((Spot(around, ("type", name)) for name in named), spot_of_kind(around, None))
+
+
+def spot_of_value(node: Choice, *, known: frozenset[str]) -> Spot:
+    """The first value of an ``enum`` that is not among ``known``; the keyword where there is none."""
+    values = node.site.value["enum"]
+    index = next((index for index, value in enumerate(values) if value_text(value) not in known), None)
+    return Spot(node, ("enum",) if index is None else ("enum", index))
+
+
+def branch_step(around: Combination, node: Node) -> Steps:
+    """The step into a branch of ``around``; none where no text has the branches."""
+    list_pointer = f"{around.site.pointer}/{around.criterion.value}/"
+    if around.is_synthetic or not node.site.pointer.startswith(list_pointer):
+        return ()
+    return (branch(node.site.pointer.removeprefix(list_pointer).partition("/")[0]),)
+
+
+def _kind(node: Node | None) -> object:
+    return node.criterion if isinstance(node, Combination) else type(node)

@@ -1,0 +1,41 @@
+"""When two branches say the same, so that one of them is not counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, Final
+
+from counterfoil.schema.formats.jsonschema.compare.keyword_nodes import value_text
+from counterfoil.schema.formats.jsonschema.compare.model import Node, Rest
+
+_NOT_CONTENT: Final = frozenset({"site", "source", "keyword", "key", "find", "is_synthetic"})
+
+
+def key_of(node: Node) -> str:
+    """A text that nodes share which say the same; references are told apart by what they say, not by what they mean."""
+    if node.key is None:
+        node.key = value_text(node.source) if isinstance(node.source, dict) else _structure(node)
+    return node.key
+
+
+def _structure(node: Node) -> str:
+    content = [
+        f"{each.name}={_text(getattr(node, each.name))}" for each in fields(node) if each.name not in _NOT_CONTENT
+    ]
+    return f"{type(node).__name__}({','.join(content)})"
+
+
+def _text(value: Any) -> str:
+    match value:
+        case Node():
+            return key_of(value)
+        case Rest():
+            return f"{value.is_allowed} {_text(value.schema)}"
+        case frozenset():
+            return repr(sorted(value))
+        case tuple():
+            return f"[{','.join(map(_text, value))}]"
+        case Mapping() if all(isinstance(each, Node | frozenset) for each in value.values()):
+            return f"{{{','.join(f'{name!r}:{_text(value[name])}' for name in sorted(value))}}}"
+    return repr(value)

@@ -1,0 +1,83 @@
+"""From a schema's text to the tree of nodes that is compared.
+
+Drafts 4 to 7 and the later drafts say some things by different keywords, and the reference reads them by different
+means; both end in the nodes of :mod:`~counterfoil.schema.formats.jsonschema.compare.model`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from counterfoil.schema.formats.jsonschema.compare.keyword_nodes import SchemaKeywords
+from counterfoil.schema.formats.jsonschema.compare.model import Empty, Node, Nothing, Site
+
+if TYPE_CHECKING:
+    from counterfoil.schema.formats.jsonschema.compare.keyword_nodes import Place
+    from counterfoil.schema.formats.jsonschema.read.resolve import Base, Resolver
+    from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+
+_TREES: WeakKeyDictionary[JsonSchema, Node] = WeakKeyDictionary()
+
+
+def node_of(schema: JsonSchema) -> Node:
+    """The tree of a schema; built once for each.
+
+    References in it are followed when they are asked for; one that means nothing known then raises
+    ``UnresolvedReference``.
+    """
+    node = _TREES.get(schema)
+    if node is None:
+        translation = _Translation(schema.resolver)
+        node = translation.translate(schema.document, schema.base, frozenset({("", "")}))
+        node = _TREES.setdefault(schema, node)
+    return node
+
+
+class _Translation:
+    """One schema being translated; it lives on in the references that have not been followed yet."""
+
+    def __init__(self, resolver: Resolver) -> None:
+        self._resolver = resolver
+        self._node_by_place: dict[tuple[Place, bool], Node] = {}
+
+    def translate(self, value: Any, base: Base, trail: frozenset[Place]) -> Node:
+        """The node of the schema ``value``; ``trail`` are the places that references led through."""
+        site = Site(base.document, base.pointer, value)
+        if not isinstance(value, dict):
+            return Nothing(site=site) if value is False else Empty(site=site)
+        node = SchemaKeywords(self, value, base, site, trail).node()
+        if isinstance(title := value.get("title"), str):
+            node.title = title
+        if isinstance(description := value.get("description"), str):
+            node.description = description
+        if "default" in value:
+            node.default, node.has_default = value["default"], True
+        if isinstance(connect_type := value.get("connect.type"), str):
+            node.connect_type = connect_type
+        if not base.draft.is_modern:
+            node.source = value
+            if isinstance(identity := value.get(base.draft.id_keyword), str):
+                node.identity = identity
+        return node
+
+    def below(self, value: Any, around: SchemaKeywords, *steps: str | int) -> Node:
+        """The node of a schema inside another."""
+        base = self._resolver.enter(value, around.base.below(*steps))
+        return self.translate(value, base, around.trail)
+
+    def meant(self, text: str, around: SchemaKeywords, *, is_dynamic: bool) -> Node:
+        """The node that a reference means.
+
+        In later drafts a schema that contains itself has two nodes, as the reference has it: one for where it is met
+        from outside, one for where it is met inside itself.
+        """
+        resolve = self._resolver.resolve_dynamic if is_dynamic else self._resolver.resolve
+        value, base = resolve(text, around.base)
+        place = (base.document, base.pointer)
+        key = (place, base.draft.is_modern and place in around.trail)
+        node = self._node_by_place.get(key)
+        if node is None:
+            node = self.translate(value, base, around.trail | {place})
+            node = self._node_by_place.setdefault(key, node)  # the same for every thread that asks
+        return node

@@ -1,0 +1,1 @@
+"""JSON Schema documents: drafts, references, validity, the places in them."""

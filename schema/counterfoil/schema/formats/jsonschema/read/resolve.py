@@ -1,0 +1,225 @@
+"""References: from the text of a ``$ref`` to the value it means, inside one document or across several.
+
+Documents are known by name (a registry's reference), by the ``$id`` that they or parts of them carry, and by the URIs
+of the drafts' own metaschemas. Nothing is ever fetched.
+
+Source: RFC 3986 (resolution of relative references), RFC 6901 (JSON pointers), and the core specifications of the
+drafts for ``id``, ``$id``, ``$anchor``, ``$dynamicAnchor`` and ``$recursiveAnchor``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote, urljoin
+
+from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.formats.jsonschema.read.drafts import Draft, draft_of, metaschema
+from counterfoil.schema.formats.jsonschema.read.keywords import subschemas
+from counterfoil.schema.jsontext.scanner import escape_pointer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_NOTHING: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """Where a value stands, which is what references in it are relative to.
+
+    ``document`` names the document: empty for the schema's own text, else the name of a reference or the URI of a
+    metaschema. ``pointer`` is the value's JSON pointer in it, ``uri`` the base URI there (without fragment, empty where
+    no ``$id`` gives one), ``draft`` the draft in force.
+    """
+
+    document: str
+    pointer: str
+    uri: str
+    draft: Draft
+
+    def below(self, *steps: str | int) -> Base:
+        """The place of a value inside this one; one that may carry an ``$id`` is entered with ``Resolver.enter``."""
+        added = "".join(f"/{escape_pointer(step) if isinstance(step, str) else step}" for step in steps)
+        return Base(self.document, self.pointer + added, self.uri, self.draft)
+
+
+class UnresolvedReference(InvalidSchema):
+    """A ``$ref`` that means nothing known. ``reference`` is its text, ``base`` where it stands, ``known`` what is."""
+
+    def __init__(self, reference: str, base: Base, known: tuple[str, ...]) -> None:
+        asked_by = f"{base.document or 'the schema'}#{base.pointer}"
+        names = ", ".join(known) or "no references"
+        super().__init__(f"Unresolved reference {reference!r}, asked for by {asked_by}; known: {names}")
+        self.reference = reference
+        self.base = base
+        self.known = known
+
+
+class Resolver:
+    """Resolves the references of one schema: its own document and those that its references supply, by name."""
+
+    def __init__(self, document: Any, documents: Mapping[str, Any], draft: Draft) -> None:
+        self._documents: dict[str, Any] = {"": document, **documents}
+        self._known = tuple(documents)
+        self._draft = draft
+        self._place_by_uri: dict[str, tuple[Any, Base]] = {}
+        self._place_by_anchor: dict[tuple[str, str], tuple[Any, Base]] = {}
+        self._place_by_dynamic_anchor: dict[tuple[str, str], tuple[Any, Base]] = {}
+        self.root = self.enter(document, Base("", "", "", draft))
+        self._is_indexed = False
+
+    def enter(self, value: Any, base: Base) -> Base:
+        """``base`` for a schema that stands there: its ``$id`` becomes the base URI, its ``$schema`` the draft."""
+        if not isinstance(value, dict):
+            return base
+        draft = draft_of(value, default=base.draft) if "$schema" in value else base.draft
+        identity = value.get(draft.id_keyword)
+        is_hidden = "$ref" in value and not draft.is_modern
+        if isinstance(identity, str) and not is_hidden and not identity.startswith("#"):
+            return replace(base, uri=_join(base.uri, identity)[0], draft=draft)
+        return base if draft is base.draft else replace(base, draft=draft)
+
+    def resolve(self, reference: str, base: Base) -> tuple[Any, Base]:
+        """The value that ``reference`` means where ``base`` is in force, and the base in force there.
+
+        Raises ``UnresolvedReference``.
+        """
+        uri, fragment = _join(base.uri, reference)
+        if base.document == "" and reference.startswith("#/") and base.uri == self.root.uri:
+            found: tuple[Any, Base] | None = (self._documents[""], self.root)
+        else:
+            self._index_all()
+            found = self._resource(uri, reference, base)
+        if found is not None:
+            value, place = self._in_resource(found, uri, fragment)
+            if value is not _NOTHING:
+                return value, place
+        raise UnresolvedReference(reference, base, self._known)
+
+    def resolve_dynamic(self, reference: str, base: Base) -> tuple[Any, Base]:
+        """The same for a ``$dynamicRef`` or ``$recursiveRef`` met while the schema's own document is evaluated.
+
+        What it means at first is replaced by the equally named dynamic anchor of the schema's own document, if both
+        are there: that document is the outermost.
+        """
+        value, place = self.resolve(reference, base)
+        if reference == "#" and not (isinstance(value, dict) and value.get("$recursiveAnchor") is True):
+            return value, place
+        anchor = "" if reference == "#" else reference.partition("#")[2]
+        if anchor and not (isinstance(value, dict) and value.get("$dynamicAnchor") == anchor):
+            return value, place
+        self._index_all()
+        return self._place_by_dynamic_anchor.get((self.root.uri, anchor), (value, place))
+
+    @property
+    def has_one_resource(self) -> bool:
+        """Whether everything stands in one document without a part that has an identifier of its own.
+
+        Then it is known what dynamic references mean, whatever schema led to them.
+        """
+        self._index_all()
+        return len(self._place_by_uri) == 1
+
+    def _resource(self, uri: str, reference: str, base: Base) -> tuple[Any, Base] | None:
+        """The document, or part of one with its own ``$id``, that a URI means."""
+        if (
+            reference.startswith("#")
+            and uri == self._document_base(base.document).uri
+            and uri not in self._place_by_uri
+        ):
+            return self._documents[base.document], self._document_base(base.document)
+        found = self._place_by_uri.get(uri)
+        if found is not None and (uri or base.document == ""):
+            return found
+        for name in (reference.partition("#")[0], uri, uri.rpartition("/")[2]):
+            if name and name in self._documents:
+                return self._documents[name], self._document_base(name)
+        return self._load_metaschema(uri)
+
+    def _document_base(self, name: str) -> Base:
+        if name == "":
+            return self.root
+        document = self._documents[name]
+        return self.enter(document, Base(name, "", name, self._draft))
+
+    def _load_metaschema(self, uri: str) -> tuple[Any, Base] | None:
+        document = metaschema(uri)
+        if document is None:
+            return None
+        self._documents[uri] = document
+        self._index(uri)
+        return document, self._document_base(uri)
+
+    def _in_resource(self, resource: tuple[Any, Base], uri: str, fragment: str) -> tuple[Any, Base]:
+        value, base = resource
+        if fragment and not fragment.startswith("/"):
+            place = self._place_by_anchor.get((base.uri or uri, fragment)) or self._place_by_anchor.get((uri, fragment))
+            return place or (_NOTHING, base)
+        for step in fragment.split("/")[1:]:
+            name = step.replace("~1", "/").replace("~0", "~")
+            value = _step(value, name)
+            if value is _NOTHING:
+                return _NOTHING, base
+            base = self.enter(value, base.below(name))
+        return value, base
+
+    def _index_all(self) -> None:
+        """Index every document, once, when the first reference asks for more than a place in its own."""
+        if not self._is_indexed:
+            self._is_indexed = True
+            for name in (*self._known, ""):  # the schema's own $id wins over an equal one elsewhere
+                self._index(name)
+
+    def _index(self, name: str) -> None:
+        """Note every ``$id`` and anchor of a document. Each schema is visited once, without recursion."""
+        root = self.root if name == "" else self._document_base(name)
+        self._place_by_uri[root.uri] = (self._documents[name], root)
+        waiting: list[tuple[Any, Base]] = [(self._documents[name], root)]
+        while waiting:
+            value, base = waiting.pop()
+            if isinstance(value, dict):
+                self._note(value, base)
+                for steps, child in subschemas(value):
+                    if isinstance(child, dict):
+                        waiting.append((child, self.enter(child, base.below(*steps))))
+
+    def _note(self, value: dict[str, Any], base: Base) -> None:
+        identity = value.get(base.draft.id_keyword)
+        if isinstance(identity, str) and ("$ref" not in value or base.draft.is_modern):
+            if not identity.startswith("#"):
+                self._place_by_uri.setdefault(base.uri, (value, base))
+            if not base.draft.is_modern and "#" in identity:
+                self._place_by_anchor.setdefault((base.uri, identity.partition("#")[2]), (value, base))
+        for keyword in ("$anchor", "$dynamicAnchor"):
+            anchor = value.get(keyword)
+            if isinstance(anchor, str) and base.draft.is_modern:
+                self._place_by_anchor.setdefault((base.uri, anchor), (value, base))
+        dynamic = "" if value.get("$recursiveAnchor") is True else value.get("$dynamicAnchor")
+        if isinstance(dynamic, str):
+            self._place_by_dynamic_anchor.setdefault((base.uri, dynamic), (value, base))
+
+
+def _join(base_uri: str, reference: str) -> tuple[str, str]:
+    """The URI that a reference means, without its fragment, and the fragment with percent escapes undone."""
+    uri, _, fragment = join_uris(base_uri, reference).partition("#")
+    if base_uri.startswith("urn:") and reference.startswith("#"):
+        uri = base_uri.partition("#")[0]
+    return uri, unquote(fragment)
+
+
+def join_uris(base_uri: str, reference: str) -> str:
+    """What ``reference`` means where ``base_uri`` is the base; itself where one of the two is no URI."""
+    try:
+        return urljoin(base_uri, reference) if base_uri else reference
+    except ValueError:  # such as an IPv6 address without its bracket
+        return reference
+
+
+def _step(value: Any, name: str) -> Any:
+    if isinstance(value, dict):
+        return value.get(name, _NOTHING)
+    if isinstance(value, list) and name.isascii() and name.isdigit() and len(name) < len("1" * 10):
+        index = int(name)
+        return value[index] if index < len(value) else _NOTHING
+    return _NOTHING

@@ -1,0 +1,77 @@
+"""Oneofs: which fields came together in one, and which left one.
+
+Fields are compared by number over the whole message; the oneof that a field belongs to is a property of the field. So
+a field keeps being compared when it moves into a oneof or out of one.
+
+Source: recorded answers of Confluent Schema Registry 8.5.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from counterfoil.schema.formats.protobuf.compare import rules
+from counterfoil.schema.formats.protobuf.compare.findings import found_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from counterfoil.schema.formats.protobuf.compare.findings import Found, Place
+    from counterfoil.schema.formats.protobuf.compare.type_index import FieldType, MessageType
+
+
+def oneof_differences(reader: MessageType, writer: MessageType, place: Place) -> Iterator[Found]:
+    """What is found with the oneofs of a pair of messages as a whole, not with their fields."""
+    for name in reader.oneofs:
+        origins = oneof_origins(reader, writer, name)
+        if len(origins) > 1:
+            yield _united(origins, name, place)
+    for name, gone in writer.oneofs.items():
+        if name not in reader.oneofs:
+            pointers = place.pointers_to(place.reader_pointer, gone.pointer)
+            yield found_at(place.at(name), rules.ONEOF_REMOVED, detail=name, facts={"name": name}, pointers=pointers)
+    for name, new in reader.oneofs.items():
+        if name not in writer.oneofs:
+            pointers = place.pointers_to(new.pointer, place.writer_pointer)
+            yield found_at(place.at(name), rules.ONEOF_ADDED, detail=name, facts={"name": name}, pointers=pointers)
+
+
+def oneof_origins(reader: MessageType, writer: MessageType, name: str) -> list[list[FieldType]]:
+    """The writer's fields that the reader's oneof ``name`` unites, by where they come from.
+
+    Fields of one oneof of the writer can never be set together and make one group; each field that stands by itself
+    makes a group of its own. Fields that the writer does not have are left out.
+    """
+    origins: dict[str | int, list[FieldType]] = {}
+    for field in reader.oneofs[name].fields:
+        source = writer.fields.get(field.number)
+        if source is not None and field.group is None and source.node.group is None:
+            origins.setdefault(source.oneof_name or source.number, []).append(source)
+    return list(origins.values())
+
+
+def is_oneof_gone(field: FieldType, reader: MessageType) -> bool:
+    """Whether the reader has neither the oneof of the writer's ``field`` nor any of its members."""
+    oneof = field.oneof
+    if oneof is None or oneof.name in reader.oneofs:
+        return False
+    return not any(member.number in reader.fields for member in oneof.fields)
+
+
+def oneof_field_removed(writer: FieldType, place: Place) -> Found:
+    """The finding that a oneof's member is gone, at the oneof where the reader still has it."""
+    facts = {"name": writer.name, "tag": writer.number, "oneof": writer.oneof_name}
+    kept = place.reader.oneofs.get(writer.oneof_name or "") if place.reader is not None else None
+    reader_pointer = kept.pointer if kept is not None else place.reader_pointer
+    pointers = place.pointers_to(reader_pointer, place.writer_pointer)
+    rule, named = rules.ONEOF_FIELD_REMOVED, place.writer_pointer
+    return found_at(place, rule, detail=writer.name, facts=facts, pointers=pointers, named=named)
+
+
+def _united(origins: list[list[FieldType]], name: str, place: Place) -> Found:
+    alone = sum(1 for fields in origins if fields[0].oneof is None)
+    rule = rules.MULTIPLE_FIELDS_MOVED_TO_ONEOF if alone > 1 else rules.FIELD_MOVED_TO_EXISTING_ONEOF
+    names = ", ".join(field.name for fields in origins for field in fields)
+    reader = place.reader.oneofs[name].pointer if place.reader else ""
+    pointers = place.pointers_to(reader, origins[-1][0].pointer)
+    return found_at(place.at(name), rule, detail=names, facts={"name": name, "fields": names}, pointers=pointers)

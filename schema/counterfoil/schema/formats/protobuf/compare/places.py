@@ -1,0 +1,102 @@
+"""Where each thing of a file stands.
+
+What has no name of its own has one that begins with ``#``, which no name of the language can hold.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from counterfoil.schema.formats.protobuf.read.ast import Enum, Extend, Field, Message, ProtoFile, Reserved
+    from counterfoil.schema.position import Position
+
+PACKAGE_POINTER: Final = "/#package"
+"""The pointer of a file's ``package`` statement."""
+
+
+def import_pointer(path: str) -> str:
+    """The pointer of the import of a file."""
+    return f"/#import {path}"
+
+
+def option_pointer(pointer: str, name: str) -> str:
+    """The pointer of an option of what stands at ``pointer``."""
+    return f"{pointer}/#{name}"
+
+
+def reserved_pointer(pointer: str, index: int) -> str:
+    """The pointer of one of the ``reserved`` statements of the message or enum at ``pointer``."""
+    return f"{pointer}/#reserved {index}"
+
+
+def position_by_pointer(file: ProtoFile) -> Mapping[str, Position]:
+    """The position of everything that findings are about, by its pointer.
+
+    Where a name is declared twice, the first one counts.
+    """
+    found: dict[str, Position] = {}
+    for pointer, position in _in_file(file):
+        found.setdefault(pointer, position)
+    return found
+
+
+def _in_file(file: ProtoFile) -> Iterator[tuple[str, Position]]:
+    if file.package_position is not None:
+        yield PACKAGE_POINTER, file.package_position
+    for item in file.imports:
+        yield import_pointer(item.path), item.position
+    for message in file.messages:
+        yield from _in_message(message)
+    for enum in file.enums:
+        yield from _in_enum(enum)
+    for extend in file.extends:
+        yield from _in_extend(extend)
+    for service in file.services:
+        yield service.pointer, service.position
+        for rpc in service.rpcs:
+            yield rpc.pointer, rpc.position
+            for option in rpc.options:
+                yield option_pointer(rpc.pointer, option.name), option.position
+
+
+def _in_message(message: Message) -> Iterator[tuple[str, Position]]:
+    yield message.pointer, message.position
+    yield from _reserved(message.pointer, message.reserved)
+    for field in message.all_fields:
+        yield from _in_field(field)
+        if field.group is not None:
+            yield from _in_message(field.group)
+    for oneof in message.oneofs:
+        yield oneof.pointer, oneof.position
+    for nested in message.messages:
+        yield from _in_message(nested)
+    for enum in message.enums:
+        yield from _in_enum(enum)
+    for extend in message.extends:
+        yield from _in_extend(extend)
+
+
+def _in_enum(enum: Enum) -> Iterator[tuple[str, Position]]:
+    yield enum.pointer, enum.position
+    yield from _reserved(enum.pointer, enum.reserved)
+    for constant in enum.constants:
+        yield constant.pointer, constant.position
+
+
+def _in_extend(extend: Extend) -> Iterator[tuple[str, Position]]:
+    for field in extend.fields:
+        yield from _in_field(field)
+
+
+def _in_field(field: Field) -> Iterator[tuple[str, Position]]:
+    yield field.pointer, field.position
+    for option in field.options:
+        yield option_pointer(field.pointer, option.name), option.position
+
+
+def _reserved(pointer: str, statements: Sequence[Reserved]) -> Iterator[tuple[str, Position]]:
+    for index, statement in enumerate(statements):
+        yield reserved_pointer(pointer, index), statement.position

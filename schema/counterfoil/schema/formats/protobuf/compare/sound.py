@@ -1,0 +1,259 @@
+"""SOUND: what bytes prove, in both directions.
+
+Of Confluent's findings those are kept at whose place something is lost or changed, and what Confluent does not see is
+added. It is asked of every pair of messages that a record can lead to: those of one name, and those that fields of one
+number hold, whatever their names. Not asked for are differences of names alone: of packages, of messages that nothing
+but fields use, of fields. The name of an enum's number is what the number means, and so is that of a well-known type.
+
+A field that the reader does not have is no loss: it is skipped, and reserved numbers keep it so.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.sentences import Sentence
+from counterfoil.schema.formats.protobuf.compare import rules
+from counterfoil.schema.formats.protobuf.compare import sound_rules as sound
+from counterfoil.schema.formats.protobuf.compare.differences import message_removed, walk
+from counterfoil.schema.formats.protobuf.compare.findings import ROOT, Place, found_at
+from counterfoil.schema.formats.protobuf.compare.meaning import mean_different_things
+from counterfoil.schema.formats.protobuf.compare.oneofs import is_oneof_gone, oneof_differences, oneof_field_removed
+from counterfoil.schema.formats.protobuf.compare.sound_fields import enum_renamings, enum_renumberings, field_problems
+from counterfoil.schema.formats.protobuf.compare.type_index import ENTRY_VALUE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.compatibility.rules import CompatibilityRule
+    from counterfoil.schema.formats.protobuf.compare.findings import Found
+    from counterfoil.schema.formats.protobuf.compare.type_index import EnumType, FieldType, FileTypes, Held, MessageType
+    from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+
+_Pair: TypeAlias = "tuple[MessageType, MessageType]"
+_Key: TypeAlias = "tuple[int, int, str]"
+
+
+def walk_sound(reader: ProtobufSchema, writer: ProtobufSchema) -> list[Found]:
+    """What a message of the writer proves to be lost, changed or refused by the reader, file faults first.
+
+    Where Confluent finds something at the same place its finding is given, with its error type. Raises
+    ``InvalidSchema`` for schemas nested too deep to be walked.
+    """
+    return [*_faults(reader, "reader"), *_faults(writer, "writer"), *_Walk(reader, writer).run()]
+
+
+def renamed_first(reader: FileTypes, writer: FileTypes) -> tuple[MessageType, MessageType] | None:
+    """The first messages of both files where each has a name that the other file does not have."""
+    mine, theirs = (next(iter(side.messages.values()), None) for side in (reader, writer))
+    if mine is None or theirs is None or mine.local_name in writer.messages or theirs.local_name in reader.messages:
+        return None
+    return mine, theirs
+
+
+def _faults(schema: ProtobufSchema, side: str) -> Iterator[Found]:
+    for warning in schema.warnings():
+        pointers = (warning.pointer, "") if side == "reader" else ("", warning.pointer)
+        facts = {"side": Sentence(f"the {side}'s"), "problem": warning.text}
+        yield found_at(ROOT, sound.INVALID_FILE, detail=warning.text, facts=facts, pointers=pointers)
+
+
+MAX_PAIRS: Final = 5000
+"""How many pairs of messages are looked at because fields hold them; any further one counts as another message.
+
+Where many fields changed their messages every message may have to be read as every other.
+"""
+
+_CONFLUENT_BY_RULE: Final = {
+    sound.FIELD_MADE_REQUIRED: rules.FIELD_NUMERIC_LABEL_CHANGED,
+    sound.PACKED_REPEATED_TO_SINGULAR: rules.FIELD_NUMERIC_LABEL_CHANGED,
+    sound.REPEATED_TO_SINGULAR: rules.FIELD_NUMERIC_LABEL_CHANGED,
+}
+"""The rule of Confluent that says the same, where its finding stands at the same place."""
+
+
+class _Walk:
+    """One walk over all pairs of messages that records lead to."""
+
+    def __init__(self, reader: ProtobufSchema, writer: ProtobufSchema) -> None:
+        self._reader = reader.types.root
+        self._writer = writer.types.root
+        self._confluent: dict[tuple[_Key, str], dict[Difference, Found]] = {}
+        for found in walk(reader, writer):
+            self._confluent.setdefault((_key(found.place), found.rule.id), {}).setdefault(found.difference, found)
+        self._place_by_pair: dict[_Pair, Place] = {}
+        self._waiting: deque[_Pair] = deque()
+        self._extensions = (_extensions(reader), _extensions(writer))
+        self._enums: set[tuple[EnumType, EnumType]] = set()
+        self._renamed: list[tuple[Place, Held, Held]] = []
+        self._broken: set[_Pair] = set()
+
+    def run(self) -> Iterator[Found]:
+        told: set[tuple[_Key, str]] = set()
+        for found in self._problems():
+            place = _key(found.place)
+            confluent = (place, _CONFLUENT_BY_RULE.get(found.rule, found.rule).id)
+            key = confluent if confluent in self._confluent else (place, found.rule.id)
+            if key not in told:
+                told.add(key)
+                yield from self._confluent[key].values() if key in self._confluent else (found,)
+
+    def _problems(self) -> Iterator[Found]:
+        yield from self._first_message()
+        for mine in self._reader.all_messages():
+            theirs = self._writer.message_by_local_name(mine.local_name)
+            if theirs is not None:
+                self._meet(mine, theirs, None)
+        while self._waiting:
+            pair = self._waiting.popleft()
+            found = list(self._message(*pair, self._place_by_pair[pair]))
+            if found:
+                self._broken.add(pair)
+            yield from found
+        for place, read, written in self._renamed:
+            if not self._is_same_shape(read, written):
+                facts: dict[str, object] = {"reader": _local_name(read), "writer": _local_name(written)}
+                yield _field_found(rules.FIELD_NAMED_TYPE_CHANGED, place, facts)
+
+    def _first_message(self) -> Iterator[Found]:
+        """The message that the writer's records are, where the reader has none of its name."""
+        theirs = next(iter(self._writer.messages.values()), None)
+        if theirs is None or theirs.local_name in self._reader.messages:
+            return
+        renamed = renamed_first(self._reader, self._writer)
+        if renamed is not None:
+            self._meet(*renamed, None)
+            if _have_common_fields(*renamed):
+                return
+        place = Place(ROOT.at(theirs.local_name).path, None, theirs)
+        yield message_removed(place, theirs, self._reader.index)
+
+    def _meet(self, reader: MessageType, writer: MessageType, parent: Place | None) -> None:
+        pair = (reader, writer)
+        if pair in self._place_by_pair or (parent is not None and len(self._place_by_pair) >= MAX_PAIRS):
+            return
+        if reader.node is not writer.node:
+            path = "#/" + reader.local_name.replace(".", "/")
+            self._place_by_pair[pair] = Place(path, reader, writer, parent=parent)
+            self._waiting.append(pair)
+
+    def _message(self, reader: MessageType, writer: MessageType, place: Place) -> Iterator[Found]:
+        for found in oneof_differences(reader, writer, place):
+            if CompatibilityPolicy.SOUND in found.rule.breaks:
+                yield found
+        in_reader = reader.fields | self._extensions[0].get(reader.full_name, {})
+        in_writer = writer.fields | self._extensions[1].get(writer.full_name, {})
+        for number in sorted(in_reader.keys() | in_writer.keys()):
+            mine, theirs = in_reader.get(number), in_writer.get(number)
+            one = mine or theirs
+            at = place.at_field(mine, theirs, one.oneof_name if one else None)
+            if mine is not None and theirs is not None:
+                for problem in field_problems(mine, theirs):
+                    yield _field_found(problem.rule, at, dict(problem.facts))
+                yield from self._enter(mine.holds, theirs.holds, at)
+            elif mine is not None and mine.is_required:
+                yield _field_found(rules.REQUIRED_FIELD_ADDED, at, {})
+            elif theirs is not None and theirs.oneof is not None and not is_oneof_gone(theirs, reader):
+                yield oneof_field_removed(theirs, at)
+
+    def _enter(self, reader: Held, writer: Held, place: Place) -> Iterator[Found]:
+        """What two fields of one number hold: their enums are compared, their messages put on the list."""
+        if reader.is_map or writer.is_map:
+            mine, theirs = _value_of_entry(reader), _value_of_entry(writer)
+            if mine is not None and theirs is not None:
+                yield from self._enter(mine, theirs, place)
+        elif reader.enum is not None and writer.enum is not None:
+            yield from self._symbols(reader.enum, writer.enum, place)
+        elif reader.message is not None and writer.message is not None:
+            self._meet(reader.message, writer.message, place)
+        if _is_message(reader) and _is_message(writer) and _local_name(reader) != _local_name(writer):
+            self._renamed.append((place, reader, writer))
+
+    def _symbols(self, reader: EnumType, writer: EnumType, place: Place) -> Iterator[Found]:
+        if (reader, writer) in self._enums:
+            return
+        self._enums.add((reader, writer))
+        base = Place("#/" + reader.local_name.replace(".", "/"), parent=place, enums=(reader, writer))
+        for name, mine, theirs in enum_renumberings(reader, writer):
+            facts = {"enum": reader.local_name, "name": name, "reader": mine, "writer": theirs}
+            pointers = self._symbol_pointers((reader, name), (writer, name), place)
+            detail = f"{name}: {theirs} to {mine}"
+            yield found_at(
+                base.at(str(theirs)), sound.ENUM_VALUE_RENUMBERED, detail=detail, facts=facts, pointers=pointers
+            )
+        for number, new, old in enum_renamings(reader, writer):
+            facts = {"enum": reader.local_name, "number": number, "reader": new, "writer": old}
+            pointers = self._symbol_pointers((reader, new), (writer, old), place)
+            detail = f"{old}: {number} is {new}"
+            yield found_at(
+                base.at(str(number)), sound.ENUM_VALUE_RENAMED, detail=detail, facts=facts, pointers=pointers
+            )
+
+    def _symbol_pointers(
+        self, reader: tuple[EnumType, str], writer: tuple[EnumType, str], place: Place
+    ) -> tuple[str, str]:
+        """Where symbols of the two enums stand; the field, for an enum that is declared in another file."""
+        (mine, new), (theirs, old) = reader, writer
+        return (
+            f"{mine.pointer}/{new}" if mine.file is self._reader.file else place.reader_pointer,
+            f"{theirs.pointer}/{old}" if theirs.file is self._writer.file else place.writer_pointer,
+        )
+
+    def _is_same_shape(self, reader: Held, writer: Held) -> bool:
+        """Whether the reader's message reads what the writer's holds, as the same message with fields gone would."""
+        if reader.message is None or writer.message is None:
+            return False
+        pair = (reader.message, writer.message)
+        if mean_different_things(reader.message.full_name, writer.message.full_name):
+            return False
+        if pair not in self._place_by_pair and reader.message.node is not writer.message.node:
+            return False  # one of the pairs that were too many to be looked at
+        return pair not in self._broken and _have_common_fields(*pair)
+
+
+def _extensions(schema: ProtobufSchema) -> dict[str, dict[int, FieldType]]:
+    """The extensions that the schema's own file and those of its references declare, by the message they extend."""
+    index = schema.types
+    files = [schema.file, *(schema.imports[path] for path in schema.references if path in schema.imports)]
+    found: dict[str, dict[int, FieldType]] = {}
+    for file in files:
+        for extendee, field in index.types_of(file).extensions():
+            found.setdefault(extendee, {})[field.number] = field
+    return found
+
+
+def _have_common_fields(reader: MessageType, writer: MessageType) -> bool:
+    """Whether a message goes on in another: one without fields in any, any other where a field's number does."""
+    return not writer.fields or not reader.fields.keys().isdisjoint(writer.fields)
+
+
+def _field_found(rule: CompatibilityRule, place: Place, facts: dict[str, object]) -> Found:
+    field = place.reader_field or place.writer_field
+    named = {"name": field.name, "tag": field.number} if field else {}
+    pointers = place.option_pointers("default") if rule is sound.DEFAULT_VALUE_CHANGED else None
+    return found_at(place, rule, detail=field.name if field else "", facts={**named, **facts}, pointers=pointers)
+
+
+def _key(place: Place) -> _Key:
+    """What two walks call the same place: the pair of messages, and the step inside them."""
+    field = place.reader_field or place.writer_field
+    return (id(place.reader), id(place.writer), str(field.number) if field else place.path)
+
+
+def _is_message(held: Held) -> bool:
+    return not held.is_map and not held.scalar and held.enum is None
+
+
+def _value_of_entry(held: Held) -> Held | None:
+    """What the second field of a map's entries holds, or of a message that stands for them."""
+    if held.is_map or held.message is None:
+        return held.value
+    value = held.message.fields.get(ENTRY_VALUE)
+    return value.holds if value else None
+
+
+def _local_name(held: Held) -> str:
+    return held.message.local_name if held.message else held.name.removeprefix(".")

@@ -1,0 +1,1 @@
+"""Protobuf descriptors, from the tree and to it."""

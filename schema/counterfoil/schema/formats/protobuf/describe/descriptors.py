@@ -1,0 +1,171 @@
+"""Descriptors of schemas, whole: with the files they import, in the order in which a runtime takes them.
+
+Source: ``google/protobuf/descriptor.proto``.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.formats.protobuf.describe.as_written import AsWrittenBuilder
+from counterfoil.schema.formats.protobuf.describe.to_descriptor import DescriptorBuilder
+from counterfoil.schema.formats.protobuf.read.known_files import KNOWN_PATHS, known_file, runtime_descriptor
+from counterfoil.schema.formats.protobuf.read.parser import parse_file
+from counterfoil.schema.formats.protobuf.read.symbols import SymbolTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+    from google.protobuf.message import Message
+
+    from counterfoil.schema.formats.protobuf.read.ast import Option, ProtoFile
+    from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+
+DEFAULT_NAME: Final = "default"
+"""The file name of a schema, which has none of its own."""
+
+_DESCRIPTOR_PATH: Final = "google/protobuf/descriptor.proto"
+
+
+def descriptor_set(schema: ProtobufSchema, *, name: str = DEFAULT_NAME) -> bytes:
+    """A serialised ``FileDescriptorSet`` with the schema last and everything it imports before it.
+
+    ``name`` is the schema's file name in it. An import that is not known is left out. Raises ``InvalidSchema`` for
+    files that import each other in a circle.
+    """
+    return descriptor_pb2.FileDescriptorSet(file=_ordered(schema, name)).SerializeToString()
+
+
+def file_descriptor(schema: ProtobufSchema, *, name: str = DEFAULT_NAME) -> bytes:
+    """A serialised ``FileDescriptorProto`` of the schema alone; ``name`` is its file name in it."""
+    return _ordered(schema, name)[-1].SerializeToString()
+
+
+def serialized(schema: ProtobufSchema) -> str:
+    """The schema's ``FileDescriptorProto`` in base64, as ``format=serialized`` answers it.
+
+    It is that of the canonical text, with its type names as they are written there; read as a schema, it has that
+    same text.
+    """
+    builder = _SetBuilder(schema.imports)
+    file = parse_file(schema.canonical())
+    for item in file.imports:
+        if item.path in schema.imports:
+            builder.add(schema.imports[item.path], item.path)
+    described = AsWrittenBuilder(
+        file, SymbolTable(file, schema.imports), name=DEFAULT_NAME, dependencies=schema.imports.keys()
+    )
+    proto = builder.finish(described)
+    return b64encode(proto.SerializeToString()).decode("ascii")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusals:
+    """What a runtime does not understand of a schema: options, and why it refuses the whole, ``""`` if it does not."""
+
+    unknown_options: Sequence[Option]
+    runtime: str
+
+
+def find_refusals(schema: ProtobufSchema) -> Refusals:
+    """What the runtime does not understand of a schema."""
+    builder = _SetBuilder(schema.imports)
+    try:
+        builder.add(schema.file, DEFAULT_NAME)
+        pool = descriptor_pool.DescriptorPool()
+        for proto in builder.protos:
+            pool.AddSerializedFile(proto.SerializeToString())
+            pool.FindFileByName(proto.name)
+    except (TypeError, KeyError, InvalidSchema) as error:
+        return Refusals(builder.unknown_options, str(error))
+    return Refusals(builder.unknown_options, "")
+
+
+@cache
+def known_descriptor(path: str) -> bytes:
+    """The serialised ``FileDescriptorProto`` of a file that needs no reference; ``KeyError`` for any other."""
+    serialized = runtime_descriptor(path)
+    if serialized is not None:
+        return serialized
+    file = known_file(path)
+    if file is None:
+        raise KeyError(path)
+    imports = {each.path: each for each in (known_file(item.path) for item in file.imports) if each is not None}
+    return DescriptorBuilder(
+        file, SymbolTable(file, imports), name=path, dependencies=KNOWN_PATHS
+    ).proto.SerializeToString()
+
+
+def _ordered(schema: ProtobufSchema, name: str) -> list[FileDescriptorProto]:
+    """The descriptors, each behind those it imports."""
+    builder = _SetBuilder(schema.imports)
+    builder.add(schema.file, name)
+    return builder.protos
+
+
+class _SetBuilder:
+    """Builds the descriptors of a file and of everything that it imports.
+
+    ``unknown_options`` are those of the file that was built last.
+    """
+
+    def __init__(self, imports: Mapping[str, ProtoFile]) -> None:
+        self._imports = imports
+        self._open: set[str] = set()
+        self._done: set[str] = set()
+        self.protos: list[FileDescriptorProto] = []
+        self.unknown_options: list[Option] = []
+
+    def add(self, file: ProtoFile, name: str) -> None:
+        """Add a file behind everything that it imports; no recursion, since chains of imports may be long."""
+        waiting = [(file, name, self._dependencies(file))]
+        self._open.add(name)
+        while waiting:
+            file, name, dependencies = waiting[-1]
+            path = next((path for path in dependencies if path not in self._done), None)
+            if path is None:
+                waiting.pop()
+                self._open.discard(name)
+                self._done.add(name)
+                self.protos.append(self._describe(file, name))
+            elif path in self._open:
+                raise InvalidSchema(f"Invalid schema: the imports of {path!r} lead back to it")
+            else:
+                self._open.add(path)
+                imported = self._imports[path]
+                waiting.append((imported, path, self._dependencies(imported)))
+
+    def _dependencies(self, file: ProtoFile) -> list[str]:
+        return [item.path for item in file.imports if item.path in self._imports]
+
+    def _describe(self, file: ProtoFile, name: str) -> FileDescriptorProto:
+        if known_file(name) is file:
+            return descriptor_pb2.FileDescriptorProto.FromString(known_descriptor(name))
+        symbols = SymbolTable(file, self._imports)
+        return self.finish(DescriptorBuilder(file, symbols, name=name, dependencies=self._imports.keys()))
+
+    def finish(self, builder: DescriptorBuilder) -> FileDescriptorProto:
+        """The descriptor with the options that need an extension put in."""
+        if builder.options.has_custom:
+            builder.options.write_custom(self._class_finder(builder.proto))
+        self.unknown_options = builder.options.unknown
+        return builder.proto
+
+    def _class_finder(self, proto: FileDescriptorProto) -> Callable[[str], type[Message]] | None:
+        """The classes of a runtime that knows this file and those before it; None where it refuses one."""
+        pool = descriptor_pool.DescriptorPool()
+        try:
+            if all(each.name != _DESCRIPTOR_PATH for each in self.protos):
+                pool.AddSerializedFile(known_descriptor(_DESCRIPTOR_PATH))
+            for each in (*self.protos, proto):
+                pool.AddSerializedFile(each.SerializeToString())
+        except TypeError:
+            return None
+        return lambda full_name: message_factory.GetMessageClass(pool.FindMessageTypeByName(full_name))

@@ -1,0 +1,311 @@
+"""The descriptor of a file, as ``protoc`` makes it.
+
+Source: ``google/protobuf/descriptor.proto``; the descriptors that ``protoc`` writes.
+"""
+
+from __future__ import annotations
+
+import struct
+from math import copysign
+from typing import TYPE_CHECKING, Final
+
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    Edition,
+    EnumDescriptorProto,
+    FieldDescriptorProto,
+    FileDescriptorProto,
+)
+
+from counterfoil.schema.formats.protobuf.describe.option_writer import OptionWriter, escape_bytes
+from counterfoil.schema.formats.protobuf.read.ast import ImportKind, Label, Message, Range, Scalar
+from counterfoil.schema.formats.protobuf.read.features import is_feature
+from counterfoil.schema.formats.protobuf.read.literals import INT32_MAX, parse_int
+from counterfoil.schema.formats.protobuf.read.naming import json_name_of, map_entry_name, synthetic_oneof_name
+from counterfoil.schema.formats.protobuf.read.symbols import SCALARS
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator
+
+    from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
+
+    from counterfoil.schema.formats.protobuf.read.ast import (
+        Enum,
+        Extend,
+        Field,
+        MapType,
+        ProtoFile,
+        Reserved,
+        Service,
+    )
+    from counterfoil.schema.formats.protobuf.read.symbols import SymbolTable
+    from counterfoil.schema.position import Position
+
+_LABELS: Final = {
+    Label.OPTIONAL: FieldDescriptorProto.LABEL_OPTIONAL,
+    Label.REQUIRED: FieldDescriptorProto.LABEL_REQUIRED,
+    Label.REPEATED: FieldDescriptorProto.LABEL_REPEATED,
+}
+_TEXT_KINDS: Final = frozenset(
+    (FieldDescriptorProto.TYPE_STRING, FieldDescriptorProto.TYPE_BOOL, FieldDescriptorProto.TYPE_ENUM)
+)
+_VISIBILITIES: Final = {"local": 1, "export": 2}
+_DEFAULT: Final = "default"
+_JSON_NAME: Final = "json_name"
+_MESSAGE_SET: Final = "message_set_wire_format"
+
+
+class DescriptorBuilder:
+    """Builds the descriptor of one file.
+
+    ``proto`` is the descriptor; the options that need an extension are put in by ``options.write_custom``.
+    ``dependencies`` are the import paths that are written: a file that is not known cannot be one.
+    """
+
+    def __init__(self, file: ProtoFile, symbols: SymbolTable, *, name: str, dependencies: Container[str]) -> None:
+        self._file = file
+        self._symbols = symbols
+        self.options = OptionWriter(symbols)
+        self.proto = FileDescriptorProto(name=name, package=file.package)
+        if not file.package:
+            self.proto.ClearField("package")
+        self._build(dependencies)
+
+    def _build(self, dependencies: Container[str]) -> None:
+        file, proto = self._file, self.proto
+        if file.edition:
+            proto.syntax = "editions"
+            proto.edition = Edition.Value(f"EDITION_{file.edition}")
+        elif file.is_proto3:
+            proto.syntax = "proto3"
+        self._add_imports(dependencies)
+        scope = file.package
+        for name, message in _in_text_order(file.messages, _groups_of(file.extends)):
+            if isinstance(message, Message):
+                self._add_message(proto.message_type.add(), message, file.package_prefix + name)
+        for enum in file.enums:
+            self._add_enum(proto.enum_type.add(), enum, scope)
+        self._add_extends(proto.extension, file.extends, scope)
+        for service in file.services:
+            self._add_service(service, scope)
+        self.options.write(proto, file.options, scope)
+
+    def _add_imports(self, dependencies: Container[str]) -> None:
+        proto = self.proto
+        for item in self._file.imports:
+            if item.path not in dependencies or item.path in proto.dependency:
+                continue
+            if item.kind is ImportKind.OPTION:
+                proto.option_dependency.append(item.path)
+                continue
+            if item.kind is ImportKind.PUBLIC:
+                proto.public_dependency.append(len(proto.dependency))
+            elif item.kind is ImportKind.WEAK:
+                proto.weak_dependency.append(len(proto.dependency))
+            proto.dependency.append(item.path)
+
+    def _add_message(self, proto: DescriptorProto, message: Message, scope: str) -> None:
+        proto.name = message.name
+        oneof_of = {id(field): index for index, oneof in enumerate(message.oneofs) for field in oneof.fields}
+        for oneof in message.oneofs:
+            declared = proto.oneof_decl.add(name=oneof.name)
+            self.options.write(declared, oneof.options, scope)
+        for field in message.all_fields:
+            self._add_field(proto.field.add(), field, scope, oneof_index=oneof_of.get(id(field)))
+        self._add_synthetic_oneofs(proto)
+        self._add_nested(proto, message, scope)
+        for enum in message.enums:
+            self._add_enum(proto.enum_type.add(), enum, scope)
+        self._add_extends(proto.extension, message.extends, scope)
+        self._add_extension_ranges(proto, message, scope)
+        for start, end in _reserved_ranges(message.reserved):
+            proto.reserved_range.add(start=start, end=end + 1)
+        proto.reserved_name.extend(_reserved_names(message.reserved))
+        _set_visibility(proto, message.visibility)
+        self.options.write(proto, message.options, scope)
+
+    def _add_nested(self, proto: DescriptorProto, message: Message, scope: str) -> None:
+        """The nested messages in the order of the text, with those of groups and of map entries among them."""
+        fields = [*message.all_fields, *_groups_of(message.extends)]
+        for name, nested in _in_text_order(message.messages, fields):
+            if isinstance(nested, Message):
+                self._add_message(proto.nested_type.add(), nested, f"{scope}.{name}")
+            elif nested.map is not None:
+                self._add_map_entry(proto.nested_type.add(), nested, nested.map, scope)
+
+    def _add_map_entry(self, proto: DescriptorProto, field: Field, map_type: MapType, scope: str) -> None:
+        """The message of a map's entries; features of the map hold for its keys and values."""
+        proto.name = map_entry_name(field.name)
+        proto.options.map_entry = True
+        features = [option for option in field.options if is_feature(option)]
+        for number, (part, type_name) in enumerate((("key", map_type.key), ("value", map_type.value)), start=1):
+            inner = proto.field.add(name=part, number=number, label=FieldDescriptorProto.LABEL_OPTIONAL)
+            inner.json_name = part
+            self._set_type(inner, type_name, scope)
+            self.options.write(inner, features, scope)
+
+    def _add_field(
+        self, proto: FieldDescriptorProto, field: Field, scope: str, *, oneof_index: int | None = None
+    ) -> None:
+        proto.name = field.name.lower() if field.group is not None else field.name
+        proto.number = field.number
+        proto.label = _LABELS[field.label or Label.OPTIONAL]
+        if field.map is not None:
+            proto.label = FieldDescriptorProto.LABEL_REPEATED
+            proto.type = FieldDescriptorProto.TYPE_MESSAGE
+            proto.type_name = f".{scope}.{map_entry_name(field.name)}"
+        elif field.group is not None:
+            proto.type = FieldDescriptorProto.TYPE_GROUP
+            proto.type_name = "." + (f"{scope}.{field.name}" if scope else field.name)
+        else:
+            self._set_type(proto, field.type, scope)
+        if oneof_index is not None:
+            proto.oneof_index = oneof_index
+        if self._file.is_proto3 and field.label is Label.OPTIONAL:
+            proto.proto3_optional = True
+        self._set_special(proto, field)
+        self.options.write(proto, field.options, scope)
+
+    def _set_type(self, proto: FieldDescriptorProto, name: str, scope: str) -> None:
+        if name in SCALARS:
+            proto.type = FieldDescriptorProto.Type.Value(f"TYPE_{name.upper()}")
+            return
+        found = self._symbols.resolve(name, scope)
+        if found is None:
+            proto.type_name = name
+            return
+        proto.type = FieldDescriptorProto.TYPE_ENUM if found.is_enum else FieldDescriptorProto.TYPE_MESSAGE
+        proto.type_name = f".{found.full_name}"
+
+    @staticmethod
+    def _set_special(proto: FieldDescriptorProto, field: Field) -> None:
+        values = {
+            option.name: option.value.text
+            for option in field.options
+            if option.name in {_DEFAULT, _JSON_NAME} and isinstance(option.value, Scalar)
+        }
+        proto.json_name = _as_utf8(values.get(_JSON_NAME, json_name_of(proto.name)))
+        if _DEFAULT in values:
+            proto.default_value = _default_text(proto.type, values[_DEFAULT])
+
+    @staticmethod
+    def _add_synthetic_oneofs(proto: DescriptorProto) -> None:
+        """A oneof for each field that is optional in proto3, behind those that were written."""
+        taken = {*(field.name for field in proto.field), *(oneof.name for oneof in proto.oneof_decl)}
+        for field in proto.field:
+            if field.proto3_optional:
+                name = synthetic_oneof_name(field.name, taken)
+                taken.add(name)
+                field.oneof_index = len(proto.oneof_decl)
+                proto.oneof_decl.add(name=name)
+
+    def _add_extends(
+        self, protos: RepeatedCompositeFieldContainer[FieldDescriptorProto], extends: Iterable[Extend], scope: str
+    ) -> None:
+        for extend in extends:
+            extendee = self._type_name(extend.extendee, scope)
+            for field in extend.fields:
+                proto = protos.add(extendee=extendee)
+                self._add_field(proto, field, scope)
+
+    def _add_extension_ranges(self, proto: DescriptorProto, message: Message, scope: str) -> None:
+        is_set = any(option.name == _MESSAGE_SET for option in message.options)
+        for statement in message.extensions:
+            for value in statement.values:
+                start, end = _bounds(value)
+                if is_set and isinstance(value, Range) and value.is_max:
+                    end = INT32_MAX - 1
+                declared = proto.extension_range.add(start=start, end=end + 1)
+                self.options.write(declared, statement.options, scope)
+
+    def _add_enum(self, proto: EnumDescriptorProto, enum: Enum, scope: str) -> None:
+        proto.name = enum.name
+        for constant in enum.constants:
+            value = proto.value.add(name=constant.name, number=constant.number)
+            self.options.write(value, constant.options, scope)
+        for start, end in _reserved_ranges(enum.reserved):
+            proto.reserved_range.add(start=start, end=end)
+        proto.reserved_name.extend(_reserved_names(enum.reserved))
+        _set_visibility(proto, enum.visibility)
+        self.options.write(proto, enum.options, scope)
+
+    def _add_service(self, service: Service, scope: str) -> None:
+        proto = self.proto.service.add(name=service.name)
+        for rpc in service.rpcs:
+            method = proto.method.add(name=rpc.name)
+            method.input_type = self._type_name(rpc.request, scope)
+            method.output_type = self._type_name(rpc.response, scope)
+            if rpc.request_streaming:
+                method.client_streaming = True
+            if rpc.response_streaming:
+                method.server_streaming = True
+            self.options.write(method, rpc.options, scope)
+        self.options.write(proto, service.options, scope)
+
+    def _type_name(self, name: str, scope: str) -> str:
+        found = self._symbols.resolve(name, scope)
+        return name if found is None else f".{found.full_name}"
+
+
+def _in_text_order(messages: Iterable[Message], fields: Iterable[Field]) -> list[tuple[str, Message | Field]]:
+    """The messages and those of groups, each with the name of its declaration, and the maps among the fields."""
+    found: list[tuple[Position, str, Message | Field]] = [(each.position, each.name, each) for each in messages]
+    declaring = (field for field in fields if field.group is not None or field.map is not None)
+    found.extend((field.position, field.name, field.group or field) for field in declaring)
+    found.sort(key=lambda each: each[0])
+    return [(name, node) for _, name, node in found]
+
+
+def _groups_of(extends: Iterable[Extend]) -> Iterator[Field]:
+    for extend in extends:
+        yield from (field for field in extend.fields if field.group is not None)
+
+
+def _set_visibility(proto: DescriptorProto | EnumDescriptorProto, visibility: str) -> None:
+    if visibility and "visibility" in proto.DESCRIPTOR.fields_by_name:
+        proto.visibility = _VISIBILITIES[visibility]  # type: ignore[assignment]  # the number of an enum's value
+
+
+def _bounds(value: int | Range) -> tuple[int, int]:
+    return (value.start, value.end) if isinstance(value, Range) else (value, value)
+
+
+def _reserved_ranges(statements: Iterable[Reserved]) -> Iterator[tuple[int, int]]:
+    for statement in statements:
+        yield from (_bounds(value) for value in statement.values if not isinstance(value, str))
+
+
+def _reserved_names(statements: Iterable[Reserved]) -> Iterator[str]:
+    for statement in statements:
+        yield from (value for value in statement.values if isinstance(value, str))
+
+
+def _default_text(kind: int, text: str) -> str:
+    """A default as descriptors spell it: whole numbers decimal, floats at their shortest, bytes escaped."""
+    if kind == FieldDescriptorProto.TYPE_BYTES:
+        return escape_bytes(text)
+    if kind in {FieldDescriptorProto.TYPE_DOUBLE, FieldDescriptorProto.TYPE_FLOAT}:
+        return _float_text(text, is_double=kind == FieldDescriptorProto.TYPE_DOUBLE)
+    if kind in _TEXT_KINDS:
+        return _as_utf8(text)
+    whole = parse_int(text)
+    return _as_utf8(text) if whole is None else str(whole)
+
+
+def _as_utf8(text: str) -> str:
+    """The text with what is no UTF-8 replaced, since a descriptor's strings cannot hold it."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _float_text(text: str, *, is_double: bool) -> str:
+    whole = parse_int(text)
+    try:
+        value = float(text) if whole is None else copysign(whole, -1 if text.startswith("-") else 1)
+        if is_double:
+            short, long = f"{value:.15g}", f"{value:.17g}"
+            return short if float(short) == value else long
+        value = struct.unpack("<f", struct.pack("<f", value))[0]
+        short, long = f"{value:.6g}", f"{value:.9g}"
+        return short if struct.pack("<f", float(short)) == struct.pack("<f", value) else long
+    except (ValueError, OverflowError):
+        return _as_utf8(text)

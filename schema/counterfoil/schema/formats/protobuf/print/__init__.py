@@ -1,0 +1,1 @@
+"""``.proto`` text from the tree: as it is stored, and normalised."""

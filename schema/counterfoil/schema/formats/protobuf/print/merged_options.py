@@ -1,0 +1,73 @@
+"""Options that set fields of one extension one by one, ``(o).s = "x"`` and ``(o).n = 1``, as one value in braces.
+
+Source: the Protocol Buffers language guide, "Custom Options": both spellings mean the same.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from counterfoil.schema.formats.protobuf.read.ast import Aggregate, Entry, Option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from counterfoil.schema.formats.protobuf.read.ast import OptionValue
+
+_PART: Final = re.compile(r"\([^)]*\)|[^.()]+")
+
+_Assignment: TypeAlias = "tuple[Sequence[str], OptionValue]"
+"""What is set: the steps that lead to a field, none for the message itself, and the value."""
+
+
+def merge_options(options: Iterable[Option]) -> list[Option]:
+    """The options, with those that set fields of one extension as one of them, where its first stands.
+
+    An extension that a single option sets stays as it is written, and so does one whose options cannot be one value: it
+    is set as a whole more than once, or a field of something is set that is no message.
+    """
+    by_extension: dict[str, list[Option]] = {}
+    for option in options:
+        name = _steps(option)[0] if option.name.startswith("(") else option.name
+        by_extension.setdefault(name, []).append(option)
+    return [option for name, group in by_extension.items() for option in _merged(name, group)]
+
+
+def _merged(name: str, options: list[Option]) -> list[Option]:
+    assignments = [(_steps(option)[1:], option.value) for option in options]
+    value = _message(assignments) if name.startswith("(") and len(options) > 1 else None
+    return options if value is None else [Option(name, value, options[0].position, options[0].pointer)]
+
+
+def _message(assignments: Sequence[_Assignment]) -> Aggregate | None:
+    """The one message that all set something of; None where there is none."""
+    whole = [value for steps, value in assignments if not steps]
+    if len(whole) > 1 or not all(isinstance(value, Aggregate) for value in whole):
+        return None
+    inner_by_name: dict[str, list[_Assignment]] = {}
+    for value in whole:
+        for entry in value.entries if isinstance(value, Aggregate) else ():
+            inner_by_name.setdefault(entry.name, []).append(((), entry.value))
+    for steps, value in assignments:
+        if steps:
+            inner_by_name.setdefault(_entry_name(steps[0]), []).append((steps[1:], value))
+    entries: list[Entry] = []
+    for name, inner in inner_by_name.items():
+        if any(steps for steps, _ in inner):
+            message = _message(inner)
+            if message is None:
+                return None
+            entries.append(Entry(name, message))
+        else:
+            entries += (Entry(name, value) for _, value in inner)
+    return Aggregate(tuple(entries))
+
+
+def _steps(option: Option) -> list[str]:
+    return _PART.findall(option.name)
+
+
+def _entry_name(step: str) -> str:
+    """A step as the name of an entry: that of an extension is in brackets there."""
+    return f"[{step[1:-1]}]" if step.startswith("(") else step

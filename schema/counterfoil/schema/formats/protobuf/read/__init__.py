@@ -1,0 +1,1 @@
+"""``.proto`` text, as a tree with resolved names."""

@@ -1,0 +1,171 @@
+"""What a new schema must fulfil: names that mean something, each declared once, and a text that can be read again.
+
+Source: which schemas Confluent Schema Registry 8.5 takes; it does not ask for everything that the language asks for
+(:mod:`~counterfoil.schema.formats.protobuf.read.warnings` lists the rest).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from counterfoil.schema.errors import SchemaParseError
+from counterfoil.schema.formats.protobuf.read.ast import Label, Scalar, ValueKind
+from counterfoil.schema.formats.protobuf.read.resolution import missing_imports
+from counterfoil.schema.formats.protobuf.read.symbols import MAP_KEYS, SCALARS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from counterfoil.schema.formats.protobuf.read.ast import Enum, Extend, Field, Message, ProtoFile, Service
+    from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+    from counterfoil.schema.position import Position
+
+_SHOWN: Final = 200
+_MAP: Final = "map<"
+_SPELLABLE: Final = re.compile(r"[A-Za-z0-9_.\-]+")
+
+
+def check_valid(schema: ProtobufSchema) -> None:
+    """Raise ``SchemaParseError`` for the first thing that a new schema may not have."""
+    _Checker(schema).check()
+
+
+class _Checker:
+    """Checks one schema."""
+
+    def __init__(self, schema: ProtobufSchema) -> None:
+        self._file = schema.file
+        self._imports = schema.imports
+        self._symbols = schema.symbols
+
+    def check(self) -> None:
+        file, scope = self._file, self._file.package
+        _check_once((*file.messages, *file.enums))
+        _check_once(file.services)
+        for message in file.messages:
+            self._check_message(message, file.package_prefix + message.name)
+        self._check_extends(file.extends, scope)
+        for service in file.services:
+            for rpc in service.rpcs:
+                for name in (rpc.request, rpc.response):
+                    self._check_type(name, scope, rpc.position, rpc.pointer)
+
+    def _check_message(self, message: Message, scope: str) -> None:
+        _check_once((*message.messages, *message.enums))
+        for field in message.all_fields:
+            if field.options or field.type not in SCALARS or field.label is not None:
+                self._check_field(field, scope)
+        for oneof in message.oneofs:
+            group = next((field for field in oneof.fields if field.group is not None), None)
+            if group is not None:
+                _fail("a group in a oneof", group, expected="a field of a message type")
+        for nested in message.messages:
+            self._check_message(nested, f"{scope}.{nested.name}")
+        self._check_extends(message.extends, scope)
+
+    def _check_field(self, field: Field, scope: str) -> None:
+        self._check_label(field)
+        _check_default(field)
+        if field.group is not None:
+            _check_group(field.group)
+            self._check_message(field.group, f"{scope}.{field.name}".lstrip("."))
+        elif field.map is not None:
+            self._check_map(field.type, field, scope)
+        elif field.type not in SCALARS:
+            self._check_type(field.type, scope, field.position, field.pointer)
+
+    def _check_map(self, written: str, field: Field, scope: str) -> None:
+        """The types of a map as it is written, ``map<string, A>``; its values may be maps again."""
+        key, _, value = written.removeprefix(_MAP).removesuffix(">").partition(", ")
+        if key not in MAP_KEYS:
+            problem = f"a map with keys of type {_cut(key.partition('<')[0])}"
+            _fail(problem, field, expected="keys that are strings, booleans or whole numbers")
+        if value.startswith(_MAP):
+            self._check_map(value, field, scope)
+        else:
+            self._check_type(value, scope, field.position, field.pointer)
+
+    def _check_label(self, field: Field) -> None:
+        if field.label is Label.REQUIRED and self._file.is_proto3:
+            _fail("a required field in proto3", field, expected="'optional', 'repeated' or no label")
+        if self._file.edition and (field.label in {Label.REQUIRED, Label.OPTIONAL} or field.group is not None):
+            what = "group" if field.group is not None else f"label {field.label}"
+            _fail(
+                f"the {what} in edition {self._file.edition}",
+                field,
+                expected="the feature 'field_presence' or 'message_encoding'",
+            )
+
+    def _check_extends(self, extends: Iterable[Extend], scope: str) -> None:
+        for extend in extends:
+            self._check_type(extend.extendee, scope, extend.position, extend.pointer)
+            for field in extend.fields:
+                self._check_field(field, scope)
+
+    def _check_type(self, name: str, scope: str, position: Position, pointer: str) -> None:
+        if name in SCALARS or self._symbols.resolve(name, scope) is not None:
+            return
+        raise SchemaParseError(
+            f"no type {_cut(name)!r} is known{_why_missing(self._file, self._imports)}",
+            position=position,
+            path=pointer,
+            expected="a scalar type, or a message or enum of this file or of a file that it imports",
+        )
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _SHOWN else name[:_SHOWN] + "…"
+
+
+def _why_missing(file: ProtoFile, imports: Mapping[str, ProtoFile]) -> str:
+    """Which imports were not found, who asks for them, and which files are there."""
+    missing = missing_imports(file, imports)
+    if not missing:
+        return ""
+    asked = ", ".join(f"{item.path!r} (imported by {asker or 'the schema'})" for item, asker in missing)
+    known = ", ".join(repr(path) for path in sorted(imports)) or "none"
+    return f", and no reference supplies {asked}; imports that were found: {known}"
+
+
+def _check_once(nodes: Iterable[Message | Enum | Service]) -> None:
+    seen: dict[str, Position] = {}
+    for node in nodes:
+        if node.name in seen:
+            first = min(seen[node.name], node.position)
+            raise SchemaParseError(
+                f"{node.name!r} is declared twice, first at line {first.line}, column {first.column}",
+                position=max(seen[node.name], node.position),
+                path=node.pointer,
+                expected="another name",
+            )
+        seen[node.name] = node.position
+
+
+def _check_group(group: Message) -> None:
+    inner = next((field for field in group.all_fields if field.group is not None), None)
+    if inner is not None:
+        _fail("a group in a group", inner, expected="a field of a message type")
+    others = (group.oneofs, group.messages, group.enums, group.extends, group.options, group.reserved, group.extensions)
+    first = next((each[0] for each in others if each), None)
+    if first is not None:
+        raise SchemaParseError(
+            "a group with more than fields in it", position=first.position, path=group.pointer, expected="fields"
+        )
+
+
+def _check_default(field: Field) -> None:
+    """A default in quotes that is written without them must still be one word."""
+    default = next((option for option in field.options if option.name == "default"), None)
+    if default is None or not isinstance(default.value, Scalar) or default.value.kind is not ValueKind.STRING:
+        return
+    if field.type != "string" and _SPELLABLE.fullmatch(default.value.text) is None:
+        _fail(
+            f"a default of {field.type} that is not one word, which the stored text cannot carry",
+            field,
+            expected="letters, digits, '_', '.' or '-'",
+        )
+
+
+def _fail(problem: str, field: Field, *, expected: str) -> NoReturn:
+    raise SchemaParseError(problem, position=field.position, path=field.pointer, expected=expected)

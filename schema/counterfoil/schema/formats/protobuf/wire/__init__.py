@@ -1,0 +1,1 @@
+"""The policies WIRE and WIRE_JSON."""

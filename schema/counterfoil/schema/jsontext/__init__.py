@@ -1,0 +1,1 @@
+"""JSON text with positions, read leniently and printed as Jackson prints it."""

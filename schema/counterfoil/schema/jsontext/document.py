@@ -1,0 +1,112 @@
+"""JSON texts: read fast, and located precisely when somebody asks.
+
+Ordinary JSON goes through the standard library at C speed. Only a text that it refuses (comments, faults, extreme
+depth) is read again by :class:`~counterfoil.schema.jsontext.scanner.JsonScanner`, which accepts a little more and says
+where the fault is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.schema.errors import SchemaParseError
+from counterfoil.schema.jsontext.scanner import MAX_DEPTH, JsonScanner
+from counterfoil.schema.position import Position
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import NoReturn
+
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+_LINE_END = re.compile("\n")
+_RAW_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def read_json(text: str) -> Any:
+    """The value that ``text`` holds: None, bool, int, float, str, list or dict.
+
+    Comments are skipped and the last of two equal keys wins. ``SchemaParseError`` carries line and column; it covers
+    nesting beyond ``MAX_DEPTH`` and half surrogate pairs, which no UTF-8 text can carry on.
+    """
+    if _needs_scanner(text):
+        return JsonScanner(text).read()
+    try:
+        value = _DECODER.decode(text)
+    except (ValueError, RecursionError):
+        return JsonScanner(text).read()
+    if text.count("{") + text.count("[") > MAX_DEPTH and _is_too_deep(value):
+        return JsonScanner(text).read()
+    return value
+
+
+def locate(text: str, pointer: str) -> Position | None:
+    """Where the value of a JSON pointer starts, or its nearest ancestor that is in the text; None if unreadable."""
+    return TextIndex(text).locate(pointer)
+
+
+class TextIndex:
+    """Where everything in a JSON text stands; the text is read once, when the first place is asked for."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def locate(self, pointer: str) -> Position | None:
+        """Where the value of a JSON pointer starts, or its nearest ancestor that is in the text; None if unreadable."""
+        offsets = self._offsets
+        while pointer and pointer not in offsets:
+            pointer = pointer.rpartition("/")[0]
+        return self._position(offsets[pointer]) if offsets else None
+
+    def _position(self, offset: int) -> Position:
+        line = bisect_right(self._line_starts, offset)
+        return Position(line, offset - self._line_starts[line - 1] + 1)
+
+    @cached_property
+    def _offsets(self) -> Mapping[str, int]:
+        offsets: dict[str, int] = {}
+        try:
+            JsonScanner(self._text, offsets=offsets).read()
+        except SchemaParseError:
+            return {}
+        return offsets
+
+    @cached_property
+    def _line_starts(self) -> Sequence[int]:
+        return [0, *(found.end() for found in _LINE_END.finditer(self._text))]
+
+
+def pointer_steps(pointer: str) -> tuple[str, ...]:
+    """The steps of a JSON pointer (RFC 6901), unescaped."""
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
+
+
+def _needs_scanner(text: str) -> bool:
+    """Whether the text may hold half a surrogate pair, which the standard library lets through."""
+    if _SURROGATE_ESCAPE.search(text):
+        return True
+    return not text.isascii() and _RAW_SURROGATE.search(text) is not None
+
+
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        level = [
+            child
+            for node in level
+            if isinstance(node, (dict, list))
+            for child in (node.values() if isinstance(node, dict) else node)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(name)  # NaN and Infinity are Python's, not JSON's
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
