@@ -15,8 +15,8 @@ from counterfoil.registry.moving.target import ABSENT, SAME, Standing, clash
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 
 if TYPE_CHECKING:
-    from counterfoil.registry.domain.documents import Document
     from counterfoil.registry.moving.peer import Peer
+    from counterfoil.schema.rest.object_forms import Document
 
 _BY_ID: Final = "association"
 _BY_NAME: Final = "association-by-name"

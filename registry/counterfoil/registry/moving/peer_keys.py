@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.domain.keys.model import Algorithm, Dek, DekId, Kek
 from counterfoil.registry.domain.keys.stored import (
     DEK_KIND,
     KEK_KIND,
@@ -23,11 +22,12 @@ from counterfoil.registry.moving.facts import RecordFact, Unreadable
 from counterfoil.registry.moving.peer import check_answer, segment
 from counterfoil.registry.moving.target import ABSENT, SAME, UNFINISHED, Standing, clash
 from counterfoil.schema.contexts import parse_subject
+from counterfoil.schema.rest.keys import Algorithm, Dek, DekId, Kek
 
 if TYPE_CHECKING:
-    from counterfoil.registry.domain.documents import Document
     from counterfoil.registry.moving.peer import Peer
     from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.rest.object_forms import Document
 
 _KEKS: Final = "/dek-registry/v1/keks"
 _OWN_TO_A_REGISTRY: Final = ("ts", "dekCount", "deleted")

@@ -12,15 +12,7 @@ import asyncio
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.domain.documents import (
-    config_document,
-    metadata_document,
-    reference_document,
-    rule_set_document,
-    without_null,
-)
 from counterfoil.registry.domain.keys.stored import DEK_KIND, KEK_KIND, read_stored_dek
-from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.moving.errors import MovingError, PeerRefused
 from counterfoil.registry.moving.facts import ContextFact, RecordFact, SettingsFact, VersionFact, read_content
 from counterfoil.registry.moving.peer import check_answer, segment, versions_path
@@ -32,14 +24,17 @@ from counterfoil.registry.moving.store_target import PLACEHOLDER, settings_stand
 from counterfoil.registry.moving.target import ABSENT, SAME, UNFINISHED, Standing, clash
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import RegistryError
+from counterfoil.schema.rest.config import config_document
+from counterfoil.schema.rest.modes import Mode
+from counterfoil.schema.rest.schemas import schema_document
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from counterfoil.registry.domain.documents import Document
     from counterfoil.registry.moving.facts import Fact
     from counterfoil.registry.moving.peer import Peer
     from counterfoil.registry.moving.progress import Progress
+    from counterfoil.schema.rest.object_forms import Document
 
 _ALREADY_DELETED: Final = frozenset({40404, 40406})
 
@@ -134,17 +129,7 @@ class PeerTarget:
 
     async def _register(self, fact: VersionFact) -> None:
         content = fact.content
-        body: Document = without_null(
-            {
-                "schema": content.text,
-                "schemaType": content.schema_type.value,
-                "references": [reference_document(reference) for reference in content.references] or None,
-                "metadata": metadata_document(content.metadata),
-                "ruleSet": rule_set_document(content.rule_set),
-                "id": fact.schema_id,
-                "version": fact.version,
-            }
-        )
+        body: Document = {**schema_document(content), "id": fact.schema_id, "version": fact.version}
         answer = await self._peer.ask("POST", versions_path(fact.subject), body=body)
         check_answer(answer, f"{fact} was refused")
         if answer.value.get("id") != fact.schema_id:
