@@ -29,16 +29,24 @@ class UnexpectedShapeError(Exception):
 
 
 class JsonValue(ABC):
-    """A JSON value and its place in the body, such as ``references[0].name``; the methods read it as one type."""
+    """A JSON value and its place in the body, such as ``references[0].name``; the methods read it as one type.
 
-    __slots__ = ("place", "value")
+    ``root`` is the name of the outermost value, which has no place, in messages.
+    """
+
+    __slots__ = ("_root", "place", "value")
 
     object_name: ClassVar[str]
     list_name: ClassVar[str]
+    root_name: ClassVar[str]
 
-    def __init__(self, value: Any, place: str = "") -> None:
+    def __init__(self, value: Any, place: str = "", *, root: str = "") -> None:
         self.value = value
         self.place = place
+        self._root = root
+
+    def __str__(self) -> str:
+        return self.place or self._root or self.root_name
 
     @abstractmethod
     def text(self) -> str:
@@ -123,20 +131,14 @@ class RequestJson(JsonValue):
 
     A number where a text is expected is its own spelling, a fraction where an integer is expected is cut, the words
     ``true`` and ``false`` are booleans. A list or an object in the place of a plain value, or a word where a number is
-    expected, is a ``BadRequest`` that names the place. ``root`` is the name of the outermost value in messages.
+    expected, is a ``BadRequest`` that names the place.
     """
 
-    __slots__ = ("_root",)
+    __slots__ = ()
 
     object_name = "a JSON object"
     list_name = "a JSON array"
-
-    def __init__(self, value: Any, place: str = "", *, root: str = "The request body") -> None:
-        super().__init__(value, place)
-        self._root = root
-
-    def __str__(self) -> str:
-        return self.place or self._root
+    root_name = "The request body"
 
     def text(self) -> str:
         """Return the value as a text: a text itself, or the spelling of a number or boolean."""
@@ -226,11 +228,10 @@ class ReplyJson(JsonValue):
 
     object_name = "an object"
     list_name = "a list"
+    root_name = "the reply"
 
     def __str__(self) -> str:
-        if not self.place:
-            return "the reply"
-        return self.place if self.place.startswith("[") else f".{self.place}"
+        return f".{self.place}" if self.place and not self.place.startswith("[") else super().__str__()
 
     def text(self) -> str:
         """Return the value, a string."""

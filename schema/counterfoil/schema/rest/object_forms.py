@@ -50,12 +50,13 @@ class ObjectForm(Generic[_T]):
         read: dict[str, Any] = {}
         for member in self.members:
             item = found.get(member.key)
-            if item is None and member.otherwise is _OPTIONAL:
-                continue
-            if item is None and member.otherwise is not REQUIRED:
+            if item is not None:
+                if (part := member.read(value.child(member.key, item))) is not None:
+                    read[member.name] = part
+            elif member.otherwise is REQUIRED:
+                read[member.name] = member.read(value.member(member.key))
+            elif member.otherwise is not _OPTIONAL:
                 read[member.name] = value.absent(member.key, member.otherwise)
-            elif (part := member.read(value.member(member.key))) is not None:
-                read[member.name] = part
         return self.kind(**read)
 
     def read_changes(self, value: JsonValue) -> dict[str, Any]:
