@@ -19,11 +19,11 @@ from counterfoil.schema.formats.avro.compare import rules
 from counterfoil.schema.formats.avro.compare.differences import find_differences
 from counterfoil.schema.formats.avro.read.defaults import is_usable_default
 from counterfoil.schema.formats.avro.types import Record, Union
-from counterfoil.schema.witness import search_for_witness
-from counterfoil.schema.witness.avro.confirm import written
-from counterfoil.schema.witness.avro.data import NoDatum
-from counterfoil.schema.witness.confirm import confirm_compatible
-from counterfoil.schema.witness.model import Confirmation, NoWitness, Witness
+from counterfoil.schema.formats.avro.witness.confirm import written
+from counterfoil.schema.formats.avro.witness.data import NoDatum
+from counterfoil.schema.judgement.confirmation import confirm_compatible
+from counterfoil.schema.judgement.witnesses import search_for_witness
+from counterfoil.schema.witness import Confirmation, NoWitness, Witness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

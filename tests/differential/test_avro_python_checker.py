@@ -20,7 +20,7 @@ from counterfoil.schema.formats.avro.compare import rules
 from counterfoil.schema.formats.avro.compare.differences import find_differences
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.formats.avro.types import PRIMITIVE_KINDS
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.parsed import Validation
 
 KNOWN_WORDS = {*PRIMITIVE_KINDS, "record", "error", "enum", "fixed", "array", "map"}
 

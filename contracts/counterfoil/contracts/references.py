@@ -16,7 +16,7 @@ from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from counterfoil.contracts.outlines.model import Outline, Use
+    from counterfoil.schema.outline import Outline, Use
     from counterfoil.schema.position import Position
 
 _DEEPEST: Final = 100

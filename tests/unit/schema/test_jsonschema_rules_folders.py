@@ -16,8 +16,8 @@ from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.formats.jsonschema.compare.differences import find_differences, walk
 from counterfoil.schema.formats.jsonschema.compare.rules import RULES
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.protocol import Validation
-from counterfoil.schema.witness import search_for_witness
+from counterfoil.schema.judgement.witnesses import search_for_witness
+from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -21,8 +21,8 @@ from counterfoil.schema.formats.jsonschema.read.reading import read_exact_json
 from counterfoil.schema.formats.jsonschema.sound.evaluate import Evaluator, OutOfSteps
 from counterfoil.schema.formats.jsonschema.sound.facts import Source
 from counterfoil.schema.formats.jsonschema.sound.policy import decide
-from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import Reference, ResolvedReference
+from counterfoil.schema.parsed import Validation
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "strategies"))
 from json_pairs import any_value, plain, random_value, schema_pairs

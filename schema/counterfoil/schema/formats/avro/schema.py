@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from counterfoil.schema.formats.avro.types import AvroType, NamedType
-    from counterfoil.schema.formats.protocol import ParsedSchema, SchemaWarning
+    from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
     from counterfoil.schema.position import Position
 
 

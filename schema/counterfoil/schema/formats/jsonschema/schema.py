@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from counterfoil.schema.formats.jsonschema.read.resolve import Base
-    from counterfoil.schema.formats.protocol import ParsedSchema, SchemaWarning
+    from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
     from counterfoil.schema.position import Position
 
 

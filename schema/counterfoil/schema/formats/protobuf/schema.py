@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.formats.protobuf.compare.type_index import TypeIndex
     from counterfoil.schema.formats.protobuf.read.ast import ProtoFile
-    from counterfoil.schema.formats.protocol import ParsedSchema, SchemaWarning
     from counterfoil.schema.model import Reference
+    from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
     from counterfoil.schema.position import Position
 
 

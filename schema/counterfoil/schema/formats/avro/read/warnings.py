@@ -11,7 +11,7 @@ from counterfoil.schema.formats.avro.read.attributes import show
 from counterfoil.schema.formats.avro.read.defaults import is_usable_default
 from counterfoil.schema.formats.avro.read.logical import LOGICAL_TYPE_NAMES
 from counterfoil.schema.formats.avro.types import Array, Map, Record, Union
-from counterfoil.schema.formats.protocol import SchemaWarning
+from counterfoil.schema.parsed import SchemaWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,8 +14,8 @@ from counterfoil.schema.formats.jsonschema.read.canonical import print_number
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.formats.jsonschema.read.keywords import subschemas
 from counterfoil.schema.formats.jsonschema.read.patterns import compile_pattern
-from counterfoil.schema.formats.protocol import SchemaWarning
 from counterfoil.schema.jsontext.scanner import escape_pointer
+from counterfoil.schema.parsed import SchemaWarning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -19,7 +19,7 @@ from counterfoil.schema.formats.protobuf.read.features import features_of, with_
 from counterfoil.schema.formats.protobuf.read.naming import json_name_of
 from counterfoil.schema.formats.protobuf.read.resolution import missing_imports
 from counterfoil.schema.formats.protobuf.read.symbols import MAP_KEYS
-from counterfoil.schema.formats.protocol import SchemaWarning
+from counterfoil.schema.parsed import SchemaWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
