@@ -12,8 +12,8 @@ import sys
 import time
 from pathlib import Path
 
-from counterfoil.schema.formats.avro.compare.differences import find_differences
 from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.formats.avro.policies import find_differences
 from counterfoil.schema.judgement.witnesses import search_for_witness
 from counterfoil.schema.parsed import Validation
 

@@ -16,7 +16,7 @@ from pairs import COUNT, pairs, parsed_pairs
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.formats.avro.compare import rules
-from counterfoil.schema.formats.avro.compare.differences import find_differences
+from counterfoil.schema.formats.avro.policies import find_differences
 from counterfoil.schema.formats.avro.read.defaults import is_usable_default
 from counterfoil.schema.formats.avro.types import Record, Union
 from counterfoil.schema.formats.avro.witness.confirm import written

@@ -254,7 +254,7 @@ class _Collection:
 
 
 def _is_known_to_the_kernel(import_path: str) -> bool:
-    from counterfoil.schema.formats.protobuf.read.known_files import KNOWN_PATHS
+    from counterfoil.schema.formats.protobuf.describe.known_files import KNOWN_PATHS
 
     return import_path in KNOWN_PATHS
 

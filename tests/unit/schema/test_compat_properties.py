@@ -18,8 +18,8 @@ from avro_edits import avro_pairs
 from avro_schemas import avro_records, avro_schemas
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.report import Earlier
-from counterfoil.schema.formats.avro.compare.differences import find_differences
 from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.formats.avro.policies import find_differences
 from counterfoil.schema.judgement.check import check_compatibility
 from counterfoil.schema.judgement.witnesses import search_for_witness
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.schema.formats.avro.compare import rules
-from counterfoil.schema.formats.avro.compare.differences import find_differences
 from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.formats.avro.policies import find_differences
 from counterfoil.schema.judgement.witnesses import search_for_witness
 from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.parsed import Validation

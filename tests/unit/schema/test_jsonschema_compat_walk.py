@@ -13,9 +13,10 @@ import pytest
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.jsonschema.compare.combined import match
-from counterfoil.schema.formats.jsonschema.compare.differences import MAX_DIFFERENCES, find_differences, walk
+from counterfoil.schema.formats.jsonschema.compare.differences import MAX_DIFFERENCES, walk
 from counterfoil.schema.formats.jsonschema.compare.scalars import is_multiple
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
+from counterfoil.schema.formats.jsonschema.policies import find_differences
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.formats.jsonschema.read.reading import read_exact_json
 from counterfoil.schema.model import Reference, ResolvedReference

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.jsonschema.compare.differences import find_differences
+from counterfoil.schema.formats.jsonschema.policies import find_differences
 from counterfoil.schema.judgement.confirmation import confirm_unguarded
 from counterfoil.schema.judgement.witnesses import search_unguarded
 from counterfoil.schema.model import SchemaType

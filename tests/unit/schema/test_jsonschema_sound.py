@@ -14,8 +14,8 @@ from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT7
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.jsonschema.compare.differences import find_differences
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
+from counterfoil.schema.formats.jsonschema.policies import find_differences
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.formats.jsonschema.read.reading import read_exact_json
 from counterfoil.schema.formats.jsonschema.sound.evaluate import Evaluator, OutOfSteps

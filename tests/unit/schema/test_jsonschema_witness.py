@@ -14,8 +14,8 @@ from jsonschema.validators import validator_for
 
 from counterfoil.schema.compatibility.report import Difference
 from counterfoil.schema.compatibility.sentences import Sentence
-from counterfoil.schema.formats.jsonschema.compare.differences import find_differences
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
+from counterfoil.schema.formats.jsonschema.policies import find_differences
 from counterfoil.schema.formats.jsonschema.read.matching import matching_strings, stretched
 from counterfoil.schema.formats.jsonschema.witness.places import place_of
 from counterfoil.schema.formats.jsonschema.witness.shrinking import smaller

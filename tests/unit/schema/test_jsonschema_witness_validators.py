@@ -14,8 +14,8 @@ import jsonschema_rs
 import pytest
 from hypothesis import given, settings
 
-from counterfoil.schema.formats.jsonschema.compare.differences import find_differences
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
+from counterfoil.schema.formats.jsonschema.policies import find_differences
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.formats.jsonschema.read.sites import root_of
 from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sieve

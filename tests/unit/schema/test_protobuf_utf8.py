@@ -10,9 +10,9 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.protobuf.compare.differences import find_differences
 from counterfoil.schema.formats.protobuf.describe.descriptors import descriptor_set
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
+from counterfoil.schema.formats.protobuf.policies import find_differences
 from counterfoil.schema.judgement.confirmation import confirm_compatible
 from counterfoil.schema.judgement.witnesses import search_for_witness
 from counterfoil.schema.parsed import Validation

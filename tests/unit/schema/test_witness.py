@@ -12,8 +12,8 @@ import fastavro
 import pytest
 from fastavro.read import SchemaResolutionError
 
-from counterfoil.schema.formats.avro.compare.differences import find_differences
 from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.formats.avro.policies import find_differences
 from counterfoil.schema.judgement.witnesses import find_witness, search_for_witness
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.witness import NoWitness, Witness

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.change import Change
     from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.entity import Entity, TagEdit
     from counterfoil.schema.logical.model import Column
     from counterfoil.schema.model import ResolvedReference, SchemaType
@@ -40,6 +41,9 @@ class Format(Protocol):
     @property
     def file_suffixes(self) -> Sequence[str]:
         """How the names of files that hold its schemas end."""
+
+    def rules(self) -> Sequence[CompatibilityRule]:
+        """Return every compatibility rule of the language."""
 
     def parse(self, text: str, references: Sequence[ResolvedReference], *, validation: Validation) -> ParsedSchema:
         """Return the schema that ``text`` declares.

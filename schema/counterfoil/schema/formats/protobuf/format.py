@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.change import Change
     from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.entity import Entity, TagEdit
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
     from counterfoil.schema.logical.model import Column
@@ -27,6 +28,12 @@ class ProtobufFormat:
 
     schema_type: Final = SchemaType.PROTOBUF
     file_suffixes: Final = (".proto",)
+
+    def rules(self) -> Sequence[CompatibilityRule]:
+        """Return every compatibility rule of the language."""
+        from counterfoil.schema.formats.protobuf.rules import RULES
+
+        return RULES
 
     def parse(self, text: str, references: Sequence[ResolvedReference], *, validation: Validation) -> ProtobufSchema:
         """Return the schema that ``text`` declares."""
@@ -44,7 +51,7 @@ class ProtobufFormat:
         self, reader: ParsedSchema, writer: ParsedSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
     ) -> Sequence[Difference]:
         """Return why ``reader`` cannot read everything that ``writer`` may write."""
-        from counterfoil.schema.formats.protobuf.compare.differences import find_differences
+        from counterfoil.schema.formats.protobuf.policies import find_differences
 
         return find_differences(_protobuf(reader), _protobuf(writer), policy=policy)
 

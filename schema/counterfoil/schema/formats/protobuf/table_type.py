@@ -14,8 +14,8 @@ from counterfoil.schema.logical.model import Column, ListOf, MapOf, NotATable, R
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from counterfoil.schema.formats.protobuf.compare.type_index import FieldType, Held, MessageType
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+    from counterfoil.schema.formats.protobuf.types.index import FieldType, Held, MessageType
     from counterfoil.schema.logical.model import TableType
 
 _STRING: Final = Scalar("string")

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.avro.compare import rules
-from counterfoil.schema.formats.avro.compare.differences import find_all, missing_symbols
+from counterfoil.schema.formats.avro.compare.differences import missing_symbols
+from counterfoil.schema.formats.avro.policies import find_all
 from counterfoil.schema.formats.avro.types import Enum
 from counterfoil.schema.formats.avro.witness import decoder
 from counterfoil.schema.formats.avro.witness.causes import Causes

@@ -31,9 +31,10 @@ from counterfoil.schema.formats.protobuf.diff.wording import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from counterfoil.schema.formats.protobuf.compare.type_index import EnumType, FieldType, MessageType
     from counterfoil.schema.formats.protobuf.read.ast import Option, ProtoFile, Service
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+    from counterfoil.schema.formats.protobuf.types.enums import EnumType
+    from counterfoil.schema.formats.protobuf.types.index import FieldType, MessageType
 
 
 _Type: TypeAlias = "MessageType | EnumType"

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
-    from counterfoil.schema.formats.protobuf.compare.type_index import EnumType, FieldType, MessageType
+    from counterfoil.schema.formats.protobuf.types.enums import EnumType
+    from counterfoil.schema.formats.protobuf.types.index import FieldType, MessageType
 
 _ALIKE: Final = 0.5
 """The share of members in common from which a type is the same under another name."""

@@ -10,7 +10,6 @@ from counterfoil.schema.formats.protobuf.read.ast import Aggregate, EnumConstant
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from counterfoil.schema.formats.protobuf.compare.type_index import FieldType, Held
     from counterfoil.schema.formats.protobuf.read.ast import (
         ExtensionRange,
         Option,
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
         Reserved,
         Rpc,
     )
+    from counterfoil.schema.formats.protobuf.types.index import FieldType, Held
 
 Documented: TypeAlias = Field | EnumConstant
 """What may have a comment above and one behind."""

@@ -22,7 +22,7 @@ from counterfoil.schema.formats.protobuf.witness.runtime import plain_json, unkn
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from counterfoil.schema.formats.protobuf.witness.runtime import AnyField, AnyMessage
+    from counterfoil.schema.formats.protobuf.witness.dynamic import AnyField, AnyMessage
 
 _WORDS_BY_TYPE: Final = {
     number: name.removeprefix("TYPE_").lower()

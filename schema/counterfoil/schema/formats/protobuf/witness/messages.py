@@ -9,13 +9,13 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
 from counterfoil.schema.errors import CounterfoilError
-from counterfoil.schema.formats.protobuf.compare.type_index import ENTRY_VALUE
+from counterfoil.schema.formats.protobuf.types.index import ENTRY_VALUE
 from counterfoil.schema.formats.protobuf.witness.unchecked_text import with_unchecked_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from counterfoil.schema.formats.protobuf.witness.runtime import AnyDescriptor, AnyField, AnyMessage
+    from counterfoil.schema.formats.protobuf.witness.dynamic import AnyDescriptor, AnyField, AnyMessage
 
 
 _TYPE = FieldDescriptor

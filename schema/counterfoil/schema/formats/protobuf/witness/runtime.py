@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from google.protobuf import __version__ as _version
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
@@ -21,13 +21,7 @@ from counterfoil.schema.formats.protobuf.witness.unchecked_text import has_unche
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
-
-AnyMessage: TypeAlias = Any
-"""A message of a class that was made at run time: its attributes are the fields of a schema."""
-AnyDescriptor: TypeAlias = Any
-"""The descriptor of such a message, of the runtime's own kind."""
-AnyField: TypeAlias = Any
-"""The descriptor of a field of such a message."""
+    from counterfoil.schema.formats.protobuf.witness.dynamic import AnyMessage
 
 _QUOTED_LENGTH: Final = 200
 _KEPT: Final = 32

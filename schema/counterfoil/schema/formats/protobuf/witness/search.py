@@ -17,8 +17,8 @@ from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.protobuf.compare import rules
-from counterfoil.schema.formats.protobuf.compare.differences import find_all
 from counterfoil.schema.formats.protobuf.compare.oneofs import oneof_origins
+from counterfoil.schema.formats.protobuf.policies import find_all
 from counterfoil.schema.formats.protobuf.witness import runtime
 from counterfoil.schema.formats.protobuf.witness.losses import losses
 from counterfoil.schema.formats.protobuf.witness.messages import NoMessage, minimal, probes, wrap
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.formats.protobuf.compare.findings import Found
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+    from counterfoil.schema.formats.protobuf.witness.dynamic import AnyMessage
     from counterfoil.schema.formats.protobuf.witness.losses import Loss
-    from counterfoil.schema.formats.protobuf.witness.runtime import AnyMessage
 
 MAX_TRIED: Final = 300
 """How many messages are tried for one difference."""

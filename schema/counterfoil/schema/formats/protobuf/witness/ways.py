@@ -11,8 +11,8 @@ from counterfoil.schema.formats.protobuf.compare.sound import renamed_first
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counterfoil.schema.formats.protobuf.compare.type_index import FieldType, Held, MessageType
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+    from counterfoil.schema.formats.protobuf.types.index import FieldType, Held, MessageType
 
 Pair: TypeAlias = "tuple[MessageType, MessageType]"
 """A message of the reader and the one of the writer that it is read for."""

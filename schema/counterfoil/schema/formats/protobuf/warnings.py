@@ -12,12 +12,12 @@ import re
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.formats.protobuf.compare.places import import_pointer
 from counterfoil.schema.formats.protobuf.read.ast import MAX_TAG, Enum, Label, Range, Scalar
 from counterfoil.schema.formats.protobuf.read.defaults import default_problem
 from counterfoil.schema.formats.protobuf.read.features import features_of, with_options
+from counterfoil.schema.formats.protobuf.read.files import missing_imports
 from counterfoil.schema.formats.protobuf.read.naming import json_name_of
-from counterfoil.schema.formats.protobuf.read.resolution import missing_imports
+from counterfoil.schema.formats.protobuf.read.places import import_pointer
 from counterfoil.schema.formats.protobuf.read.symbols import MAP_KEYS
 from counterfoil.schema.parsed import SchemaWarning
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         Service,
     )
     from counterfoil.schema.formats.protobuf.read.features import Features
-    from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+    from counterfoil.schema.formats.protobuf.read.files import SchemaFiles
 
     Named = Message | Field | OneOf | Enum | EnumConstant | Service | Rpc
 
@@ -46,7 +46,7 @@ _RUNTIME_TAGS: Final = range(19_000, 20_000)
 _OPTIONS_PREFIX: Final = "google.protobuf."
 
 
-def find_warnings(schema: ProtobufSchema) -> list[SchemaWarning]:
+def find_warnings(schema: SchemaFiles) -> list[SchemaWarning]:
     """What ``protoc`` would refuse, in the order of the tree; what the runtime refuses where that finds nothing."""
     from counterfoil.schema.formats.protobuf.describe.descriptors import find_refusals
 
@@ -63,7 +63,7 @@ def find_warnings(schema: ProtobufSchema) -> list[SchemaWarning]:
 class _Finder:
     """Finds the warnings of one schema."""
 
-    def __init__(self, schema: ProtobufSchema) -> None:
+    def __init__(self, schema: SchemaFiles) -> None:
         self._schema = schema
         self._file = schema.file
         self._symbols = schema.symbols

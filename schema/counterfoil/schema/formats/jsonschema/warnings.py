@@ -20,8 +20,7 @@ from counterfoil.schema.parsed import SchemaWarning
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from counterfoil.schema.formats.jsonschema.read.resolve import Base
-    from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+    from counterfoil.schema.formats.jsonschema.read.resolve import Base, Resolver
 
 _COUNTS: Final = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _COMBINATIONS: Final = ("allOf", "anyOf", "oneOf")
@@ -29,18 +28,18 @@ _OBJECTS_IN_DRAFT_4: Final = frozenset({"definitions", "not", "patternProperties
 """The keywords of draft-04 that take a schema and not, beside it, true or false."""
 
 
-def find_warnings(schema: JsonSchema) -> list[SchemaWarning]:
-    """Everything that the specification forbids in the schema's own text, in its order."""
+def find_warnings(document: Any, resolver: Resolver) -> list[SchemaWarning]:
+    """Everything that the specification forbids in ``document``, the schema's own text, in its order."""
     found: list[SchemaWarning] = []
-    waiting: list[tuple[Any, Base]] = [(schema.document, schema.base)]
+    waiting: list[tuple[Any, Base]] = [(document, resolver.root)]
     while waiting:
         value, base = waiting.pop()
         if not isinstance(value, dict):
             continue
         if base.draft.is_modern or "$ref" not in value:
             found += (SchemaWarning(rule, text, base.pointer + at) for rule, text, at in _warnings(value, base.draft))
-        found += _missing_anchor(value, base, schema.resolve)
-        children = [(child, schema.enter(child, base.below(*steps))) for steps, child in subschemas(value)]
+        found += _missing_anchor(value, base, resolver.resolve)
+        children = [(child, resolver.enter(child, base.below(*steps))) for steps, child in subschemas(value)]
         waiting.extend(reversed(children))
     return found
 

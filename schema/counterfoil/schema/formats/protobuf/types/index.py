@@ -5,21 +5,23 @@ Built once for a schema and file by file: the files that a schema imports are lo
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.formats.protobuf.read.ast import Import, Label, Message, ProtoFile, Scalar
 from counterfoil.schema.formats.protobuf.read.features import Features, features_of, with_options
+from counterfoil.schema.formats.protobuf.read.places import import_pointer
 from counterfoil.schema.formats.protobuf.read.symbols import SCALARS, SymbolTable
+from counterfoil.schema.formats.protobuf.types.enums import EnumType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
-    from counterfoil.schema.formats.protobuf.compare.uses import Uses
     from counterfoil.schema.formats.protobuf.read.ast import Enum, Field, OneOf, Option
+    from counterfoil.schema.formats.protobuf.read.files import SchemaFiles
     from counterfoil.schema.formats.protobuf.read.symbols import Symbol
-    from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
 
 ENTRY_KEY: Final = 1
 ENTRY_VALUE: Final = 2
@@ -27,51 +29,6 @@ ENTRY_VALUE: Final = 2
 
 UNPACKABLE: Final = frozenset({"string", "bytes"})
 """The scalar types of which repeated fields are never packed."""
-
-
-@dataclass(eq=False)
-class EnumType:
-    """An enum: its names and where it stands. ``local_name`` is the full name without the package."""
-
-    node: Enum
-    types: FileTypes
-    full_name: str
-    local_name: str
-    is_closed: bool
-    allows_json: bool
-
-    @property
-    def file(self) -> ProtoFile:
-        """The file that declares it."""
-        return self.types.file
-
-    @property
-    def is_in_own_file(self) -> bool:
-        """Whether the schema's own file declares it, and not an import."""
-        return self.types is self.types.index.root
-
-    @property
-    def pointer(self) -> str:
-        """Its pointer in the file that declares it."""
-        return self.node.pointer or "/" + self.local_name.replace(".", "/")
-
-    @cached_property
-    def name_by_number(self) -> Mapping[int, str]:
-        """The symbol of each number; the last one where several share it."""
-        return {constant.number: constant.name for constant in self.node.constants}
-
-    @property
-    def first_name(self) -> str | None:
-        """The symbol that an unset field has."""
-        return self.node.constants[0].name if self.node.constants else None
-
-    @cached_property
-    def names_by_number(self) -> Mapping[int, Sequence[str]]:
-        """Every number with its symbols, in the order written."""
-        names: dict[int, list[str]] = {}
-        for constant in self.node.constants:
-            names.setdefault(constant.number, []).append(constant.name)
-        return names
 
 
 @dataclass(eq=False)
@@ -325,7 +282,15 @@ class FileTypes:
         features = with_options(around, node.options) if node.options else around
         local = prefix + node.name
         full = self.file.package_prefix + local
-        enum = EnumType(node, self, full, local, features.has_closed_enums, features.allows_json)
+        enum = EnumType(
+            node,
+            self.file,
+            full,
+            local,
+            is_closed=features.has_closed_enums,
+            allows_json=features.allows_json,
+            is_in_own_file=self.file is self.index.file,
+        )
         self._enum_by_node[id(node)] = enum
         return enum
 
@@ -333,7 +298,8 @@ class FileTypes:
 class TypeIndex:
     """The types of a schema's own file and, once they are asked for, of the files that it imports."""
 
-    def __init__(self, schema: ProtobufSchema) -> None:
+    def __init__(self, schema: SchemaFiles) -> None:
+        self.file = schema.file
         self.imports = schema.imports
         self._types_by_file: dict[int, FileTypes] = {}
         self._reference_by_file = {
@@ -368,14 +334,85 @@ class TypeIndex:
     @cached_property
     def uses(self) -> Uses:
         """Where the schema's own file uses what others declare."""
-        from counterfoil.schema.formats.protobuf.compare.uses import Uses
-
         return Uses(self)
 
     @cached_property
     def _everywhere(self) -> SymbolTable:
         every = tuple(Import(path) for path in self.imports)
         return SymbolTable(ProtoFile(imports=every), self.imports)
+
+
+class Uses:
+    """The places in the own file of one schema through which it uses others."""
+
+    def __init__(self, index: TypeIndex) -> None:
+        self._index = index
+
+    def is_own(self, file: ProtoFile) -> bool:
+        """Whether it is the schema's own file."""
+        return file is self._index.root.file
+
+    def pointer_to(self, declared: MessageType | EnumType) -> str:
+        """The pointer of a type that the own file declares, else of the first field there that leads to it.
+
+        Where no field does, it is that of the type around it, and then of the import.
+        """
+        if self.is_own(declared.file):
+            return declared.pointer
+        found = self._pointer_by_type.get(id(declared))
+        if found is not None:
+            return found
+        parent = declared.parent if isinstance(declared, MessageType) else None
+        return self.pointer_to_file(declared.file) if parent is None else self.pointer_to(parent)
+
+    def pointer_to_file(self, file: ProtoFile) -> str:
+        """The pointer of the import through which a file came; empty for the own file."""
+        return self._pointer_by_file.get(id(file), "")
+
+    @cached_property
+    def _pointer_by_type(self) -> Mapping[int, str]:
+        found: dict[int, str] = {}
+        waiting = deque(self._used_by_own())
+        while waiting:
+            declared, pointer = waiting.popleft()
+            if id(declared) in found or self.is_own(declared.file):
+                continue
+            found[id(declared)] = pointer
+            inner = declared.fields.values() if isinstance(declared, MessageType) else ()
+            waiting.extend((each, pointer) for field in inner for each in _declared_in(field.holds))
+        return found
+
+    def _used_by_own(self) -> Iterator[tuple[MessageType | EnumType, str]]:
+        """What the own file uses: fields first, then extensions, then methods."""
+        root = self._index.root
+        fields = [each for message in root.all_messages() for each in message.fields.values()]
+        for used in (*fields, *(extension for _, extension in root.extensions())):
+            yield from ((each, used.pointer) for each in _declared_in(used.holds))
+        for rpc in (rpc for service in root.file.services for rpc in service.rpcs):
+            for name in (rpc.request, rpc.response):
+                declared = self._index.message(name, root.file.package)
+                if declared is not None:
+                    yield declared, rpc.pointer
+
+    @cached_property
+    def _pointer_by_file(self) -> Mapping[int, str]:
+        found: dict[int, str] = {}
+        waiting = deque((item.path, import_pointer(item.path)) for item in self._index.root.file.imports)
+        while waiting:
+            path, pointer = waiting.popleft()
+            file = self._index.imports.get(path)
+            if file is not None and id(file) not in found:
+                found[id(file)] = pointer
+                waiting.extend((item.path, pointer) for item in file.imports)
+        return found
+
+
+def _declared_in(held: Held) -> Iterator[MessageType | EnumType]:
+    for each in (held, held.key, held.value):
+        if each is not None and each.message is not None:
+            yield each.message
+        elif each is not None and each.enum is not None:
+            yield each.enum
 
 
 def _as_map(held: Held) -> Held:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.errors import SchemaParseError
-from counterfoil.schema.formats.protobuf.read.known_files import known_file
-from counterfoil.schema.formats.protobuf.read.reading import read_text
+from counterfoil.schema.formats.protobuf.describe.known_files import known_file
+from counterfoil.schema.formats.protobuf.describe.reading import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from counterfoil.schema.formats.protobuf.read.ast import Import, ProtoFile
-    from counterfoil.schema.formats.protobuf.read.reading import ReadText
+    from counterfoil.schema.formats.protobuf.describe.reading import ReadText
+    from counterfoil.schema.formats.protobuf.read.ast import ProtoFile
     from counterfoil.schema.model import ResolvedReference
 
 
@@ -37,12 +37,6 @@ def resolve_imports(read: ReadText, references: Sequence[ResolvedReference]) -> 
             found[path] = file
             waiting.extend(item.path for item in file.imports)
     return found
-
-
-def missing_imports(file: ProtoFile, imports: Mapping[str, ProtoFile]) -> list[tuple[Import, str]]:
-    """The imports that no file was found for, each with the path of the file that asks, ``""`` for the schema."""
-    asking = (file, *imports.values())
-    return [(item, each.path) for each in asking for item in each.imports if item.path not in imports]
 
 
 def _read_reference(reference: ResolvedReference) -> ProtoFile:
