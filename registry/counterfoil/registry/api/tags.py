@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.service.tag_version import TagRequest
+from counterfoil.schema.entity import Entity, TagEdit
 from counterfoil.schema.rest.json_values import RequestJson, read_each, read_texts
 from counterfoil.schema.rest.object_forms import Member, ObjectForm
 from counterfoil.schema.rest.schemas import METADATA, RULE_SET
-from counterfoil.schema.tags import Entity, TagEdit
 
 if TYPE_CHECKING:
     from counterfoil.registry.api.call import Call

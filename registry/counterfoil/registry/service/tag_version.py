@@ -9,8 +9,9 @@ from counterfoil.registry.domain.merging import merge_rule_sets, without_rules
 from counterfoil.registry.domain.rules import check_rule_set
 from counterfoil.registry.domain.versions import check_next_version
 from counterfoil.registry.service.requests import NEXT_VERSION, SchemaRequest
+from counterfoil.schema.entity import TagEdit
+from counterfoil.schema.entity import TagEdit
 from counterfoil.schema.errors import InvalidRuleSet
-from counterfoil.schema.tags import TagEdit
 
 if TYPE_CHECKING:
     from counterfoil.registry.domain.content import Content
