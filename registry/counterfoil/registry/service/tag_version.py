@@ -10,7 +10,6 @@ from counterfoil.registry.domain.rules import check_rule_set
 from counterfoil.registry.domain.versions import check_next_version
 from counterfoil.registry.service.requests import NEXT_VERSION, SchemaRequest
 from counterfoil.schema.entity import TagEdit
-from counterfoil.schema.entity import TagEdit
 from counterfoil.schema.errors import InvalidRuleSet
 
 if TYPE_CHECKING:
