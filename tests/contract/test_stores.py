@@ -336,7 +336,7 @@ def test_settings_are_stored_by_scope(run: Any) -> None:
         config = Config(
             alias="",
             normalize=False,
-            compatibility=CompatibilityLevel.FULL,
+            compatibility_level=CompatibilityLevel.FULL,
             default_metadata=Metadata(properties={"a": "b"}),
             override_rule_set=RuleSet(domain_rules=(Rule("r", "CEL"),)),
         )
