@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, unquote, urlencode
 
 import httpx
 
-from counterfoil.registry.moving.peer import Peer
+from counterfoil.registry.moving.peer.connection import Peer
 from counterfoil.sdk.settings import RegistrySettings
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from counterfoil.registry.moving.comparing import Difference, Verdicts, differences
-from counterfoil.registry.moving.peer_source import PeerSource
+from counterfoil.registry.moving.peer.source import PeerSource
 from counterfoil.registry.moving.progress import Progress
 from registry_driver import InProcessRegistry
 from registry_histories import ITEM

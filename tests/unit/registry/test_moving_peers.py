@@ -21,13 +21,13 @@ from counterfoil.registry.moving.errors import (
     UnreadableContent,
 )
 from counterfoil.registry.moving.importing import Import
-from counterfoil.registry.moving.peer import Peer
-from counterfoil.registry.moving.peer_source import PeerSource
-from counterfoil.registry.moving.peer_target import PeerTarget
+from counterfoil.registry.moving.peer.connection import Peer
+from counterfoil.registry.moving.peer.source import PeerSource
+from counterfoil.registry.moving.peer.target import PeerTarget
 from counterfoil.registry.moving.progress import Progress
 from counterfoil.registry.moving.source import facts_of
 from counterfoil.registry.moving.spool import read_once
-from counterfoil.registry.moving.store_target import StoreTarget
+from counterfoil.registry.moving.store.target import StoreTarget
 from counterfoil.registry.moving.target import State
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.sdk.settings import RegistrySettings

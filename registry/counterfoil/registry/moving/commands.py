@@ -16,15 +16,15 @@ from counterfoil.registry.moving.backup import BackupReader
 from counterfoil.registry.moving.comparing import Difference, Verdicts, differences
 from counterfoil.registry.moving.exporting import export
 from counterfoil.registry.moving.importing import WIDTH, Import
-from counterfoil.registry.moving.peer import Peer
-from counterfoil.registry.moving.peer_source import PeerSource
-from counterfoil.registry.moving.peer_target import PeerTarget
+from counterfoil.registry.moving.peer.connection import Peer
+from counterfoil.registry.moving.peer.source import PeerSource
+from counterfoil.registry.moving.peer.target import PeerTarget
 from counterfoil.registry.moving.progress import to_stderr
 from counterfoil.registry.moving.source import facts_of
 from counterfoil.registry.moving.spool import read_once
-from counterfoil.registry.moving.store_source import StoreSource
-from counterfoil.registry.moving.store_target import StoreTarget
-from counterfoil.registry.moving.topic import TopicSource
+from counterfoil.registry.moving.store.source import StoreSource
+from counterfoil.registry.moving.store.target import StoreTarget
+from counterfoil.registry.moving.topic.source import TopicSource
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.upgrading import check_is_store, is_new_store
 from counterfoil.schema.counting import counted

@@ -14,8 +14,8 @@ from counterfoil.registry.domain.documents import (
 )
 from counterfoil.registry.moving.facts import Unreadable, VersionFact
 from counterfoil.registry.moving.lanes import gathered
-from counterfoil.registry.moving.peer import versions_path
-from counterfoil.registry.moving.store_target import as_read
+from counterfoil.registry.moving.peer.connection import versions_path
+from counterfoil.registry.moving.store.target import as_read
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.domain.documents import Document
     from counterfoil.registry.moving.facts import SettingsFact
-    from counterfoil.registry.moving.peer import Answer, Peer
-    from counterfoil.registry.moving.peer_source import PeerSource
+    from counterfoil.registry.moving.peer.connection import Answer, Peer
+    from counterfoil.registry.moving.peer.source import PeerSource
     from counterfoil.registry.moving.progress import Progress
     from counterfoil.schema.contexts import QualifiedSubject
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.moving.facts import RecordFact
-from counterfoil.registry.moving.peer import check_answer, segment
+from counterfoil.registry.moving.peer.connection import check_answer, segment
 from counterfoil.registry.moving.target import ABSENT, SAME, Standing, clash
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 
 if TYPE_CHECKING:
     from counterfoil.registry.domain.documents import Document
-    from counterfoil.registry.moving.peer import Peer
+    from counterfoil.registry.moving.peer.connection import Peer
 
 _BY_ID: Final = "association"
 _BY_NAME: Final = "association-by-name"

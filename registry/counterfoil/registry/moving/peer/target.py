@@ -23,12 +23,12 @@ from counterfoil.registry.domain.keys.stored import DEK_KIND, KEK_KIND, read_sto
 from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.moving.errors import MovingError, PeerRefused
 from counterfoil.registry.moving.facts import ContextFact, RecordFact, SettingsFact, VersionFact, read_content
-from counterfoil.registry.moving.peer import check_answer, segment, versions_path
-from counterfoil.registry.moving.peer_associations import KINDS as ASSOCIATION_KINDS
-from counterfoil.registry.moving.peer_associations import PeerAssociations
-from counterfoil.registry.moving.peer_keys import PeerKeys
-from counterfoil.registry.moving.peer_source import PeerSource
-from counterfoil.registry.moving.store_target import PLACEHOLDER, settings_standing
+from counterfoil.registry.moving.peer.connection import check_answer, segment, versions_path
+from counterfoil.registry.moving.peer.associations import KINDS as ASSOCIATION_KINDS
+from counterfoil.registry.moving.peer.associations import PeerAssociations
+from counterfoil.registry.moving.peer.keys import PeerKeys
+from counterfoil.registry.moving.peer.source import PeerSource
+from counterfoil.registry.moving.store.target import PLACEHOLDER, settings_standing
 from counterfoil.registry.moving.target import ABSENT, SAME, UNFINISHED, Standing, clash
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import RegistryError
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.domain.documents import Document
     from counterfoil.registry.moving.facts import Fact
-    from counterfoil.registry.moving.peer import Peer
+    from counterfoil.registry.moving.peer.connection import Peer
     from counterfoil.registry.moving.progress import Progress
 
 _ALREADY_DELETED: Final = frozenset({40404, 40406})

@@ -27,7 +27,7 @@ from counterfoil.registry.moving.facts import (
     read_content,
     whole_number,
 )
-from counterfoil.registry.moving.topic_lines import BadLine, read_lines
+from counterfoil.registry.moving.topic.lines import BadLine, read_lines
 from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import BadRequest, RegistryError
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.domain.config import Config
     from counterfoil.registry.moving.facts import Key
-    from counterfoil.registry.moving.topic_lines import TopicRecord
+    from counterfoil.registry.moving.topic.lines import TopicRecord
 
 
 @dataclass(frozen=True, slots=True)

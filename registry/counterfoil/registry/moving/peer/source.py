@@ -26,9 +26,9 @@ from counterfoil.registry.moving.facts import (
     whole_number,
 )
 from counterfoil.registry.moving.lanes import gathered
-from counterfoil.registry.moving.peer import context_name, segment, versions_path
-from counterfoil.registry.moving.peer_associations import PeerAssociations
-from counterfoil.registry.moving.peer_keys import PeerKeys
+from counterfoil.registry.moving.peer.connection import context_name, segment, versions_path
+from counterfoil.registry.moving.peer.associations import PeerAssociations
+from counterfoil.registry.moving.peer.keys import PeerKeys
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, GLOBAL_LEVEL, TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import RegistryError
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from counterfoil.registry.moving.facts import Key
-    from counterfoil.registry.moving.peer import Peer
+    from counterfoil.registry.moving.peer.connection import Peer
 
 _SCOPES_AT_A_TIME: Final = 32
 _KEPT_SUBJECTS: Final = 256

@@ -20,13 +20,13 @@ from counterfoil.registry.domain.keys.stored import (
 )
 from counterfoil.registry.moving.errors import PeerRefused
 from counterfoil.registry.moving.facts import RecordFact, Unreadable
-from counterfoil.registry.moving.peer import check_answer, segment
+from counterfoil.registry.moving.peer.connection import check_answer, segment
 from counterfoil.registry.moving.target import ABSENT, SAME, UNFINISHED, Standing, clash
 from counterfoil.schema.contexts import parse_subject
 
 if TYPE_CHECKING:
     from counterfoil.registry.domain.documents import Document
-    from counterfoil.registry.moving.peer import Peer
+    from counterfoil.registry.moving.peer.connection import Peer
     from counterfoil.schema.contexts import QualifiedSubject
 
 _KEKS: Final = "/dek-registry/v1/keks"
