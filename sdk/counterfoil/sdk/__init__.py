@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         SerdeError,
         SubjectUnresolved,
         TruncatedFrame,
+        UnexpectedReply,
         UnknownSchemaId,
     )
     from counterfoil.sdk.serde.avro import AvroDeserializer, AvroSerializer, Decoded
@@ -81,6 +82,7 @@ _MODULE_BY_NAME = {
             "SerdeError",
             "SubjectUnresolved",
             "TruncatedFrame",
+            "UnexpectedReply",
             "UnknownSchemaId",
         ),
         "errors",
@@ -126,6 +128,7 @@ __all__ = [
     "SubjectVersion",
     "TlsSettings",
     "TruncatedFrame",
+    "UnexpectedReply",
     "UnknownSchemaId",
     "Visibility",
 ]

@@ -119,6 +119,16 @@ def read_any_texts(node: Node) -> None:
     _texts(node)
 
 
+def read_object(node: Node) -> dict[str, Any]:
+    """An object, as it is."""
+    return {key: item.value for key, item in node.entries().items()}
+
+
+def read_objects(node: Node) -> tuple[dict[str, Any], ...]:
+    """A list of objects, as they are."""
+    return tuple(map(read_object, node.items()))
+
+
 def read_guid(node: Node) -> UUID:
     """A guid, in any of the spellings that UUIDs have."""
     try:

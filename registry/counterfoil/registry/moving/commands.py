@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 Options = dict[str, Any]
 _TIMEOUT_S = 30.0
 _RETRIES = 5
+_RETRIED_FOR_S = 300.0
 
 
 def run_export(file: str, options: Options) -> int:
@@ -120,7 +122,8 @@ def _comparison_document(urls: list[str], found: list[Difference], asked: int | 
 
 
 def _settings(access: RegistryAccess) -> RegistrySettings:
-    return access.settings(timeout_s=_TIMEOUT_S, retries=_RETRIES)
+    settings = access.settings(timeout_s=_TIMEOUT_S, retries=_RETRIES)
+    return replace(settings, retry=replace(settings.retry, total_s=_RETRIED_FOR_S))
 
 
 def _peer(settings: RegistrySettings, options: Options) -> Peer:

@@ -10,23 +10,24 @@ from counterfoil.registry.domain.documents import (
     metadata_document,
     reference_document,
     rule_set_document,
-    without_null,
 )
-from counterfoil.registry.moving.facts import Unreadable, VersionFact
+from counterfoil.registry.moving.facts import Unreadable, VersionFact, schema_of
 from counterfoil.registry.moving.lanes import gathered
-from counterfoil.registry.moving.peer.connection import versions_path
+from counterfoil.registry.moving.peer.connection import Refusal
 from counterfoil.registry.moving.store.target import as_read
+from counterfoil.sdk import operations
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
-    from counterfoil.registry.domain.content import Content
     from counterfoil.registry.domain.documents import Document
     from counterfoil.registry.moving.facts import SettingsFact
-    from counterfoil.registry.moving.peer.connection import Answer, Peer
+    from counterfoil.registry.moving.peer.connection import Peer
     from counterfoil.registry.moving.peer.source import PeerSource
     from counterfoil.registry.moving.progress import Progress
     from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.sdk.entities import Compatibility
+    from counterfoil.sdk.operations import Operation
 
 _AT_A_TIME: Final = 16
 
@@ -166,29 +167,19 @@ class Verdicts:
                     where = f"subject {str(subject)!r} version {fact.version} against the latest"
                     yield Difference("verdict", where, ours, theirs)
 
-    async def _judge(self, fact: VersionFact) -> tuple[Any, Any]:
-        path = f"/compatibility{versions_path(fact.subject, 'latest')}"
-        body = _request(fact.content)
-        ours, theirs = await gathered(*(peer.ask("POST", path, body=body) for peer in self._peers))
+    async def _judge(self, fact: VersionFact) -> tuple[str, str]:
+        operation = operations.check_compatibility(
+            str(fact.subject), schema_of(fact.content), number="latest", verbose=False, normalize=False
+        )
+        ours, theirs = await gathered(*(self._verdict(peer, operation) for peer in self._peers))
         self.asked += 1
         self._progress.step("verdicts compared")
-        return _verdict(ours), _verdict(theirs)
+        return ours, theirs
 
-
-def _request(content: Content) -> Document:
-    return without_null(
-        {
-            "schema": content.text,
-            "schemaType": content.schema_type.value,
-            "references": [reference_document(reference) for reference in content.references] or None,
-            "metadata": metadata_document(content.metadata),
-            "ruleSet": rule_set_document(content.rule_set),
-        }
-    )
-
-
-def _verdict(answer: Answer) -> Any:
-    """``compatible``, ``incompatible``, or the code of an error."""
-    if answer.is_ok and isinstance(answer.value, dict):
-        return "compatible" if answer.value.get("is_compatible") else "incompatible"
-    return f"error {answer.code or answer.status}"
+    @staticmethod
+    async def _verdict(peer: Peer, operation: Operation[Compatibility]) -> str:
+        """``compatible``, ``incompatible``, or the code of an error."""
+        found = await peer.outcome(operation)
+        if isinstance(found, Refusal):
+            return f"error {found.code or found.status}"
+        return "compatible" if found.is_compatible else "incompatible"

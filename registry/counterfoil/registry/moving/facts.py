@@ -25,7 +25,7 @@ from counterfoil.registry.domain.json_fields import list_of, object_of, optional
 from counterfoil.registry.domain.modes import Mode
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import BadRequest
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.model import Schema, SchemaType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -185,6 +185,11 @@ def read_content(fields: Mapping[str, Any]) -> Content:
         metadata=optional(fields, "metadata", read_metadata),
         rule_set=optional(fields, "ruleSet", read_rule_set),
     )
+
+
+def schema_of(content: Content) -> Schema:
+    """Return the schema as a client sends it."""
+    return Schema(content.text, content.schema_type, content.references, content.metadata, content.rule_set)
 
 
 def whole_number(fields: Mapping[str, Any], name: str, *, least: int = 0) -> int:
