@@ -24,7 +24,7 @@ from counterfoil.registry.moving.facts import (
     read_content,
     whole_number,
 )
-from counterfoil.registry.moving.topic_lines import BadLine, read_lines
+from counterfoil.registry.moving.topic.lines import BadLine, read_lines
 from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import BadRequest, RegistryError
 from counterfoil.schema.rest.config import read_config
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from counterfoil.registry.moving.facts import Key
-    from counterfoil.registry.moving.topic_lines import TopicRecord
+    from counterfoil.registry.moving.topic.lines import TopicRecord
     from counterfoil.schema.rest.config import Config
 
 

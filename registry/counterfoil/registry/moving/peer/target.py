@@ -14,27 +14,36 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.domain.keys.stored import DEK_KIND, KEK_KIND, read_stored_dek
 from counterfoil.registry.moving.errors import MovingError, PeerRefused
-from counterfoil.registry.moving.facts import ContextFact, RecordFact, SettingsFact, VersionFact, read_content
-from counterfoil.registry.moving.peer import check_answer, segment, versions_path
-from counterfoil.registry.moving.peer_associations import KINDS as ASSOCIATION_KINDS
-from counterfoil.registry.moving.peer_associations import PeerAssociations
-from counterfoil.registry.moving.peer_keys import PeerKeys
-from counterfoil.registry.moving.peer_source import PeerSource
-from counterfoil.registry.moving.store_target import PLACEHOLDER, settings_standing
+from counterfoil.registry.moving.facts import (
+    ContextFact,
+    RecordFact,
+    SettingsFact,
+    VersionFact,
+    read_content,
+    schema_of,
+)
+from counterfoil.registry.moving.peer.associations import KINDS as ASSOCIATION_KINDS
+from counterfoil.registry.moving.peer.associations import PeerAssociations
+from counterfoil.registry.moving.peer.connection import Refusal, context_scope, refused, scope_text
+from counterfoil.registry.moving.peer.keys import PeerKeys
+from counterfoil.registry.moving.peer.source import PeerSource
+from counterfoil.registry.moving.store.target import PLACEHOLDER, settings_standing
 from counterfoil.registry.moving.target import ABSENT, SAME, UNFINISHED, Standing, clash
-from counterfoil.schema.contexts import DEFAULT_CONTEXT, TOP_LEVEL, QualifiedSubject, parse_subject
+from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import RegistryError
-from counterfoil.schema.rest.config import config_document
+from counterfoil.schema.model import Schema
+from counterfoil.schema.rest.config import config_document, read_config
+from counterfoil.schema.rest.json_values import ReplyJson
 from counterfoil.schema.rest.modes import Mode
-from counterfoil.schema.rest.schemas import schema_document
+from counterfoil.schema.rest.versions import Deletion, Visibility
+from counterfoil.sdk import operations
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from counterfoil.registry.moving.facts import Fact
-    from counterfoil.registry.moving.peer import Peer
+    from counterfoil.registry.moving.peer.connection import Peer
     from counterfoil.registry.moving.progress import Progress
-    from counterfoil.schema.rest.object_forms import Document
 
 _ALREADY_DELETED: Final = frozenset({40404, 40406})
 
@@ -86,7 +95,8 @@ class PeerTarget:
             self._subjects = set(await self._reading.subjects())
         if fact.subject not in self._subjects:
             return ABSENT
-        held = await self._peer.get(versions_path(fact.subject, fact.version), deleted=True)
+        version = operations.version(str(fact.subject), fact.version, visibility=Visibility.WITH_DELETED)
+        held = await self._peer.document(version)
         if held is None:
             return ABSENT
         named = parse_subject(str(held.get("subject", fact.subject)))
@@ -104,14 +114,13 @@ class PeerTarget:
         return UNFINISHED if fact.deleted else clash(f"{fact} is soft-deleted")
 
     async def _is_active(self, fact: VersionFact) -> bool:
-        listed = await self._peer.get(versions_path(fact.subject))
-        return isinstance(listed, list) and fact.version in listed
+        listed = await self._peer.listed(operations.versions(str(fact.subject), visibility=Visibility.ACTIVE))
+        return fact.version in (listed or ())
 
     async def _id_problem(self, fact: VersionFact) -> str:
         """A sentence when the id stands for another schema there, else nothing."""
         context = fact.subject.context
-        query = {} if context == DEFAULT_CONTEXT else {"subject": f":{context}:"}
-        held = await self._peer.get(f"/schemas/ids/{fact.schema_id}", **query)
+        held = await self._peer.document(operations.schema_by_id(fact.schema_id, subject=context_scope(context)))
         if held is None or ("subject" in held and parse_subject(str(held["subject"])).context != context):
             return ""
         guid = _guid_of(held)
@@ -128,18 +137,22 @@ class PeerTarget:
             await self._delete(fact.subject, fact.version)
 
     async def _register(self, fact: VersionFact) -> None:
-        content = fact.content
-        body: Document = {**schema_document(content), "id": fact.schema_id, "version": fact.version}
-        answer = await self._peer.ask("POST", versions_path(fact.subject), body=body)
-        check_answer(answer, f"{fact} was refused")
-        if answer.value.get("id") != fact.schema_id:
-            raise PeerRefused(f"{fact} was given the id {answer.value.get('id')} in place of {fact.schema_id}")
+        schema = schema_of(fact.content)
+        given = await self._register_as(fact.subject, schema, fact.schema_id, fact.version, f"{fact} was refused")
+        if given != fact.schema_id:
+            raise PeerRefused(f"{fact} was given the id {given} in place of {fact.schema_id}")
 
-    async def _delete(self, subject: QualifiedSubject, version: int, *, permanent: bool = False) -> None:
-        query = {"permanent": True} if permanent else {}
-        answer = await self._peer.ask("DELETE", versions_path(subject, version), **query)
-        if answer.code not in _ALREADY_DELETED:
-            check_answer(answer, f"version {version} of subject {str(subject)!r} could not be deleted")
+    async def _register_as(
+        self, subject: QualifiedSubject, schema: Schema, schema_id: int, version: int, what: str
+    ) -> int | None:
+        operation = operations.register(str(subject), schema, normalize=False, schema_id=schema_id, number=version)
+        registered = await self._peer.carry_out(operation, what)
+        return None if registered is None else registered.id
+
+    async def _delete(self, subject: QualifiedSubject, version: int, *, deletion: Deletion = Deletion.SOFT) -> None:
+        found = await self._peer.outcome(operations.delete_version(str(subject), version, deletion=deletion))
+        if isinstance(found, Refusal) and not found.is_done and found.code not in _ALREADY_DELETED:
+            raise refused(found, f"version {version} of subject {str(subject)!r} could not be deleted")
 
     # --- modes for the time of the import
 
@@ -184,58 +197,64 @@ class PeerTarget:
         if mode is not None:
             await self._set_mode(scope, mode)
             return
-        answer = await self._peer.ask("DELETE", _scoped("/mode", scope))
-        if answer.status == HTTPStatus.METHOD_NOT_ALLOWED or (scope == TOP_LEVEL and not answer.is_ok):
+        found = await self._peer.outcome(operations.delete_mode(scope_text(scope), recursive=False))
+        if not isinstance(found, Refusal) or found.is_done:
+            return
+        if found.status == HTTPStatus.METHOD_NOT_ALLOWED or scope == TOP_LEVEL:
             await self._set_mode(scope, Mode.READWRITE)  # a registry that cannot forget a mode
-        elif answer.status != HTTPStatus.NOT_FOUND:
-            check_answer(answer, f"the mode of {_named(scope)} could not be removed")
+        elif found.status != HTTPStatus.NOT_FOUND:
+            raise refused(found, f"the mode of {_named(scope)} could not be removed")
 
     async def _set_mode(self, scope: QualifiedSubject, mode: Mode) -> None:
-        answer = await self._peer.ask("PUT", _scoped("/mode", scope), body={"mode": mode.value}, force=True)
-        check_answer(answer, f"the mode of {_named(scope)} could not be set to {mode}")
+        operation = operations.set_mode(scope_text(scope), mode.value, force=True)
+        await self._peer.carry_out(operation, f"the mode of {_named(scope)} could not be set to {mode}")
 
     # --- contexts
 
     async def _context_standing(self, fact: ContextFact) -> Standing:
-        placeholder = QualifiedSubject(fact.name, PLACEHOLDER)
-        if await self._peer.get(versions_path(placeholder), deleted=True):  # of an import that was cut off
+        if await self._versions(QualifiedSubject(fact.name, PLACEHOLDER)):  # of an import that was cut off
             return ABSENT
         seen = await self._max_id(fact)
         return SAME if seen >= fact.max_id else ABSENT
 
     async def _max_id(self, fact: ContextFact) -> int:
         """The highest id that the context says it gave out; where it does not say, ``max_id`` if that is in use."""
-        query: dict[str, str | bool] = {"fetchMaxId": True}
-        if fact.name != DEFAULT_CONTEXT:
-            query["subject"] = f":{fact.name}:"
-        held = await self._peer.get(f"/schemas/ids/{fact.max_id}", **query)
-        if held is not None:
+        if await self._with_max_id(fact.max_id, fact.name) is not None:
             return fact.max_id
         for subject in await self._reading.subjects():
             if subject.context == fact.name:
-                return await self._max_id_beside(subject, query)
+                return await self._max_id_beside(subject)
         return 0
 
-    async def _max_id_beside(self, subject: QualifiedSubject, query: dict[str, str | bool]) -> int:
-        for number in await self._peer.get(versions_path(subject), deleted=True) or ():
-            version = await self._peer.get(versions_path(subject, number), deleted=True)
-            held = await self._peer.get(f"/schemas/ids/{version['id']}", **query) if version else None
-            if isinstance(held, dict):
+    async def _with_max_id(self, schema_id: int, context: str) -> dict[str, Any] | None:
+        operation = operations.schema_by_id(schema_id, subject=context_scope(context), with_max_id=True)
+        return await self._peer.document(operation)
+
+    async def _max_id_beside(self, subject: QualifiedSubject) -> int:
+        for number in await self._versions(subject):
+            operation = operations.version(str(subject), number, visibility=Visibility.WITH_DELETED)
+            version = await self._peer.document(operation)
+            held = await self._with_max_id(version["id"], subject.context) if version else None
+            if held is not None:
                 return int(held.get("maxId") or 0)
         return 0
+
+    async def _versions(self, subject: QualifiedSubject) -> tuple[int, ...]:
+        """All versions of the subject, with those that are soft-deleted."""
+        listing = operations.versions(str(subject), visibility=Visibility.WITH_DELETED)
+        return await self._peer.listed(listing) or ()
 
     async def _reserve(self, fact: ContextFact) -> None:
         """Take the highest id of the context, and let it go again: it stays given out, and the context known."""
         subject = QualifiedSubject(fact.name, PLACEHOLDER)
         await self._open(subject)
-        if not await self._peer.get(versions_path(subject), deleted=True):
-            text = f'{{"type":"fixed","name":"counterfoil_reserved_id","size":{fact.max_id}}}'
-            body = {"schema": text, "id": fact.max_id, "version": 1}
-            check_answer(await self._peer.ask("POST", versions_path(subject), body=body), f"{fact}: id {fact.max_id}")
+        if not await self._versions(subject):
+            schema = Schema(f'{{"type":"fixed","name":"counterfoil_reserved_id","size":{fact.max_id}}}')
+            await self._register_as(subject, schema, fact.max_id, 1, f"{fact}: id {fact.max_id}")
         await self._delete(subject, 1)
-        await self._delete(subject, 1, permanent=True)
+        await self._delete(subject, 1, deletion=Deletion.PERMANENT)
         if not fact.listed:
-            await self._peer.ask("DELETE", f"/contexts/{segment(fact.name)}")
+            await self._peer.outcome(operations.delete_context(fact.name))
 
     # --- records
 
@@ -265,9 +284,9 @@ class PeerTarget:
     async def _put_settings(self, fact: SettingsFact) -> None:
         if fact.config is not None:
             await self._open(fact.scope)
-            body = {name: value for name, value in config_document(fact.config).items() if value != ""}
-            answer = await self._peer.ask("PUT", _scoped("/config", fact.scope), body=body)
-            check_answer(answer, f"the config of {_named(fact.scope)} was refused")
+            document = {name: value for name, value in config_document(fact.config).items() if value != ""}
+            operation = operations.set_config(scope_text(fact.scope), read_config(ReplyJson(document)), clear=())
+            await self._peer.carry_out(operation, f"the config of {_named(fact.scope)} was refused")
         if fact.mode is not None:
             self._modes[fact.scope] = fact.mode  # set at the end: it may forbid what comes before
 
@@ -278,10 +297,6 @@ def _guid_of(document: dict[str, Any]) -> UUID | None:
         return read_content(document).guid
     except RegistryError:
         return None
-
-
-def _scoped(path: str, scope: QualifiedSubject) -> str:
-    return path if scope == TOP_LEVEL else f"{path}/{segment(scope)}"
 
 
 def _named(scope: QualifiedSubject) -> str:

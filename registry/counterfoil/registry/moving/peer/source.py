@@ -24,21 +24,23 @@ from counterfoil.registry.moving.facts import (
     whole_number,
 )
 from counterfoil.registry.moving.lanes import gathered
-from counterfoil.registry.moving.peer import context_name, segment, versions_path
-from counterfoil.registry.moving.peer_associations import PeerAssociations
-from counterfoil.registry.moving.peer_keys import PeerKeys
+from counterfoil.registry.moving.peer.associations import PeerAssociations
+from counterfoil.registry.moving.peer.connection import context_name, context_scope, scope_text
+from counterfoil.registry.moving.peer.keys import PeerKeys
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, GLOBAL_LEVEL, TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import RegistryError
 from counterfoil.schema.rest.config import Config, read_config
 from counterfoil.schema.rest.json_values import RequestJson
 from counterfoil.schema.rest.modes import Mode
+from counterfoil.schema.rest.versions import Visibility
+from counterfoil.sdk import operations
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from counterfoil.registry.moving.facts import Key
-    from counterfoil.registry.moving.peer import Peer
+    from counterfoil.registry.moving.peer.connection import Peer
 
 _SCOPES_AT_A_TIME: Final = 32
 _KEPT_SUBJECTS: Final = 256
@@ -84,16 +86,16 @@ class PeerSource:
         What was read before is forgotten.
         """
         self._contexts, self._kept, self._max_ids = None, {}, {}
-        feed = await self._peer.get("/changes", after="latest", limit=1)
-        if isinstance(feed, dict) and "next" in feed:
+        feed = await self._peer.document(operations.changes(after="latest", limit=1))
+        if feed is not None and "next" in feed:
             return feed["next"]
         return tuple(await self.subjects())
 
     async def context_names(self) -> list[str]:
         """The names of its contexts; the default one alone where it knows none. Asked once."""
         if self._contexts is None:
-            listed = await self._peer.pages("/contexts")
-            self._contexts = [] if listed is None else sorted({context_name(str(name)) for name in listed})
+            listed = await self._peer.listed(operations.contexts())
+            self._contexts = sorted({context_name(name) for name in listed or ()})
         return self._contexts or [DEFAULT_CONTEXT]
 
     @property
@@ -109,18 +111,20 @@ class PeerSource:
 
     async def subjects(self) -> list[QualifiedSubject]:
         """All subjects, with those that are soft-deleted where it lists them."""
-        found = await self._listed_subjects()
+        found = await self._listed_subjects(None)
+        if found is None:
+            raise PeerRefused(f"{self._peer.url} does not list its subjects (GET /subjects): is it a schema registry?")
         names = await self.context_names()
         for name in names if self.knows_contexts else ():
-            found |= await self._listed_subjects(subjectPrefix=f":{name}:")
+            found |= await self._listed_subjects(f":{name}:") or set()
         return sorted(parse_subject(name) for name in found)
 
-    async def _listed_subjects(self, **query: str) -> set[str]:
-        with_deleted = await self._peer.pages("/subjects", deleted=True, **query)
-        listed = await self._peer.pages("/subjects", **query) if with_deleted is None else with_deleted
-        if listed is None and not query:
-            raise PeerRefused(f"{self._peer.url} does not list its subjects (GET /subjects): is it a schema registry?")
-        return {name for name in listed or () if isinstance(name, str)}
+    async def _listed_subjects(self, prefix: str | None) -> set[str] | None:
+        for visibility in (Visibility.WITH_DELETED, Visibility.ACTIVE):
+            listed = await self._peer.listed(operations.subjects(prefix=prefix, visibility=visibility))
+            if listed is not None:
+                return set(listed)
+        return None
 
     async def versions(self, subject: QualifiedSubject) -> Sequence[VersionFact | Unreadable]:
         """All versions of a subject, with the soft-deleted ones where it has them listed."""
@@ -144,17 +148,19 @@ class PeerSource:
         return version_in([read.item for read in known], number)
 
     async def _read_versions(self, subject: QualifiedSubject) -> Sequence[_Read]:
-        path = versions_path(subject)
-        everything, active = await gathered(self._peer.pages(path, deleted=True), self._peer.pages(path))
-        numbers = sorted({number for number in (*(everything or ()), *(active or ())) if isinstance(number, int)})
-        gone = set(numbers) - set(active or ())
+        listings = (
+            operations.versions(str(subject), visibility=visibility)
+            for visibility in (Visibility.WITH_DELETED, Visibility.ACTIVE)
+        )
+        everything, active = [set(found or ()) for found in await gathered(*map(self._peer.listed, listings))]
+        numbers, gone = sorted(everything | active), everything - active
         return await gathered(*(self._read_version(subject, number, deleted=number in gone) for number in numbers))
 
     async def _read_version(self, subject: QualifiedSubject, number: int, *, deleted: bool) -> _Read:
-        query = {"deleted": True} if deleted else {}
-        document = await self._peer.get(versions_path(subject, number), **query)
+        visibility = Visibility.WITH_DELETED if deleted else Visibility.ACTIVE
+        document = await self._peer.document(operations.version(str(subject), number, visibility=visibility))
         what = f"version {number} of subject {str(subject)!r}"
-        if not isinstance(document, dict):
+        if document is None:
             return _Read(Unreadable(f"{what} is listed, and cannot be read{_SOFTLY * deleted}"))
         named = parse_subject(str(document.get("subject", subject)))
         if named != subject:
@@ -193,11 +199,12 @@ class PeerSource:
 
     async def _max_id(self, context: str) -> int:
         seen = self._max_ids.get(context, 0)
-        query: dict[str, str | bool] = {"fetchMaxId": True}
-        if context != DEFAULT_CONTEXT:
-            query["subject"] = f":{context}:"
-        document = await self._peer.get(f"/schemas/ids/{seen}", **query) if seen else None
-        found = document.get("maxId") if isinstance(document, dict) else None
+        if not seen:
+            return 0
+        document = await self._peer.document(
+            operations.schema_by_id(seen, subject=context_scope(context), with_max_id=True)
+        )
+        found = None if document is None else document.get("maxId")
         return max(seen, found) if isinstance(found, int) else seen
 
     async def records(self) -> list[RecordFact | Unreadable]:
@@ -224,17 +231,18 @@ class PeerSource:
 
     async def _aliases(self) -> set[QualifiedSubject]:
         """The names that are aliases, and have no versions of their own."""
-        listed = await self._peer.pages("/schemas", aliases=True, latestOnly=True, deleted=True, subjectPrefix=":*:")
-        documents = [item for item in listed or () if isinstance(item, dict)]
-        return {parse_subject(str(name)) for item in documents for name in item.get("aliases") or ()}
+        listing = operations.schemas(prefix=":*:", visibility=Visibility.WITH_DELETED, latest_only=True, aliases=True)
+        listed = await self._peer.listed(listing) or ()
+        return {parse_subject(str(name)) for item in listed for name in item.get("aliases") or ()}
 
     async def settings_of(self, scope: QualifiedSubject) -> SettingsFact:
         """What is set for one scope itself. The defaults of the levels above count as nothing set."""
-        suffix = "" if scope == TOP_LEVEL else f"/{segment(scope)}"
+        place = scope_text(scope)
         if self._has_modes is None:
-            self._has_modes = await self._peer.get("/mode") is not None
+            self._has_modes = await self._peer.get(operations.mode(None, default_to_global=False)) is not None
         config, mode = await gathered(
-            self._peer.get(f"/config{suffix}"), self._peer.get(f"/mode{suffix}") if self._has_modes else _nothing()
+            self._peer.get(operations.config(place, default_to_global=False)),
+            self._peer.get(operations.mode(place, default_to_global=False)) if self._has_modes else _nothing(),
         )
         return SettingsFact(scope, self._config(scope, config), self._mode(scope, mode))
 

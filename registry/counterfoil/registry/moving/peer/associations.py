@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.moving.facts import RecordFact
-from counterfoil.registry.moving.peer import check_answer, segment
 from counterfoil.registry.moving.target import ABSENT, SAME, Standing, clash
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
+from counterfoil.sdk import operations
 
 if TYPE_CHECKING:
-    from counterfoil.registry.moving.peer import Peer
+    from counterfoil.registry.moving.peer.connection import Peer
     from counterfoil.schema.rest.object_forms import Document
 
 _BY_ID: Final = "association"
@@ -37,8 +37,8 @@ class PeerAssociations:
 
     async def records(self) -> list[RecordFact]:
         """The records of all associations; nothing where the registry knows none."""
-        listed = await self._peer.pages("/associations/resources/-/-") or ()
-        found = [fact for item in listed if isinstance(item, dict) for fact in _records_of(_stored(item))]
+        listed = await self._peer.listed(operations.associations()) or ()
+        found = [fact for item in listed for fact in _records_of(_stored(item))]
         return sorted(found, key=lambda fact: (fact.kind, fact.key))
 
     async def standing(self, fact: RecordFact) -> Standing:
@@ -47,9 +47,9 @@ class PeerAssociations:
             return SAME
         resource_type, resource_id, association_type = fact.key
         held = await self._peer.get(
-            f"/associations/resources/{segment(resource_id)}",
-            resourceType=resource_type,
-            associationType=association_type,
+            operations.associations_of_resource(
+                resource_id, resource_type=resource_type, association_type=association_type
+            )
         )
         if not held:
             return ABSENT
@@ -61,7 +61,7 @@ class PeerAssociations:
         bond = {name: document[name] for name in ("associationType", "lifecycle", "frozen")}
         body = {name: document[name] for name in _OF_THE_RESOURCE}
         body["associations"] = [{"subject": str(QualifiedSubject(*document["subject"])), **bond}]
-        check_answer(await self._peer.ask("POST", "/associations", body=body), f"{fact} was refused")
+        await self._peer.carry_out(operations.create_associations(body), f"{fact} was refused")
 
 
 def _stored(item: Document) -> Document:

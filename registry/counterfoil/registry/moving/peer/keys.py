@@ -19,17 +19,17 @@ from counterfoil.registry.domain.keys.stored import (
 )
 from counterfoil.registry.moving.errors import PeerRefused
 from counterfoil.registry.moving.facts import RecordFact, Unreadable
-from counterfoil.registry.moving.peer import check_answer, segment
 from counterfoil.registry.moving.target import ABSENT, SAME, UNFINISHED, Standing, clash
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.rest.keys import Algorithm, Dek, DekId, Kek
+from counterfoil.schema.rest.versions import Visibility
+from counterfoil.sdk import operations
 
 if TYPE_CHECKING:
-    from counterfoil.registry.moving.peer import Peer
-    from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.registry.moving.peer.connection import Peer
     from counterfoil.schema.rest.object_forms import Document
 
-_KEKS: Final = "/dek-registry/v1/keks"
+_ALL: Final = Visibility.WITH_DELETED
 _OWN_TO_A_REGISTRY: Final = ("ts", "dekCount", "deleted")
 
 
@@ -45,23 +45,23 @@ class PeerKeys:
     async def records(self) -> list[RecordFact | Unreadable]:
         """All keys, each key encryption key before those that it wraps; nothing where the registry keeps none."""
         found: list[RecordFact | Unreadable] = []
-        for name in await self._peer.pages(_KEKS, deleted=True) or ():
-            wrapped = await self._wrapped_by(str(name))
+        for name in await self._peer.listed(operations.keks(visibility=_ALL)) or ():
+            wrapped = await self._wrapped_by(name)
             count = sum(isinstance(item, RecordFact) for item in wrapped)
-            document = await self._peer.get(_path(str(name)), deleted=True)
-            if isinstance(document, dict):
+            document = await self._find_kek(name)
+            if document is not None:
                 kek = _kek(document, dek_count=count)
                 found += [RecordFact(KEK_KIND, kek_key(kek.name), stored_kek(kek)), *wrapped]
         return found
 
     async def _wrapped_by(self, name: str) -> list[RecordFact | Unreadable]:
         found: list[RecordFact | Unreadable] = []
-        for text in await self._peer.pages(f"{_path(name)}/deks", deleted=True) or ():
-            subject = parse_subject(str(text))
+        for text in await self._peer.listed(operations.dek_subjects(name, visibility=_ALL)) or ():
+            subject = parse_subject(text)
             for algorithm in Algorithm:
-                path = f"{_deks(name, subject)}/versions"
-                numbers = await self._peer.pages(path, algorithm=algorithm.value, deleted=True)
-                found += [await self._read(DekId(name, subject, algorithm, number)) for number in numbers or ()]
+                versions = operations.dek_versions(name, str(subject), algorithm=algorithm, visibility=_ALL)
+                numbers = await self._peer.listed(versions) or ()
+                found += [await self._read(DekId(name, subject, algorithm, number)) for number in numbers]
         return found
 
     async def _read(self, dek_id: DekId) -> RecordFact | Unreadable:
@@ -74,17 +74,20 @@ class PeerKeys:
         dek = Dek(dek_id, document["encryptedKeyMaterial"], document.get("deleted") is True, document.get("ts", 0))
         return RecordFact(DEK_KIND, dek_key(dek_id), stored_dek(dek))
 
+    async def _find_kek(self, name: str) -> Document | None:
+        return await self._peer.document(operations.kek(name, visibility=_ALL))
+
     async def _find_dek(self, dek_id: DekId) -> Document | None:
-        path = f"{_deks(dek_id.kek_name, dek_id.subject)}/versions/{dek_id.version}"
-        found = await self._peer.get(path, algorithm=dek_id.algorithm.value, deleted=True)
-        return found if isinstance(found, dict) else None
+        kek_name, subject, version = dek_id.kek_name, str(dek_id.subject), dek_id.version
+        operation = operations.dek(kek_name, subject, version, algorithm=dek_id.algorithm, visibility=_ALL)
+        return await self._peer.document(operation)
 
     # --- writing
 
     async def standing(self, fact: RecordFact) -> Standing:
         """How the registry stands to a key; when it was made is no matter."""
         if fact.kind == KEK_KIND:
-            document = await self._peer.get(_path(fact.key[0]), deleted=True)
+            document = await self._find_kek(fact.key[0])
             held = None if document is None else stored_kek(_kek(document, dek_count=0))
         else:
             dek_id = read_stored_dek(fact.key, fact.document).id
@@ -108,46 +111,37 @@ class PeerKeys:
     async def _put_kek(self, kek: Kek) -> None:
         if kek.deleted:
             self._to_delete.add(kek.name)
-        if await self._peer.get(_path(kek.name), deleted=True) is not None:
+        if await self._find_kek(kek.name) is not None:
             return
         document = stored_kek(kek)
         body = {name: document[name] for name in ("kmsType", "kmsKeyId", "kmsProps", "doc", "shared")}
-        answer = await self._peer.ask("POST", _KEKS, body={"name": kek.name, **body})
-        check_answer(answer, f"key encryption key {kek.name!r} was refused")
+        operation = operations.create_kek({"name": kek.name, **body})
+        await self._peer.carry_out(operation, f"key encryption key {kek.name!r} was refused")
 
     async def _put_dek(self, dek: Dek) -> None:
-        held = await self._peer.get(_path(dek.id.kek_name), deleted=True)
-        if isinstance(held, dict) and held.get("deleted") is True:
-            self._to_delete.add(dek.id.kek_name)
-            await self._peer.ask("POST", f"{_path(dek.id.kek_name)}/undelete")
-        path = _deks(dek.id.kek_name, dek.id.subject)
+        kek_name, subject = dek.id.kek_name, str(dek.id.subject)
+        held = await self._find_kek(kek_name)
+        if held is not None and held.get("deleted") is True:
+            self._to_delete.add(kek_name)
+            await self._peer.outcome(operations.undelete_kek(kek_name))
         if await self._find_dek(dek.id) is None:
             body = {
-                "subject": str(dek.id.subject),
+                "subject": subject,
                 "version": dek.id.version,
                 "algorithm": dek.id.algorithm.value,
                 "encryptedKeyMaterial": dek.wrapped,
             }
-            check_answer(await self._peer.ask("POST", path, body=body), f"{_named(dek.id)} was refused")
+            operation = operations.create_dek(kek_name, subject, body)
+            await self._peer.carry_out(operation, f"{_named(dek.id)} was refused")
         if dek.deleted:
-            query = {"algorithm": dek.id.algorithm.value}
-            answer = await self._peer.ask("DELETE", f"{path}/versions/{dek.id.version}", **query)
-            check_answer(answer, f"{_named(dek.id)} could not be deleted")
+            deletion = operations.delete_dek(kek_name, subject, dek.id.version, algorithm=dek.id.algorithm)
+            await self._peer.carry_out(deletion, f"{_named(dek.id)} could not be deleted")
 
     async def finish(self) -> None:
         """Soft-delete the key encryption keys that must be."""
         names, self._to_delete = sorted(self._to_delete), set()
         for name in names:
-            answer = await self._peer.ask("DELETE", _path(name))
-            check_answer(answer, f"key encryption key {name!r} could not be deleted")
-
-
-def _path(name: str) -> str:
-    return f"{_KEKS}/{segment(name)}"
-
-
-def _deks(name: str, subject: QualifiedSubject) -> str:
-    return f"{_path(name)}/deks/{segment(subject)}"
+            await self._peer.carry_out(operations.delete_kek(name), f"key encryption key {name!r} could not be deleted")
 
 
 def _named(dek_id: DekId) -> str:
