@@ -8,7 +8,7 @@ from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.jsonschema.read.sites import Site
+    from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema
 
 _LONGEST: Final = 80
 _MAX_DEPTH: Final = 4
@@ -37,7 +37,7 @@ def said(keyword: str, value: Any) -> str:
     return f"{keyword} {value_words(value)}"
 
 
-def type_words(site: Site, depth: int = 0) -> str:
+def type_words(site: WrittenSchema, depth: int = 0) -> str:
     """A schema in one line: ``string | null``, ``array<integer>``, ``enum ["A","B"]``, ``anything``."""
     if isinstance(site.value, bool):
         return "anything" if site.value else "nothing"
@@ -46,7 +46,7 @@ def type_words(site: Site, depth: int = 0) -> str:
         return "…"
     if "enum" in keywords or "const" in keywords:
         return said("enum", keywords["enum"]) if "enum" in keywords else said("const", keywords["const"])
-    referred = site.referred()
+    referred = site.referred
     if referred:
         return type_words(referred[0], depth + 1)
     named = keywords.get("type")
@@ -59,6 +59,6 @@ def type_words(site: Site, depth: int = 0) -> str:
     return "object" if "properties" in keywords else "anything"
 
 
-def _name_words(name: Any, site: Site, depth: int) -> str:
+def _name_words(name: Any, site: WrittenSchema, depth: int) -> str:
     items = site.one("items") if name == "array" else None
     return f"array<{type_words(items, depth + 1)}>" if items else str(name)
