@@ -14,15 +14,16 @@ import jsonschema_rs
 import pytest
 from hypothesis import given, settings
 
-from counterfoil.schema.formats.jsonschema.compare.differences import find_differences
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
+from counterfoil.schema.formats.jsonschema.policies import find_differences
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.formats.jsonschema.values.samples import Sampler
 from counterfoil.schema.formats.jsonschema.values.solver import Solver
 from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOfSteps
 from counterfoil.schema.formats.jsonschema.view.written import root_of
-from counterfoil.schema.witness import Witness, search_for_witness
-from counterfoil.schema.witness.jsonschema.validator import SchemaValidator
+from counterfoil.schema.formats.jsonschema.witness.validator import SchemaValidator
+from counterfoil.schema.judgement.witnesses import search_for_witness
+from counterfoil.schema.witness import Witness
 from json_schemas import json_schemas, json_values
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from counterfoil.schema.compatibility.rules import ALWAYS, CompatibilityRule
-from counterfoil.schema.formats.jsonschema.compare import bound_rules, content_rules, rest_rules, sound_rules
+from counterfoil.schema.formats.jsonschema.compare import bound_rules, content_rules, rest_rules
 from counterfoil.schema.formats.jsonschema.compare.rule_table import breaking, harmless, ours
 
 ID_CHANGED: Final = harmless(
@@ -183,6 +183,5 @@ RULES: Final = (
     *bound_rules.RULES,
     *content_rules.RULES,
     *rest_rules.RULES,
-    *sound_rules.RULES,
 )
-"""Every rule of the language."""
+"""Every rule of this folder."""

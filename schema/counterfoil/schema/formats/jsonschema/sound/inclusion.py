@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.formats.jsonschema.compare import sound_rules as rules
 from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
 from counterfoil.schema.formats.jsonschema.read.values import TYPES
+from counterfoil.schema.formats.jsonschema.sound import rules
 from counterfoil.schema.formats.jsonschema.values.literals import asks_for_integers
 from counterfoil.schema.formats.jsonschema.view.evaluate import OutOfSteps
 from counterfoil.schema.formats.jsonschema.view.facts import ANYTHING, Facts, Schema, spread

@@ -12,8 +12,8 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.compatibility.report import Difference
-from counterfoil.schema.formats.jsonschema.compare import sound_rules as rules
 from counterfoil.schema.formats.jsonschema.compare.meaning import examples_of, misreadings
+from counterfoil.schema.formats.jsonschema.sound import rules
 from counterfoil.schema.formats.jsonschema.sound.annotated_places import places_of_other_meanings
 from counterfoil.schema.formats.jsonschema.sound.annotations import annotations_of
 from counterfoil.schema.formats.jsonschema.values.samples import Sampler

@@ -11,9 +11,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.compatibility.report import Difference
-from counterfoil.schema.formats.jsonschema.compare import sound_rules as rules
 from counterfoil.schema.formats.jsonschema.compare.places import pointer_in, steps_through
 from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
+from counterfoil.schema.formats.jsonschema.sound import rules
 from counterfoil.schema.formats.jsonschema.sound.inclusion import Inclusion, Reason
 from counterfoil.schema.formats.jsonschema.values.samples import Sampler
 from counterfoil.schema.formats.jsonschema.values.solver import Solver
