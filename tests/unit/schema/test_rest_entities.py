@@ -177,7 +177,7 @@ def test_plain_values_of_a_request_are_coerced() -> None:
         (read_flag, "maybe"),
         (read_flag, 0.5),
         (read_texts, {}),
-        (JsonValue.object, []),
+        (JsonValue.members, []),
     ],
 )
 def test_what_cannot_be_coerced_is_named(read: object, value: object) -> None:

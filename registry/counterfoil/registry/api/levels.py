@@ -63,7 +63,7 @@ def _mode_text(body: object) -> str | None:
     if isinstance(body, str):
         return body
     request = RequestJson(body)
-    if "mode" not in request.object():
+    if "mode" not in request.members():
         raise InvalidMode(f"The request names no mode; expected one of {', '.join(Mode)}, or null")
     return request.optional("mode", read_text)
 

@@ -21,7 +21,7 @@ async def post_root(call: Call) -> Any:
     """An empty object, whatever map of texts was sent."""
     body = await call.raw_body()
     if body.strip():
-        RequestJson(parse_json(body)).object()
+        RequestJson(parse_json(body)).members()
     return {}
 
 

@@ -129,7 +129,7 @@ def _version_document(fact: VersionFact) -> Document:
 
 def read_fact(value: object) -> Fact:
     """The fact that ``value`` says; ``BadRequest`` names what is wrong in it."""
-    fields = RequestJson(value, root="The line").object()
+    fields = RequestJson(value, root="The line").members()
     kind = fields.get("fact")
     read = _READERS.get(kind) if isinstance(kind, str) else None
     if read is None:
@@ -200,7 +200,7 @@ def _read_context(fields: Mapping[str, Any]) -> ContextFact:
 def _read_record(fields: Mapping[str, Any]) -> RecordFact:
     line = RequestJson(fields)
     return RecordFact(
-        line.member("kind").text(), read_texts(line.member("key")), dict(line.member("document").object())
+        line.member("kind").text(), read_texts(line.member("key")), dict(line.member("document").members())
     )
 
 

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """The settings of a registry, a context or a subject. None: not set here (when read), left alone (when written)."""
+    """The settings of a registry, a context or a subject.
+
+    None: not set here (when read), not changed (when written).
+    """
 
     compatibility_level: CompatibilityLevel | None = None
     compatibility_policy: str | None = None

@@ -99,8 +99,8 @@ class JsonValue(ABC):
         except ValueError:
             raise self._not_among(tuple(words)) from None
 
-    def object(self) -> Mapping[str, Any]:
-        """Return the value, an object."""
+    def members(self) -> Mapping[str, Any]:
+        """Return the members of the value, an object."""
         if isinstance(self.value, dict):
             return self.value
         raise self.misfit(self.object_name)
@@ -113,12 +113,12 @@ class JsonValue(ABC):
 
     def by_key(self, read: Callable[[JsonValue], _T]) -> dict[str, _T]:
         """Return the members of the value, an object, each read by ``read``: keys sorted, nulls left out."""
-        found = self.object()
+        found = self.members()
         return {key: read(self.child(key, found[key])) for key in sorted(found) if found[key] is not None}
 
     def optional(self, key: str, read: Callable[[JsonValue], _T]) -> _T | None:
         """Return the member ``key`` of the value, an object, read by ``read``; None where it is absent or null."""
-        value = self.object().get(key)
+        value = self.members().get(key)
         return None if value is None else read(self.child(key, value))
 
     def child(self, key: str, value: Any) -> Self:
@@ -205,7 +205,7 @@ class RequestJson(JsonValue):
 
     def member(self, key: str) -> Self:
         """Return the member ``key`` of the value, an object; null where it is absent."""
-        return self.child(key, self.object().get(key))
+        return self.child(key, self.members().get(key))
 
     def absent(self, key: str, otherwise: object) -> object:
         """Return ``otherwise``: a request may leave out everything."""
@@ -266,7 +266,7 @@ class ReplyJson(JsonValue):
 
     def member(self, key: str) -> Self:
         """Return the member ``key`` of the value, an object."""
-        found = self.object()
+        found = self.members()
         if key not in found:
             raise self._without(key)
         return self.child(key, found[key])

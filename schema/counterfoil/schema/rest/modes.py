@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Mode(StrEnum):
-    """What a registry, a context or a subject lets its callers write."""
+    """What a registry, a context or a subject permits."""
 
     READWRITE = "READWRITE"
     READONLY = "READONLY"

@@ -46,7 +46,7 @@ class ObjectForm(Generic[_T]):
 
     def read(self, value: JsonValue) -> _T:
         """Return what ``value`` describes; unknown members are ignored."""
-        found = value.object()
+        found = value.members()
         read: dict[str, Any] = {}
         for member in self.members:
             item = found.get(member.key)
@@ -61,7 +61,7 @@ class ObjectForm(Generic[_T]):
 
     def read_changes(self, value: JsonValue) -> dict[str, Any]:
         """Return what ``value`` changes, by the name of the field; a null is the field's default."""
-        found = value.object()
+        found = value.members()
         defaults = {field.name: field for field in fields(self.kind)}  # type: ignore[arg-type] # it is a dataclass
         changes: dict[str, Any] = {}
         for member in self.members:

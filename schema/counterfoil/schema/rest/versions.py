@@ -1,4 +1,4 @@
-"""Versions of subjects, ids and verdicts: what a registry answers about a schema, and how it is asked."""
+"""Versions of subjects, ids and verdicts: a registry's responses about a schema, and the choices in requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VersionNumber: TypeAlias = int | Literal["latest"]
 
 
 class Visibility(Enum):
-    """Which subjects or versions an answer takes in. Soft-deleted ones are still readable by schema id."""
+    """Which subjects or versions a response includes. Soft-deleted ones are still readable by schema id."""
 
     ACTIVE = "active"
     WITH_DELETED = "with deleted"
@@ -28,7 +28,10 @@ class Visibility(Enum):
 
 
 class Deletion(Enum):
-    """How to delete: ``SOFT`` hides and keeps the schema readable by id; ``PERMANENT`` comes after it."""
+    """How to delete: ``SOFT`` hides it and keeps the schema readable by id.
+
+    ``PERMANENT`` requires an earlier ``SOFT``.
+    """
 
     SOFT = "soft"
     PERMANENT = "permanent"
@@ -36,11 +39,11 @@ class Deletion(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RegisteredSchema:
-    """A schema under the subject that holds it.
+    """A version of a subject, with its schema.
 
     ``version`` counts from 1, ``id`` is the registry's number for the content, ``guid`` the content's identity in every
-    registry. ``version`` and ``guid`` are None where a registry does not report them: before Confluent's 8.0 the answer
-    to a registration is the id alone.
+    registry. ``version`` and ``guid`` are None where a registry does not return them: before Confluent's 8.0 the
+    response to a registration has only the id.
     """
 
     subject: str
@@ -68,7 +71,7 @@ class ContextId:
 
 @dataclass(frozen=True, slots=True)
 class Compatibility:
-    """The registry's verdict on a candidate. ``messages`` says why not; empty when compatible or not asked for."""
+    """The registry's verdict on a candidate. ``messages`` are the reasons; empty when compatible or not requested."""
 
     is_compatible: bool
     messages: tuple[str, ...] = ()
