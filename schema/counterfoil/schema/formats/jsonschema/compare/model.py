@@ -3,7 +3,8 @@
 A schema says many things side by side; the comparison wants one kind of thing in each place. So a list of types is an
 anyOf, an enum beside a type is an allOf of both, keywords without a type make a node of their kind that does not
 insist on it, and a schema without any constraint is a node of its own. The trees are those that the reference compares,
-since its answers name their places.
+since its answers name their places. So they are apart from the view in
+:mod:`~counterfoil.schema.formats.jsonschema.view.facts`, which keeps what a schema means and not how it is written.
 
 Source: recorded answers of Confluent Schema Registry 8.5.
 """
