@@ -10,23 +10,22 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import yaml
+from typing import TYPE_CHECKING, TypeVar
 
 from counterfoil.converter.errors import InvalidBridgeFile
+from counterfoil.schema.documents.nodes import InvalidDocument, Kind, MappingNode, ScalarNode, plain_value
+from counterfoil.schema.documents.yaml_reader import read_yaml
 from counterfoil.schema.errors import CounterfoilError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable
 
+    from counterfoil.schema.documents.nodes import Node
     from counterfoil.schema.evolution import PlanRules
 
 _Chosen = TypeVar("_Chosen", bound=StrEnum)
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
-_MAX_DEPTH = 32
-_INT, _FLOAT, _BOOL, _NULL = (f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null"))
 
 
 class Partitioning(StrEnum):
@@ -99,207 +98,166 @@ def load_bridge_file(path: Path | str) -> BridgeFile:
 
 def parse_bridge_file(text: str, *, name: str = "<bridge>") -> BridgeFile:
     """The bridge that a YAML ``text`` declares; ``name`` stands in messages for the file."""
-    return _Reader(name).read(text)
+    try:
+        return _bridge(read_yaml(text))
+    except InvalidDocument as mistake:
+        place = mistake.position
+        line, column = (None, None) if place is None else (place.line, place.column)
+        raise InvalidBridgeFile(mistake.problem, path=name, line=line, column=column) from None
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """A YAML mapping with its keys as written."""
+def _bridge(root: Node | None) -> BridgeFile:
+    if root is None:
+        raise InvalidDocument("the file is empty; it needs bridge, source and target")
+    top = _block(
+        root, what="a bridge", required=("bridge", "source", "target"),
+        optional=("key", "partition", "timestamp", "fields", "drop", "errors"),
+    )  # fmt: skip
+    source = _block(top.entries["source"], what="source", required=("topic",), optional=("subject", "versions"))
+    target = _block(top.entries["target"], what="target", required=("topic",), optional=("subject", "version"))
+    source_topic, target_topic = _topic(source), _topic(target)
+    dead_letter_topic, stop_above = _errors(top, default_topic=f"{source_topic}.bridge-dlq")
+    _only(source, "versions", "all")
+    _only(top, "key", "copy")
+    _distinct_topics(source_topic, target_topic, dead_letter_topic, top)
+    return BridgeFile(
+        name=_name(top.entries["bridge"], "bridge"),
+        source_topic=source_topic,
+        source_subject=_subject(source, source_topic),
+        target_topic=target_topic,
+        target_subject=_subject(target, target_topic),
+        target_version=_version(target),
+        partitioning=_choice(top, "partition", Partitioning.SAME),
+        timestamps=_choice(top, "timestamp", Timestamps.KEEP),
+        dead_letter_topic=dead_letter_topic,
+        stop_above=stop_above,
+        rules=_rules(top),
+    )
 
-    node: yaml.Node
-    value_by_key: Mapping[str, yaml.Node]
-    key_node_by_key: Mapping[str, yaml.Node]
+
+def _block(node: Node, *, what: str, required: Iterable[str] = (), optional: Iterable[str] = ()) -> MappingNode:
+    """The mapping that ``node`` is, with these keys and no others."""
+    if not isinstance(node, MappingNode):
+        raise _refusal(f"{what} must be a mapping of names to values", node)
+    known = [*required, *optional]
+    for key, position in node.key_positions.items():
+        if key not in known:
+            raise InvalidDocument(_unknown(key, known, what=what), position)
+    for key in required:
+        if key not in node.entries:
+            raise _refusal(f"{what} needs {key}", node)
+    return node
 
 
-class _Reader:
-    """Reads one text; ``name`` is the file's name in messages."""
+def _text_of(node: Node) -> str:
+    """A scalar as it is written; an empty text for a list and a mapping."""
+    return node.text if isinstance(node, ScalarNode) else ""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
 
-    def read(self, text: str) -> BridgeFile:
-        try:
-            root = yaml.compose(text, Loader=yaml.SafeLoader)
-        except yaml.MarkedYAMLError as mistake:
-            mark = mistake.problem_mark or mistake.context_mark
-            place = {"line": mark.line + 1, "column": mark.column + 1} if mark else {}
-            raise InvalidBridgeFile(f"not YAML: {mistake.problem}", path=self._name, **place) from None
-        except (yaml.YAMLError, RecursionError) as mistake:
-            raise InvalidBridgeFile(f"not YAML: {mistake}", path=self._name) from None
-        if root is None:
-            raise InvalidBridgeFile("the file is empty; it needs bridge, source and target", path=self._name)
-        return self._bridge(root)
+def _name(node: Node, what: str) -> str:
+    name = _text_of(node)
+    if not name.strip():
+        raise _refusal(f"{what} must be a name", node)
+    if "/" in name or not name.isprintable():
+        raise _refusal(f"{what} must be a name without slashes and control characters", node)
+    return name
 
-    def _bridge(self, root: yaml.Node) -> BridgeFile:
-        top = self._block(
-            root, what="a bridge", required=("bridge", "source", "target"),
-            optional=("key", "partition", "timestamp", "fields", "drop", "errors"),
-        )  # fmt: skip
-        source = self._block(
-            top.value_by_key["source"], what="source", required=("topic",), optional=("subject", "versions")
+
+def _topic(block: MappingNode) -> str:
+    node = block.entries["topic"]
+    name = _name(node, "topic")
+    if not _TOPIC.fullmatch(name) or name in {".", ".."}:
+        raise _refusal(
+            f"{name!r} is no name for a Kafka topic: 1 to 249 letters, digits, dots, underscores and dashes", node
         )
-        target = self._block(
-            top.value_by_key["target"], what="target", required=("topic",), optional=("subject", "version")
-        )
-        source_topic, target_topic = self._topic(source, "topic"), self._topic(target, "topic")
-        dead_letter_topic, stop_above = self._errors(top, default_topic=f"{source_topic}.bridge-dlq")
-        self._only(source, "versions", "all")
-        self._only(top, "key", "copy")
-        self._distinct_topics(source_topic, target_topic, dead_letter_topic, top)
-        return BridgeFile(
-            name=self._text(top.value_by_key["bridge"], "bridge"),
-            source_topic=source_topic,
-            source_subject=self._subject(source, source_topic),
-            target_topic=target_topic,
-            target_subject=self._subject(target, target_topic),
-            target_version=self._version(target),
-            partitioning=self._choice(top, "partition", Partitioning.SAME),
-            timestamps=self._choice(top, "timestamp", Timestamps.KEEP),
-            dead_letter_topic=dead_letter_topic,
-            stop_above=stop_above,
-            rules=self._rules(top),
-        )
+    return name
 
-    def _block(
-        self, node: yaml.Node, *, what: str, required: Iterable[str] = (), optional: Iterable[str] | None = None
-    ) -> _Block:
-        """The mapping that ``node`` is; with ``optional``, no other keys are taken."""
-        if not isinstance(node, yaml.MappingNode):
-            raise self._error(f"{what} must be a mapping of names to values", node)
-        values: dict[str, yaml.Node] = {}
-        keys: dict[str, yaml.Node] = {}
-        known = None if optional is None else [*required, *optional]
-        for key_node, value_node in node.value:
-            if not isinstance(key_node, yaml.ScalarNode):
-                raise self._error("a key must be a plain word", key_node)
-            key = key_node.value
-            if key in values:
-                raise self._error(f"{key} stands here a second time", key_node)
-            if known is not None and key not in known:
-                raise self._error(_unknown(key, known, what=what), key_node)
-            values[key], keys[key] = value_node, key_node
-        for key in required:
-            if key not in values:
-                raise self._error(f"{what} needs {key}", node)
-        return _Block(node, values, keys)
 
-    def _text(self, node: yaml.Node, what: str) -> str:
-        if not isinstance(node, yaml.ScalarNode) or not node.value.strip():
-            raise self._error(f"{what} must be a name", node)
-        if "/" in node.value or not node.value.isprintable():
-            raise self._error(f"{what} must be a name without slashes and control characters", node)
-        return str(node.value)
+def _subject(block: MappingNode, topic: str) -> str:
+    node = block.entries.get("subject")
+    if node is None:
+        return f"{topic}-value"
+    if not _text_of(node):
+        raise _refusal("subject must be a name", node)
+    return _text_of(node)
 
-    def _topic(self, block: _Block, key: str) -> str:
-        node = block.value_by_key[key]
-        name = self._text(node, key)
-        if not _TOPIC.fullmatch(name) or name in {".", ".."}:
-            raise self._error(
-                f"{name!r} is no name for a Kafka topic: 1 to 249 letters, digits, dots, underscores and dashes", node
-            )
-        return name
 
-    def _subject(self, block: _Block, topic: str) -> str:
-        node = block.value_by_key.get("subject")
-        if node is None:
-            return f"{topic}-value"
-        if not isinstance(node, yaml.ScalarNode) or not node.value:
-            raise self._error("subject must be a name", node)
-        return str(node.value)
+def _version(target: MappingNode) -> int | None:
+    node = target.entries.get("version")
+    if node is None or _text_of(node) == "latest":
+        return None
+    number = _whole_number(node)
+    if number is None or number < 1:
+        raise _refusal("version must be a number from 1, or latest", node)
+    return number
 
-    def _version(self, target: _Block) -> int | None:
-        node = target.value_by_key.get("version")
-        if node is None or node.value == "latest":
-            return None
-        if node.tag == _INT and (number := self._plain(node)) >= 1:
-            return int(number)
-        raise self._error("version must be a number from 1, or latest", node)
 
-    def _only(self, block: _Block, key: str, single: str) -> None:
-        node = block.value_by_key.get(key)
-        if node is not None and node.value != single:
-            raise self._error(f"{key} can only be {single}", node)
+def _whole_number(node: Node) -> int | None:
+    return int(plain_value(node)) if node.kind is Kind.INTEGER else None
 
-    def _choice(self, block: _Block, key: str, default: _Chosen) -> _Chosen:
-        node = block.value_by_key.get(key)
-        if node is None:
-            return default
-        choices = [str(choice) for choice in type(default)]
-        if node.value not in choices:
-            raise self._error(f"{key} must be {' or '.join(choices)}", node)
-        return type(default)(node.value)
 
-    def _errors(self, top: _Block, *, default_topic: str) -> tuple[str, StopAbove]:
-        node = top.value_by_key.get("errors")
-        if node is None:
-            return default_topic, StopAbove(rate=0.01)
-        block = self._block(node, what="errors", optional=("topic", "stop_above"))
-        topic = self._topic(block, "topic") if "topic" in block.value_by_key else default_topic
-        limit = block.value_by_key.get("stop_above")
-        return topic, StopAbove(rate=0.01) if limit is None else self._stop_above(limit)
+def _only(block: MappingNode, key: str, single: str) -> None:
+    node = block.entries.get(key)
+    if node is not None and _text_of(node) != single:
+        raise _refusal(f"{key} can only be {single}", node)
 
-    def _stop_above(self, node: yaml.Node) -> StopAbove:
-        if isinstance(node, yaml.ScalarNode):
-            if node.value == "never":
-                return StopAbove()
-            if (percent := _PERCENT.fullmatch(node.value)) and float(percent[1]) <= 100:  # noqa: PLR2004 - of a hundred
-                return StopAbove(rate=float(percent[1]) / 100)
-            if node.tag == _INT and (count := self._plain(node)) >= 0:
-                return StopAbove(count=int(count))
-        raise self._error("stop_above must be a percentage such as 1%, a number of dead letters, or never", node)
 
-    def _distinct_topics(self, source: str, target: str, dead_letters: str, top: _Block) -> None:
-        if source == target:
-            raise self._error("source and target must be two topics", top.value_by_key["target"])
-        if dead_letters in {source, target}:
-            raise self._error(
-                "dead letters need a topic of their own", top.value_by_key.get("errors", top.value_by_key["source"])
-            )
+def _choice(block: MappingNode, key: str, default: _Chosen) -> _Chosen:
+    node = block.entries.get(key)
+    if node is None:
+        return default
+    choices = [str(choice) for choice in type(default)]
+    if _text_of(node) not in choices:
+        raise _refusal(f"{key} must be {' or '.join(choices)}", node)
+    return type(default)(_text_of(node))
 
-    def _rules(self, top: _Block) -> PlanRules:
-        from counterfoil.schema.evolution import parse_rules
 
-        fields_node = top.value_by_key.get("fields")
-        drop_node = top.value_by_key.get("drop")
-        fields = {} if fields_node is None else self._plain(fields_node)
-        if not isinstance(fields, dict):
-            raise self._error("fields must be a mapping of target fields to rules", fields_node or top.node)
-        return self._located(lambda: parse_rules(fields, None if drop_node is None else self._plain(drop_node)), top)
+def _errors(top: MappingNode, *, default_topic: str) -> tuple[str, StopAbove]:
+    node = top.entries.get("errors")
+    if node is None:
+        return default_topic, StopAbove(rate=0.01)
+    block = _block(node, what="errors", optional=("topic", "stop_above"))
+    topic = _topic(block) if "topic" in block.entries else default_topic
+    limit = block.entries.get("stop_above")
+    return topic, StopAbove(rate=0.01) if limit is None else _stop_above(limit)
 
-    def _located(self, parse: Callable[[], PlanRules], top: _Block) -> PlanRules:
-        """What ``parse`` gives; its error is told with the place of the rule whose name it mentions."""
-        try:
-            return parse()
-        except CounterfoilError as mistake:
-            node = top.value_by_key.get("fields") or top.value_by_key.get("drop") or top.node
-            wanted = str(getattr(mistake, "field", "") or "")
-            if isinstance(node, yaml.MappingNode):
-                node = next((key for key, _ in node.value if wanted and key.value == wanted), node)
-            raise self._error(str(mistake), node) from None
 
-    def _plain(self, node: yaml.Node, depth: int = 0) -> Any:
-        """The value of a node: keys as written, dates as text."""
-        if depth > _MAX_DEPTH:
-            raise self._error("nested too deeply", node)
-        if isinstance(node, yaml.MappingNode):
-            return {
-                key: self._plain(value, depth + 1) for key, value in self._block(node, what="this").value_by_key.items()
-            }
-        if isinstance(node, yaml.SequenceNode):
-            return [self._plain(item, depth + 1) for item in node.value]
-        return self._scalar(node)
+def _stop_above(node: Node) -> StopAbove:
+    if _text_of(node) == "never":
+        return StopAbove()
+    if (percent := _PERCENT.fullmatch(_text_of(node))) and float(percent[1]) <= 100:  # noqa: PLR2004 - of a hundred
+        return StopAbove(rate=float(percent[1]) / 100)
+    count = _whole_number(node)
+    if count is None or count < 0:
+        raise _refusal("stop_above must be a percentage such as 1%, a number of dead letters, or never", node)
+    return StopAbove(count=count)
 
-    def _scalar(self, node: yaml.Node) -> Any:
-        if node.tag not in {_INT, _FLOAT, _BOOL, _NULL}:
-            return node.value
-        try:
-            return yaml.SafeLoader("").construct_object(node)
-        except (ValueError, yaml.YAMLError):
-            raise self._error(f"{node.value!r} is no value", node) from None
 
-    def _error(self, problem: str, node: yaml.Node) -> InvalidBridgeFile:
-        mark = node.start_mark
-        return InvalidBridgeFile(problem, path=self._name, line=mark.line + 1, column=mark.column + 1)
+def _distinct_topics(source: str, target: str, dead_letters: str, top: MappingNode) -> None:
+    if source == target:
+        raise _refusal("source and target must be two topics", top.entries["target"])
+    if dead_letters in {source, target}:
+        raise _refusal("dead letters need a topic of their own", top.entries.get("errors", top.entries["source"]))
+
+
+def _rules(top: MappingNode) -> PlanRules:
+    from counterfoil.schema.evolution import parse_rules
+
+    fields, drop = top.entries.get("fields"), top.entries.get("drop")
+    if fields is not None and not isinstance(fields, MappingNode):
+        raise _refusal("fields must be a mapping of target fields to rules", fields)
+    given = {} if fields is None else plain_value(fields), None if drop is None else plain_value(drop)
+    try:
+        return parse_rules(*given)
+    except CounterfoilError as mistake:  # reported with the place of the rule whose field it names
+        name = str(getattr(mistake, "field", "") or "")
+        if fields is not None and name in fields.key_positions:
+            raise InvalidDocument(str(mistake), fields.key_positions[name]) from None
+        raise _refusal(str(mistake), fields or drop or top) from None
+
+
+def _refusal(problem: str, node: Node) -> InvalidDocument:
+    return InvalidDocument(problem, node.position)
 
 
 def _unknown(key: str, known: list[str], *, what: str) -> str:

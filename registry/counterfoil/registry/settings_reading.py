@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.settings import ENVIRONMENT_PREFIX, SETTINGS, ServerSettings, shown
+from counterfoil.schema.documents.nodes import InvalidDocument, Kind, ListNode, MappingNode, ScalarNode, clear
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from counterfoil.registry.settings import Setting
+    from counterfoil.schema.documents.nodes import Node
+    from counterfoil.schema.position import Position
 
 FILE_VARIABLE: Final = f"{ENVIRONMENT_PREFIX}SETTINGS"
 _SWITCH: Final = {
@@ -145,56 +148,62 @@ def _parsed(setting: Setting, text: str, place: str) -> Any:
 
 
 def _from_file(path: Path) -> dict[str, tuple[Any, str]]:
-    import yaml
+    from counterfoil.schema.documents.yaml_reader import read_yaml
 
     try:
-        root = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+        root = read_yaml(path.read_text(encoding="utf-8"))
+        return {} if root is None else _read_entries(root, path)
     except OSError as error:
         raise SettingsNotUsable(f"The settings file {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise SettingsNotUsable(f"The settings file {path} is not UTF-8") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{path}, line {mark.line + 1}" if mark else str(path)
-        raise SettingsNotUsable(f"{where}: no YAML: {getattr(error, 'problem', None) or error}") from None
-    except RecursionError:
-        raise SettingsNotUsable(f"The settings file {path} is nested too deeply") from None
-    if root is None:
-        return {}
-    if not isinstance(root, yaml.MappingNode):
-        raise SettingsNotUsable(f"{path}, line 1: expected names of settings, each with its value")
-    return _read_entries(root, path)
+    except InvalidDocument as error:
+        raise SettingsNotUsable(f"{_place(path, error.position)}: {error.problem}") from None
 
 
-def _read_entries(root: Any, path: Path) -> dict[str, tuple[Any, str]]:
+def _place(path: Path, position: Position | None) -> str:
+    return str(path) if position is None else f"{path}, line {position.line}"
+
+
+def _read_entries(root: Node, path: Path) -> dict[str, tuple[Any, str]]:
+    if not isinstance(root, MappingNode):
+        raise InvalidDocument("expected names of settings, each with its value", root.position)
     known = {each.name: each for each in SETTINGS}
     found: dict[str, tuple[Any, str]] = {}
-    for key, node in root.value:
-        place = f"{path}, line {key.start_mark.line + 1}"
-        name = str(key.value)
+    for name, node in root.entries.items():
         if name not in known:
             similar = get_close_matches(name.replace("-", "_"), known, n=1, cutoff=_SIMILAR)
             hint = f"did you mean {similar[0]}?" if similar else f"there are {', '.join(known)}"
-            raise SettingsNotUsable(f"{place}: {name[:_SHOWN_CHARACTERS]!r} is no setting; {hint}")
-        if name in found:
-            raise SettingsNotUsable(f"{place}: {name} is set a second time; the first is at {found[name][1]}")
+            raise InvalidDocument(f"{name[:_SHOWN_CHARACTERS]!r} is no setting; {hint}", root.key_positions[name])
+        place = _place(path, root.key_positions[name])
         found[name] = (_node_value(known[name], node, place), place)
     return found
 
 
-_TAG: Final = "tag:yaml.org,2002:"
-_TAGS_BY_TYPE: Final = {bool: ("bool",), int: ("int",), float: ("int", "float"), str: ("str", "int")}
+_KINDS_BY_TYPE: Final = {
+    bool: {Kind.BOOLEAN},
+    int: {Kind.INTEGER},
+    float: {Kind.INTEGER, Kind.NUMBER},
+    str: {Kind.TEXT, Kind.INTEGER},
+}
 
 
-def _node_value(setting: Setting, node: Any, place: str) -> Any:
-    """The value that a YAML node holds: of the setting's own type, not a text that spells it."""
+def _node_value(setting: Setting, node: Node, place: str) -> Any:
+    """Return the value that a node holds: of the setting's own type, not a text that spells it."""
     if isinstance(setting.default, tuple):
-        items = node.value if node.id == "sequence" else [node]
-        if any(each.tag != f"{_TAG}str" for each in items):
+        items = node.items if isinstance(node, ListNode) else (node,)
+        texts = [item.text for item in items if isinstance(item, ScalarNode) and item.kind is Kind.TEXT]
+        if len(texts) < len(items):
             raise SettingsNotUsable(f"{place}: {setting.name} is of another kind; expected a list of texts")
-        return tuple(each.value for each in items)
-    tags = [_TAG + tag for tag in _TAGS_BY_TYPE[type(setting.default)]]
-    if node.id != "scalar" or node.tag not in tags:
-        kind = node.tag.removeprefix(_TAG)
-        raise SettingsNotUsable(f"{place}: {setting.name} is of the kind {kind!r}; expected {setting.expected}")
-    return _parsed(setting, str(node.value), f"{place}: {setting.name}")
+        return tuple(texts)
+    if not isinstance(node, ScalarNode) or not _is_of_type(setting, node):
+        raise SettingsNotUsable(
+            f"{place}: {setting.name} is of the kind {node.kind.value!r}; expected {setting.expected}"
+        )
+    return _parsed(setting, node.text, f"{place}: {setting.name}")
+
+
+def _is_of_type(setting: Setting, node: ScalarNode) -> bool:
+    if isinstance(setting.default, bool) and node.kind is Kind.UNCLEAR:
+        return node.text.lower() in _SWITCH  # such as yes: where true or false is expected it is clear
+    return clear(node).kind in _KINDS_BY_TYPE[type(setting.default)]

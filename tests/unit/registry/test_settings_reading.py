@@ -97,11 +97,13 @@ def test_the_spellings_are_the_names_of_the_fields() -> None:
         ("port: 1\nport: 2", ["line 2", "second time", "line 1"]),
         ("- port", ["line 1", "names of settings"]),
         ("port", ["names of settings"]),
-        ("port: [", ["no YAML"]),
-        ("a: b: c", ["line 1", "no YAML"]),
-        ("port: *unknown", ["no YAML"]),
-        ("? [a]\n: 1", ["no setting"]),
-        ("[" * 1500, ["nested too deeply", "no YAML"]),
+        ("port: [", ["not YAML"]),
+        ("a: b: c", ["line 1", "not YAML"]),
+        ("port: *unknown", ["not YAML"]),
+        ("? [a]\n: 1", ["line 1", "a key must be a plain word"]),
+        ("port: 0755", ["line 1", "0755 has two meanings: 493 in YAML 1.1, 755 in YAML 1.2"]),
+        ("store: no", ["line 1", "no has two meanings"]),
+        ("[" * 1500, ["nested too deeply", "not YAML"]),
     ],
 )
 def test_what_a_file_cannot_say_is_refused_with_its_place(text: str, said: list[str], tmp_path: Path) -> None:

@@ -1,0 +1,101 @@
+"""What a document consists of: scalars, lists and mappings, each with its position."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from counterfoil.schema.errors import CounterfoilError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from counterfoil.schema.position import Position
+
+
+class InvalidDocument(CounterfoilError):
+    """A document that cannot be read: ``problem`` says what is wrong and what would be right, ``position`` where."""
+
+    def __init__(self, problem: str, position: Position | None = None) -> None:
+        super().__init__(problem if position is None else f"{position}: {problem}")
+        self.problem = problem
+        self.position = position
+
+
+class Kind(Enum):
+    """What a node is. The values are YAML's own names."""
+
+    TEXT = "str"
+    INTEGER = "int"
+    NUMBER = "float"
+    BOOLEAN = "bool"
+    NULL = "null"
+    UNCLEAR = "unclear"
+    """A scalar with one meaning in YAML 1.1 and another one in YAML 1.2, such as ``yes`` or ``0755``."""
+    LIST = "seq"
+    MAPPING = "map"
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarNode:
+    """A single value: as it is written (without quotes), and what it means.
+
+    ``value`` is None for ``Kind.NULL`` and for ``Kind.UNCLEAR``; ``meanings`` says what an unclear one may mean.
+    """
+
+    position: Position
+    text: str
+    kind: Kind
+    value: str | int | float | bool | None
+    meanings: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ListNode:
+    """A list."""
+
+    position: Position
+    items: tuple[Node, ...]
+
+    @property
+    def kind(self) -> Kind:
+        """What the node is."""
+        return Kind.LIST
+
+
+@dataclass(frozen=True, slots=True)
+class MappingNode:
+    """A mapping; its keys are texts, as they are written, and ``key_positions`` has the place of each."""
+
+    position: Position
+    entries: Mapping[str, Node]
+    key_positions: Mapping[str, Position]
+
+    @property
+    def kind(self) -> Kind:
+        """What the node is."""
+        return Kind.MAPPING
+
+
+Node: TypeAlias = ScalarNode | ListNode | MappingNode
+
+
+def plain_value(node: Node) -> Any:
+    """Return the node as dicts, lists and scalars; ``InvalidDocument`` for a scalar that is unclear."""
+    match node:
+        case MappingNode():
+            return {key: plain_value(item) for key, item in node.entries.items()}
+        case ListNode():
+            return [plain_value(item) for item in node.items]
+        case ScalarNode():
+            return clear(node).value
+
+
+def clear(node: ScalarNode) -> ScalarNode:
+    """Return the scalar if it has one meaning; else raise ``InvalidDocument``."""
+    if node.kind is Kind.UNCLEAR:
+        raise InvalidDocument(
+            f"{node.text} has two meanings: {node.meanings}; write the one that is meant", node.position
+        )
+    return node

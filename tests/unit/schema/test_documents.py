@@ -1,0 +1,138 @@
+"""Documents that users write: what each node means, where it stands, and what is refused."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from counterfoil.schema.documents.nodes import InvalidDocument, Kind, MappingNode, ScalarNode, plain_value
+from counterfoil.schema.documents.yaml_reader import MAX_CHARACTERS, MAX_DEPTH, read_yaml
+from counterfoil.schema.position import Position
+
+
+def read(text: str) -> Any:
+    root = read_yaml(text)
+    assert root is not None
+    return plain_value(root)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("true", Kind.BOOLEAN, True),
+        ("FALSE", Kind.BOOLEAN, False),
+        ("~", Kind.NULL, None),
+        ("null", Kind.NULL, None),
+        ("12", Kind.INTEGER, 12),
+        ("-0", Kind.INTEGER, 0),
+        ("0x1F", Kind.INTEGER, 31),
+        ("1.5", Kind.NUMBER, 1.5),
+        ("-.inf", Kind.NUMBER, float("-inf")),
+        ("a b", Kind.TEXT, "a b"),
+        ("2026-01-31", Kind.TEXT, "2026-01-31"),
+        ("tRUE", Kind.TEXT, "tRUE"),
+        ("'yes'", Kind.TEXT, "yes"),
+        ('"0755"', Kind.TEXT, "0755"),
+        ("!!str 12", Kind.TEXT, "12"),
+        ("=", Kind.TEXT, "="),
+    ],
+)
+def test_a_scalar_has_a_kind_and_a_value(text: str, kind: Kind, value: object) -> None:
+    node = read_yaml(text)
+    assert isinstance(node, ScalarNode)
+    assert (node.kind, node.value, type(node.value)) == (kind, value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("text", "meanings"),
+    [
+        ("yes", "true in YAML 1.1, the text 'yes' in YAML 1.2"),
+        ("Off", "false in YAML 1.1, the text 'Off' in YAML 1.2"),
+        ("0755", "493 in YAML 1.1, 755 in YAML 1.2"),
+        ("0o17", "the text '0o17' in YAML 1.1, 15 in YAML 1.2"),
+        ("1:30", "90 in YAML 1.1, the text '1:30' in YAML 1.2"),
+        ("1_000", "1000 in YAML 1.1, the text '1_000' in YAML 1.2"),
+        ("1e3", "the text '1e3' in YAML 1.1, 1000.0 in YAML 1.2"),
+    ],
+)
+def test_what_means_one_thing_in_yaml_1_1_and_another_in_1_2_is_refused_where_its_value_is_needed(
+    text: str, meanings: str
+) -> None:
+    with pytest.raises(InvalidDocument) as refused:
+        read(f"a:\n  - {text}\n")
+    assert refused.value.problem == f"{text} has two meanings: {meanings}; write the one that is meant"
+    assert refused.value.position == Position(2, 5)
+
+
+def test_every_node_and_key_has_its_position() -> None:
+    root = read_yaml("a: 1\nb:\n  - c: d\n")
+    assert isinstance(root, MappingNode)
+    assert root.key_positions == {"a": Position(1, 1), "b": Position(2, 1)}
+    assert root.entries["a"].position == Position(1, 4)
+    assert root.entries["b"].position == Position(3, 3)
+
+
+def test_keys_are_texts_as_they_are_written() -> None:
+    assert read("{null: 1, on: 2, 0755: 3, <<: 4}") == {"null": 1, "on": 2, "0755": 3, "<<": 4}
+
+
+def test_nothing_is_no_document() -> None:
+    assert read_yaml("") is None
+    assert read_yaml("# nothing\n") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "position"),
+    [
+        ("a: 1\nb: 2\na: 3\n", "a stands here a second time; the first is in line 1", Position(3, 1)),
+        ("? [a]\n: 1\n", "a key must be a plain word", Position(1, 3)),
+        ("a: [", "not YAML: ", Position(1, 5)),
+        ("a: \x07", "not YAML: ", Position(1, 4)),
+        ("a: 1\n---\nb: 2\n", "not YAML: ", Position(2, 1)),
+        ("a: *b", "not YAML: found undefined alias", Position(1, 4)),
+        ("a: !!int x", "'x' is no value of the type int", Position(1, 4)),
+        ("a: " + "9" * 5000, "is no value of the type int", Position(1, 4)),
+        ("&a [*a]", "nested too deeply", Position(1, 1)),
+        ("[" * 100 + "]" * 100, "nested too deeply", Position(1, MAX_DEPTH + 2)),
+        ("[" * 5000, "", None),
+        ("a" * (MAX_CHARACTERS + 1), "at most 1000000", None),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_place(text: str, problem: str, position: Position | None) -> None:
+    with pytest.raises(InvalidDocument) as refused:
+        read_yaml(text)
+    assert problem in refused.value.problem
+    assert refused.value.position == position
+
+
+def test_aliases_stand_for_values_and_cannot_blow_up() -> None:
+    assert read("a: &x [1, 2]\nb: *x\n") == {"a": [1, 2], "b": [1, 2]}
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]" for level in range(1, 9)]
+    with pytest.raises(InvalidDocument, match="more than 100000 values"):
+        read_yaml("\n".join(lines))
+
+
+@given(st.text(max_size=100))
+def test_no_text_ends_in_a_foreign_exception(text: str) -> None:
+    with contextlib.suppress(InvalidDocument):
+        root = read_yaml(text)
+        if root is not None:
+            plain_value(root)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=10),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@given(VALUES)
+def test_what_is_written_is_read_again(value: Any) -> None:
+    assert read(yaml.safe_dump(value)) == value
