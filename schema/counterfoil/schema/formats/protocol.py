@@ -13,6 +13,7 @@ from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
     from counterfoil.schema.change import Change
     from counterfoil.schema.compatibility.report import Difference
@@ -41,6 +42,10 @@ class Format(Protocol):
     @property
     def file_suffixes(self) -> Sequence[str]:
         """How the names of files that hold its schemas end."""
+
+    @property
+    def policies_about_bytes(self) -> AbstractSet[CompatibilityPolicy]:
+        """The policies whose verdict is about bytes that can be taken apart, and not about the values in them."""
 
     def rules(self) -> Sequence[CompatibilityRule]:
         """Return every compatibility rule of the language."""

@@ -28,6 +28,7 @@ class AvroFormat:
 
     schema_type: Final = SchemaType.AVRO
     file_suffixes: Final = (".avsc",)
+    policies_about_bytes: Final = frozenset[CompatibilityPolicy]()
 
     def rules(self) -> Sequence[CompatibilityRule]:
         """Return every compatibility rule of the language."""

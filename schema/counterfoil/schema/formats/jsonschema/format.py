@@ -28,6 +28,7 @@ class JsonSchemaFormat:
 
     schema_type: Final = SchemaType.JSON
     file_suffixes: Final = (".schema.json", ".jsonschema")
+    policies_about_bytes: Final = frozenset[CompatibilityPolicy]()
 
     def rules(self) -> Sequence[CompatibilityRule]:
         """Return every compatibility rule of the language."""

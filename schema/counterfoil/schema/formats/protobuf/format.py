@@ -28,6 +28,7 @@ class ProtobufFormat:
 
     schema_type: Final = SchemaType.PROTOBUF
     file_suffixes: Final = (".proto",)
+    policies_about_bytes: Final = frozenset({CompatibilityPolicy.WIRE, CompatibilityPolicy.WIRE_JSON})
 
     def rules(self) -> Sequence[CompatibilityRule]:
         """Return every compatibility rule of the language."""
