@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, cast
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.protocol import schema_of
+from counterfoil.schema.formats.protocol import require_language
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.entity import Entity, TagEdit
     from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.formats.protocol import FindDifferences, Parse
     from counterfoil.schema.logical.model import Column
     from counterfoil.schema.model import ResolvedReference
     from counterfoil.schema.outline import Outline
@@ -38,9 +40,7 @@ class AvroFormat:
 
     def parse(self, text: str, references: Sequence[ResolvedReference], *, validation: Validation) -> AvroSchema:
         """Return the schema that ``text`` declares."""
-        from counterfoil.schema.formats.avro.parse import parse_avro
-
-        return parse_avro(text, references, validation=validation)
+        return self._parse(text, references, validation=validation)
 
     def outline(self, text: str) -> Outline | None:
         """Return the names that ``text`` declares and uses."""
@@ -52,9 +52,7 @@ class AvroFormat:
         self, reader: ParsedSchema, writer: ParsedSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
     ) -> Sequence[Difference]:
         """Return why ``reader`` cannot read everything that ``writer`` may write."""
-        from counterfoil.schema.formats.avro.policies import find_differences
-
-        return find_differences(_avro(reader), _avro(writer), policy=policy)
+        return self._find_differences(_avro(reader), _avro(writer), policy=policy)
 
     def find_changes(self, earlier: ParsedSchema, later: ParsedSchema) -> list[Change]:
         """Return everything that differs."""
@@ -94,8 +92,21 @@ class AvroFormat:
 
         return edit_tags(_avro(schema), edit)
 
+    # These two are called most, so they are imported once: an import statement at each call would be noticed.
+
+    @cached_property
+    def _parse(self) -> Parse[AvroSchema]:
+        from counterfoil.schema.formats.avro.parse import parse_avro
+
+        return parse_avro
+
+    @cached_property
+    def _find_differences(self) -> FindDifferences[AvroSchema]:
+        from counterfoil.schema.formats.avro.policies import find_differences
+
+        return find_differences
+
 
 def _avro(schema: ParsedSchema) -> AvroSchema:
-    from counterfoil.schema.formats.avro.schema import AvroSchema
-
-    return schema_of(AvroSchema, schema)
+    require_language(schema, SchemaType.AVRO)
+    return cast("AvroSchema", schema)
