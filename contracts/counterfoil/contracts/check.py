@@ -25,21 +25,18 @@ from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier, Failure
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.rules import RULE_BY_ID
-from counterfoil.schema.formats.table import format_for
-from counterfoil.schema.judgement.check import check_compatibility
-from counterfoil.schema.judgement.confirmation import confirm_compatible
-from counterfoil.schema.judgement.witnesses import search_for_witness
+from counterfoil.schema.judgement.judge import Budget, judge
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.position import Position
 from counterfoil.schema.witness import Witness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
 
     from counterfoil.contracts.baseline import Baseline
     from counterfoil.contracts.tree import ReadSchema, SchemaTree
     from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.judgement.judge import Incompatibility, UnreadValue
     from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
     from counterfoil.schema.witness import NoWitness
 
@@ -49,8 +46,6 @@ _UNREAD: Final = "compatible-yet-unread"
 _MISSING_IMPORT: Final = "missing-import"
 _UNRESOLVED: Final = "unresolved-reference"
 """The only difference of a pair in which a reference leads nowhere."""
-_ABOUT_BYTES: Final = frozenset({CompatibilityPolicy.WIRE, CompatibilityPolicy.WIRE_JSON})
-"""The policies whose verdict on Protobuf is about bytes that can be taken apart; every other is about values."""
 _SEEN_FROM_THE_ROOT: Final = "column"
 """The fact about a difference that depends on the schema in which it shows."""
 _WAS_SO: Final = " (it was so before this change)"
@@ -313,57 +308,41 @@ class _FileCheck:
         candidate = self._candidate.schema
         if earlier.schema is None or candidate is None:
             return self._cannot_compare(earlier, earlier.problem or Problem("unreadable"))
+        asked = self._asked
         try:
-            report = check_compatibility(
-                candidate, [Earlier(earlier.schema)], self._asked.level, policy=self._asked.policy
+            judgement = judge(
+                candidate,
+                [Earlier(earlier.schema)],
+                asked.level,
+                policy=asked.policy,
+                budget=Budget(confirmed=asked.confirm),
             )
         except InvalidSchema as error:  # nested too deep to be compared
             self._add("schema-invalid", Severity.ERROR, error.message, against=(earlier.label,))
             return True
-        if self._asked.confirm:
-            self._confirm(candidate, earlier, {failure.direction for failure in report.failures})
-        found = [(failure, difference) for failure in report.failures for difference in failure.differences]
-        for failure, difference in found:
-            if difference.rule == _UNRESOLVED:  # the candidate's references were found when it was read
-                return self._cannot_compare(earlier, Problem(difference.detail))
-            self._add_difference(failure, difference, earlier)
+        self._confirmed += judgement.round_tripped
+        for unread in judgement.unread:
+            self._tell_unread(unread, earlier)
+        for found in judgement.incompatibilities:
+            if found.difference.rule == _UNRESOLVED:  # the candidate's references were found when it was read
+                return self._cannot_compare(earlier, Problem(found.difference.detail))
+            self._add_difference(found, earlier)
         return True
 
-    def _confirm(self, candidate: ParsedSchema, earlier: ReadSchema, failed: AbstractSet[Direction]) -> None:
-        """Write and read generated records in each direction in which the rules found nothing."""
-        if earlier.schema is None or (
-            candidate.schema_type is SchemaType.PROTOBUF and self._asked.policy in _ABOUT_BYTES
-        ):
-            return
-        for direction in self._asked.level.directions:
-            if direction in failed:
-                continue
-            is_backward = direction is Direction.BACKWARD
-            sides = (candidate, earlier.schema) if is_backward else (earlier.schema, candidate)
-            confirmation = confirm_compatible(*sides, self._asked.confirm)
-            self._confirmed += confirmation.round_tripped
-            if confirmation.counter_witness is not None:
-                self._tell_unread(sides, confirmation.counter_witness, earlier, direction)
-
-    def _tell_unread(
-        self, sides: tuple[ParsedSchema, ParsedSchema], witness: Witness, earlier: ReadSchema, direction: Direction
-    ) -> None:
+    def _tell_unread(self, unread: UnreadValue, earlier: ReadSchema) -> None:
         """A record that is not read as it was written, and, where SOUND knows it, the rule behind that.
 
         SOUND promises that there is none, so that under SOUND it is an error.
         """
-        reader, writer = sides
-        find = format_for(reader.schema_type).find_differences
-        found = find(reader, writer, policy=CompatibilityPolicy.SOUND)
-        why = next(iter(found), None)
-        evidence = self._evidence(witness, earlier, direction)
+        failure, direction = unread.failure, unread.failure.direction
+        why = next(iter(failure.differences), None)
+        evidence = self._evidence(unread.witness, earlier, direction)
         text = "compatible by the policy's rules, and yet this record is not read as it was written: " + evidence.step
         position, element = None, ""
         if why is not None:
             said = why.sentence.render(SIDE_NAMES_BY_DIRECTION[direction], is_start=False)
             text += f"; {said} ({why.rule})"
-            failure = Failure(Earlier(writer), direction, reader, writer, (why,))
-            position, element = _position(failure, why), element_of(reader, why)
+            position, element = _position(failure, why), element_of(failure.reader, why)
         is_promised = self._asked.policy is CompatibilityPolicy.SOUND
         self._add(
             _UNREAD,
@@ -374,7 +353,8 @@ class _FileCheck:
             direction=direction,
             against=(earlier.label,),
             search=partial(Proof, evidence),
-            because=next((one for one in found if self._cause(one, direction)[1]), why),  # its own before others'
+            # its own before others'
+            because=next((one for one in failure.differences if self._cause(one, direction)[1]), why),
         )
 
     def _evidence(self, witness: Witness, earlier: ReadSchema, direction: Direction) -> Evidence:
@@ -394,7 +374,8 @@ class _FileCheck:
         self._add("baseline-invalid", Severity.WARNING, text, against=(earlier.label,))
         return False
 
-    def _add_difference(self, failure: Failure, difference: Difference, earlier: ReadSchema) -> None:
+    def _add_difference(self, found: Incompatibility, earlier: ReadSchema) -> None:
+        failure, difference = found.failure, found.difference
         self._add(
             difference.rule,
             Severity.ERROR,
@@ -405,15 +386,15 @@ class _FileCheck:
             detail=difference.detail,
             steps=_named_steps(difference),
             against=(earlier.label,),
-            search=partial(self._proof, failure, difference, earlier),
+            search=partial(self._proof, found, earlier),
             because=difference,
         )
 
-    def _proof(self, failure: Failure, difference: Difference, earlier: ReadSchema) -> Proof:
-        witness = search_for_witness(failure.reader, failure.writer, difference)
+    def _proof(self, found: Incompatibility, earlier: ReadSchema) -> Proof:
+        witness = found.search_for_witness()
         if isinstance(witness, Witness):
-            return Proof(self._evidence(witness, earlier, failure.direction))
-        return Proof(no_witness=_no_witness(witness, difference))
+            return Proof(self._evidence(witness, earlier, found.failure.direction))
+        return Proof(no_witness=_no_witness(witness, found.difference))
 
     def _add(
         self,

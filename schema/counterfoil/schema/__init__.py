@@ -24,12 +24,14 @@ if TYPE_CHECKING:
         sha256_fingerprint,
     )
     from counterfoil.schema.judgement.check import check_compatibility
+    from counterfoil.schema.judgement.judge import Budget, Incompatibility, Judgement, UnreadValue, judge
     from counterfoil.schema.model import Metadata, Reference, ResolvedReference, Rule, RuleSet, Schema, SchemaType
     from counterfoil.schema.parsed import ParsedSchema, Validation
     from counterfoil.schema.parsing import parse_schema
     from counterfoil.schema.position import Position
 
 __all__ = [
+    "Budget",
     "CompatibilityLevel",
     "CompatibilityReport",
     "CounterfoilError",
@@ -37,7 +39,9 @@ __all__ = [
     "Direction",
     "Earlier",
     "Failure",
+    "Incompatibility",
     "InvalidSchema",
+    "Judgement",
     "Metadata",
     "ParsedSchema",
     "Position",
@@ -49,9 +53,11 @@ __all__ = [
     "Schema",
     "SchemaParseError",
     "SchemaType",
+    "UnreadValue",
     "Validation",
     "check_compatibility",
     "content_guid",
+    "judge",
     "md5_fingerprint",
     "parse_level",
     "parse_schema",
@@ -62,6 +68,7 @@ __all__ = [
 
 _NAMES_BY_MODULE = {
     "judgement.check": ("check_compatibility",),
+    "judgement.judge": ("Budget", "Incompatibility", "Judgement", "UnreadValue", "judge"),
     "compatibility.levels": ("CompatibilityLevel", "Direction", "parse_level"),
     "compatibility.report": ("CompatibilityReport", "Difference", "Earlier", "Failure"),
     "errors": ("CounterfoilError", "InvalidSchema", "RegistryError", "SchemaParseError"),

@@ -13,9 +13,8 @@ from counterfoil.registry.service.reading import PARSED_AT_ONCE
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import InvalidSchema, VersionNotFound
-from counterfoil.schema.judgement.check import check_compatibility
+from counterfoil.schema.judgement.judge import Budget, judge
 from counterfoil.schema.judgement.messages import confluent_messages
-from counterfoil.schema.judgement.witnesses import find_witness
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.rest.versions import Compatibility
@@ -29,14 +28,13 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.requests import SchemaRequest
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.registry.service.storage import Storage
-    from counterfoil.schema.compatibility.report import CompatibilityReport, Difference
     from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.judgement.judge import Judgement
     from counterfoil.schema.model import Metadata
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.rest.config import Config
-    from counterfoil.schema.witness import Witness
 
-_MAX_WITNESSES: Final = 10
+_BUDGET: Final = Budget(witnesses=10)
 _MANY_VERSIONS: Final = 50
 """A check against more of them takes long enough that others should be answered meanwhile."""
 
@@ -46,22 +44,22 @@ _COMPATIBLE: Final = Compatibility(is_compatible=True)
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check found: the report of the engine, and offences against reserved names."""
+    """What a check found: the judgement of the kernel, and offences against reserved names."""
 
-    report: CompatibilityReport
+    judgement: Judgement
     config: Config
     reservations: tuple[str, ...] = ()
 
     @property
     def is_compatible(self) -> bool:
         """Whether nothing was found."""
-        return self.report.is_compatible and not self.reservations
+        return self.judgement.report.is_compatible and not self.reservations
 
     def messages(self) -> tuple[str, ...]:
         """The message list of an incompatible verdict: differences with a witness each, versions, the level."""
         validates = "true" if self.config.validate_fields else "false"
         settings = f"{{validateFields: '{validates}', compatibility: '{level_of(self.config)}'}}"
-        found = confluent_messages(self.report, witnesses=_witnesses(self.report))
+        found = confluent_messages(self.judgement.report, witnesses=self.judgement.witnesses())
         return (*self.reservations, *found, settings)
 
 
@@ -90,9 +88,9 @@ class CompatibilityCheck:
         earlier: list[Earlier] = []
         if level_of(config).directions:
             earlier = await self._earlier(subject, candidate, versions, config)
-        check = partial(check_compatibility, candidate.parsed, earlier, level_of(config), policy=policy_of(config))
-        report = await asyncio.to_thread(check) if len(earlier) > _MANY_VERSIONS else check()
-        return Verdict(report, config, await self._reservations(candidate, versions, config))
+        check = partial(judge, candidate.parsed, earlier, level_of(config), policy=policy_of(config), budget=_BUDGET)
+        judgement = await asyncio.to_thread(check) if len(earlier) > _MANY_VERSIONS else check()
+        return Verdict(judgement, config, await self._reservations(candidate, versions, config))
 
     async def _reservations(
         self, candidate: Candidate, versions: Sequence[VersionEntry], config: Config
@@ -127,16 +125,6 @@ def _group(config: Config, metadata: Metadata | None) -> str | None:
     if not config.compatibility_group or metadata is None:
         return None
     return metadata.properties.get(config.compatibility_group)
-
-
-def _witnesses(report: CompatibilityReport) -> dict[Difference, Witness]:
-    found: dict[Difference, Witness] = {}
-    pairs = [(failure, difference) for failure in report.failures for difference in failure.differences]
-    for failure, difference in pairs[:_MAX_WITNESSES]:
-        witness = find_witness(failure.reader, failure.writer, difference)
-        if witness is not None:
-            found[difference] = witness
-    return found
 
 
 class CompatibilityTest:

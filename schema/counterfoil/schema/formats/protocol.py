@@ -13,6 +13,7 @@ from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
     from counterfoil.schema.change import Change
     from counterfoil.schema.compatibility.report import Difference
@@ -24,14 +25,33 @@ if TYPE_CHECKING:
     from counterfoil.schema.parsed import ParsedSchema, Validation
     from counterfoil.schema.witness import Confirmation, NoWitness, Witness
 
-_Parsed = TypeVar("_Parsed", bound="ParsedSchema")
+_Parsed_co = TypeVar("_Parsed_co", bound="ParsedSchema", covariant=True)
+_Parsed_contra = TypeVar("_Parsed_contra", bound="ParsedSchema", contravariant=True)
+
+
+class Parse(Protocol[_Parsed_co]):
+    """The function behind :meth:`Format.parse`."""
+
+    def __call__(
+        self, text: str, references: Sequence[ResolvedReference] = ..., *, validation: Validation = ...
+    ) -> _Parsed_co:
+        """Return the schema that ``text`` declares."""
+
+
+class FindDifferences(Protocol[_Parsed_contra]):
+    """The function behind :meth:`Format.find_differences`."""
+
+    def __call__(
+        self, reader: _Parsed_contra, writer: _Parsed_contra, *, policy: CompatibilityPolicy = ...
+    ) -> Sequence[Difference]:
+        """Return why ``reader`` cannot read everything that ``writer`` may write."""
 
 
 class Format(Protocol):
     """One schema language: everything that is done with its schemas.
 
-    Each method imports what it needs when it is called, so that the table of all languages loads no parser. A method
-    that takes parsed schemas raises ``TypeError`` for those of another language.
+    Each method imports what it needs when it is first called, so that the table of all languages loads no parser. A
+    method that takes parsed schemas raises ``TypeError`` for those of another language.
     """
 
     @property
@@ -41,6 +61,10 @@ class Format(Protocol):
     @property
     def file_suffixes(self) -> Sequence[str]:
         """How the names of files that hold its schemas end."""
+
+    @property
+    def policies_about_bytes(self) -> AbstractSet[CompatibilityPolicy]:
+        """The policies whose verdict is about bytes that can be taken apart, and not about the values in them."""
 
     def rules(self) -> Sequence[CompatibilityRule]:
         """Return every compatibility rule of the language."""
@@ -90,8 +114,7 @@ class Format(Protocol):
         """Return the canonical text with the tags changed; every entity of ``edit`` must be in the schema."""
 
 
-def schema_of(kind: type[_Parsed], schema: ParsedSchema) -> _Parsed:
-    """Return ``schema``, which must be of the class ``kind``; raise ``TypeError`` for a schema of another language."""
-    if not isinstance(schema, kind):
-        raise TypeError(f"the schema must be of the class {kind.__name__}, not {type(schema).__name__}")
-    return schema
+def require_language(schema: ParsedSchema, schema_type: SchemaType) -> None:
+    """Raise ``TypeError`` for a schema of another language than ``schema_type``."""
+    if schema.schema_type is not schema_type:
+        raise TypeError(f"the schema must be in the language {schema_type}, not {schema.schema_type}")

@@ -56,7 +56,7 @@ def _failures(
 ) -> tuple[Failure, ...]:
     if candidate.schema_type is not earlier.schema.schema_type:
         difference = (_schema_type_changed(candidate, earlier.schema),)
-        return (Failure(earlier, directions[0], *_sides(candidate, earlier, directions[0]), difference),)
+        return (Failure(earlier, directions[0], *reader_and_writer(candidate, earlier, directions[0]), difference),)
 
     def compare(reader: ParsedSchema, writer: ParsedSchema) -> list[Difference]:
         found = list(format_for(candidate.schema_type).find_differences(reader, writer, policy=policy))
@@ -64,7 +64,7 @@ def _failures(
             found += find_logical_differences(reader, writer, candidate=candidate)
         return found
 
-    sides = [(direction, *_sides(candidate, earlier, direction)) for direction in directions]
+    sides = [(direction, *reader_and_writer(candidate, earlier, direction)) for direction in directions]
     return tuple(
         Failure(earlier, direction, reader, writer, tuple(differences))
         for direction, reader, writer in sides
@@ -72,8 +72,10 @@ def _failures(
     )
 
 
-def _sides(candidate: ParsedSchema, earlier: Earlier, direction: Direction) -> tuple[ParsedSchema, ParsedSchema]:
-    """Reader and writer."""
+def reader_and_writer(
+    candidate: ParsedSchema, earlier: Earlier, direction: Direction
+) -> tuple[ParsedSchema, ParsedSchema]:
+    """Return the reader and the writer of a comparison in one direction."""
     return (candidate, earlier.schema) if direction is Direction.BACKWARD else (earlier.schema, candidate)
 
 

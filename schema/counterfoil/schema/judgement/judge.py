@@ -1,0 +1,137 @@
+"""The judgement of a schema against earlier versions: why it may not follow them, and the values that prove it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.report import Failure
+from counterfoil.schema.formats.table import format_for
+from counterfoil.schema.judgement.check import check_compatibility, reader_and_writer
+from counterfoil.schema.judgement.confirmation import confirm_compatible
+from counterfoil.schema.judgement.witnesses import search_for_witness
+from counterfoil.schema.witness import Witness
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterfoil.schema.compatibility.levels import CompatibilityLevel
+    from counterfoil.schema.compatibility.report import CompatibilityReport, Difference, Earlier
+    from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.witness import NoWitness
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much is spent on proofs; the verdict itself does not depend on it.
+
+    ``witnesses`` is for how many incompatibilities, the first ones, :meth:`Judgement.witnesses` searches; None is for
+    all. ``confirmed`` is how many generated values are written and read in each direction in which the rules find
+    nothing. A single search is limited by itself, in steps and in the size of the values, whatever the budget is.
+    """
+
+    witnesses: int | None = None
+    confirmed: int = 0
+
+
+DEFAULT_BUDGET: Final = Budget()
+"""A witness for every incompatibility, and no confirmation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Incompatibility:
+    """One reason why a candidate may not follow an earlier version: ``failure`` says which schema fails to read."""
+
+    failure: Failure
+    difference: Difference
+
+    def search_for_witness(self) -> Witness | NoWitness:
+        """Return a value that proves it, or why none was found; every call searches again."""
+        return search_for_witness(self.failure.reader, self.failure.writer, self.difference)
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadValue:
+    """A value that is not read as it was written, although the rules of the policy find nothing in that direction.
+
+    ``failure`` holds the two schemas and, as its differences, what the policy SOUND finds between them.
+    """
+
+    failure: Failure
+    witness: Witness
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a judgement found.
+
+    ``report`` is the verdict. ``round_tripped`` counts the generated values that were read as they were written,
+    ``unread`` are the first in each direction that were not.
+    """
+
+    report: CompatibilityReport
+    budget: Budget
+    round_tripped: int = 0
+    unread: tuple[UnreadValue, ...] = ()
+
+    @property
+    def incompatibilities(self) -> tuple[Incompatibility, ...]:
+        """Every reason against the candidate, in the order of the report."""
+        return tuple(
+            Incompatibility(failure, difference)
+            for failure in self.report.failures
+            for difference in failure.differences
+        )
+
+    def witnesses(self) -> dict[Difference, Witness]:
+        """Search for witnesses as far as the budget goes, and return those that were found."""
+        found: dict[Difference, Witness] = {}
+        for each in self.incompatibilities[: self.budget.witnesses]:
+            witness = each.search_for_witness()
+            if isinstance(witness, Witness):
+                found[each.difference] = witness
+        return found
+
+
+def judge(
+    candidate: ParsedSchema,
+    history: Sequence[Earlier],
+    level: CompatibilityLevel,
+    *,
+    policy: CompatibilityPolicy = CompatibilityPolicy.STRICT,
+    budget: Budget = DEFAULT_BUDGET,
+) -> Judgement:
+    """Judge whether ``candidate`` may follow ``history`` under ``level`` and ``policy``.
+
+    The verdict is that of :func:`~counterfoil.schema.judgement.check.check_compatibility`: ``history`` comes newest
+    first, and the first version that fails is the only one reported. Searches for witnesses are done when the
+    judgement is asked for them, confirmations at once. Nothing is read, written or kept. Raises ``InvalidSchema`` for
+    schemas that are nested too deep to be compared.
+
+    >>> from counterfoil.schema import CompatibilityLevel, Earlier, parse_schema
+    >>> judgement = judge(parse_schema('"int"'), [Earlier(parse_schema('"string"'))], CompatibilityLevel.BACKWARD)
+    >>> [each.difference.text for each in judgement.incompatibilities]
+    ['The reader expects int, the writer writes string']
+    >>> [witness.datum_json for witness in judgement.witnesses().values()]
+    ['""']
+    """
+    report = check_compatibility(candidate, history, level, policy=policy)
+    if not budget.confirmed or policy in format_for(candidate.schema_type).policies_about_bytes:
+        return Judgement(report, budget)
+    round_tripped, unread = 0, []
+    for earlier in history[: report.checked]:
+        failed = {failure.direction for failure in report.failures if failure.earlier is earlier}
+        for direction in (each for each in level.directions if each not in failed):
+            reader, writer = reader_and_writer(candidate, earlier, direction)
+            confirmation = confirm_compatible(reader, writer, budget.confirmed)
+            round_tripped += confirmation.round_tripped
+            if confirmation.counter_witness is not None:
+                failure = Failure(earlier, direction, reader, writer, _unsound(reader, writer))
+                unread.append(UnreadValue(failure, confirmation.counter_witness))
+    return Judgement(report, budget, round_tripped, tuple(unread))
+
+
+def _unsound(reader: ParsedSchema, writer: ParsedSchema) -> tuple[Difference, ...]:
+    find = format_for(reader.schema_type).find_differences
+    return tuple(find(reader, writer, policy=CompatibilityPolicy.SOUND))
