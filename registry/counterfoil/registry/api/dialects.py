@@ -104,11 +104,7 @@ _SEVENTH: Final = Dialect(
     leaves_out_owner_of_id=True,
 )
 _FIFTH: Final = Dialect(
-    code_by_error={
-        IncompatibleSchema: 409,
-        ConfigNotFound: SubjectNotFound.code,
-        ModeNotFound: SubjectNotFound.code,
-    },
+    code_by_error={IncompatibleSchema: 409, ConfigNotFound: SubjectNotFound.code, ModeNotFound: SubjectNotFound.code},
     absent_paths=_NEW_PATHS,
     registers_id_alone=True,
     leaves_out=_NEW_FIELDS,

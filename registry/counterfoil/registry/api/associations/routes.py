@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from counterfoil.registry.api.associations import operations as associations
@@ -13,6 +14,7 @@ from counterfoil.schema import errors
 
 TAG: Final = "associations"
 
+_route = partial(ConfluentRoute, tag=TAG)
 _OF_SUBJECT: Final = "/associations/subjects/{subject}"
 _NAMED: Final = "/associations/resources/{namespace}/{name}"
 _OF_RESOURCE: Final = "/associations/resources/{resourceId}"
@@ -44,51 +46,29 @@ _ASSOCIATE: Final = (
 )
 
 ASSOCIATION_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
-    ConfluentRoute(
+    _route(
         "GET",
         _OF_SUBJECT,
         associations.list_of_subject,
-        tag=TAG,
         query=_FILTERS,
         result=_LIST,
         errors=(errors.InvalidAssociation,),
     ),
-    ConfluentRoute(
-        "GET",
-        _NAMED,
-        associations.list_named,
-        tag=TAG,
-        query=_FILTERS,
-        result=_LIST,
-        errors=(errors.InvalidAssociation,),
-    ),
-    ConfluentRoute(
+    _route("GET", _NAMED, associations.list_named, query=_FILTERS, result=_LIST, errors=(errors.InvalidAssociation,)),
+    _route(
         "GET",
         _OF_RESOURCE,
         associations.list_of_resource,
-        tag=TAG,
         query=_FILTERS,
         result=_LIST,
         errors=(errors.InvalidAssociation,),
     ),
-    ConfluentRoute(
-        "POST",
-        "/associations",
-        associations.create,
-        tag=TAG,
-        query=_WRITING,
-        body=_ASKED,
-        result=_DONE,
-        errors=_ASSOCIATE,
-    ),
-    ConfluentRoute(
-        "PUT", _OF_RESOURCE, associations.upsert, tag=TAG, query=_WRITING, body=_ASKED, result=_DONE, errors=_ASSOCIATE
-    ),
-    ConfluentRoute(
+    _route("POST", "/associations", associations.create, query=_WRITING, body=_ASKED, result=_DONE, errors=_ASSOCIATE),
+    _route("PUT", _OF_RESOURCE, associations.upsert, query=_WRITING, body=_ASKED, result=_DONE, errors=_ASSOCIATE),
+    _route(
         "DELETE",
         _OF_RESOURCE,
         associations.delete,
-        tag=TAG,
         query=_DELETION,
         errors=(
             errors.AssociationNotFound,
@@ -98,22 +78,20 @@ ASSOCIATION_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
             errors.OperationNotPermitted,
         ),
     ),
-    ConfluentRoute(
+    _route(
         "POST",
         _GET,
         associations.batch_get,
-        tag=TAG,
         query=("includeSchemas",),
         body=shapes.ResourceQueriesBody,
         result=_SLOTS,
         status=_MULTI_STATUS,
         errors=(errors.InvalidAssociation,),
     ),
-    ConfluentRoute(
+    _route(
         "POST",
         _MUTATE,
         associations.batch_mutate,
-        tag=TAG,
         query=_WRITING,
         body=shapes.MutationsBody,
         result=_SLOTS,

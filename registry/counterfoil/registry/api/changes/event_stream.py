@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from fastapi import Request, Response
+from fastapi import Response
 from starlette.routing import Match
 
 from counterfoil.registry.api.changes.pages import change_body
@@ -76,10 +76,9 @@ class EventSource:
 
 
 async def stream_changes(
-    request: Request, services: ServicesOfApp, wanted: Wanted, after: After = 0, last_event: LastEvent = None
+    services: ServicesOfApp, wanted: Wanted, after: After = 0, last_event: LastEvent = None
 ) -> Response:
     """What happens, as it happens; a client that connects again continues where it was, whatever ``after`` says."""
-    request.scope[ROUTE_HOLDER][0] = _MEASURED_AS
     return await services.events.stream(after if last_event is None else last_event, wanted)
 
 
@@ -93,6 +92,11 @@ class EventsRoute(DeclaredRoute):
         """Whether this route answers the request."""
         match, child_scope = super().matches(scope)
         return (match, child_scope) if match is Match.FULL and _accepts_events(scope) else (Match.NONE, {})
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request."""
+        scope[ROUTE_HOLDER][0] = _MEASURED_AS
+        await super().handle(scope, receive, send)
 
 
 def _accepts_events(scope: Scope) -> bool:

@@ -49,7 +49,7 @@ After = Annotated[
 LastEvent = Annotated[
     Seq | SkipJsonSchema[None],
     Header(alias="Last-Event-ID", description="As `after`, from a client that connects again."),
-    expected(_POSITION),
+    expected(_POSITION, empty=None),
 ]
 Limit = Annotated[
     Annotated[int, Field(ge=1, le=_MAX_LIMIT), BeforeValidator(_digits)],

@@ -15,16 +15,17 @@ if TYPE_CHECKING:
     from fastapi.exceptions import RequestValidationError
 
 _SHOWN = 80
+_NOT_GIVEN = object()
 
 
-def expected(what: str, *, empty: Any = None) -> WrapValidator:
+def expected(what: str, *, empty: Any = _NOT_GIVEN) -> WrapValidator:
     """Have values that are not valid reported with ``expected {what}``; an empty text counts as ``empty``, if given.
 
     For the annotation of a parameter or a field.
     """
 
     def read(value: Any, validated: Any) -> Any:
-        if value == "" and empty is not None:
+        if value == "" and empty is not _NOT_GIVEN:
             return empty
         try:
             return validated(value)

@@ -21,6 +21,8 @@ from counterfoil.registry.api.routes.services import ServicesOfApp
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pydantic import BaseModel
+
 _JSON: Final = "application/json"
 _FOREIGN: Final = ("HTTPValidationError", "ValidationError")
 
@@ -47,9 +49,9 @@ class Description:
 
     def _shapes(self) -> dict[str, Any]:
         """The shapes of bodies that FastAPI does not read, and of the one that all errors have."""
-        read_by_us = (route.body for route in self._routes if isinstance(route, ConfluentRoute))
-        shapes_of = [(body, "validation") for body in {ErrorBody, *filter(None, read_by_us)}]
-        _, found = models_json_schema(shapes_of, ref_template=SHAPES + "{model}")
+        bodies: list[type[BaseModel]] = [ErrorBody]
+        bodies += [route.body for route in self._routes if isinstance(route, ConfluentRoute) and route.body]
+        _, found = models_json_schema([(body, "validation") for body in bodies], ref_template=SHAPES + "{model}")
         shapes: dict[str, Any] = found["$defs"]
         return shapes
 

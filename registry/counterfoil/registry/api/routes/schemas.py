@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
-from counterfoil.registry.api import models, schemas
+from counterfoil.registry.api import schemas
+from counterfoil.registry.api.models import ContextIdBody, ListedSchemaBody, SchemaByGuidBody, SubjectVersionBody
 from counterfoil.registry.api.routes.parameters import PAGE
 from counterfoil.registry.api.routes.route import ConfluentRoute
 from counterfoil.schema import errors
 
 _ID: Final = "/schemas/ids/{id}"
 
+_route = partial(ConfluentRoute, tag="schemas")
+_NOT_FOUND: Final = (errors.SchemaNotFound,)
+
 SCHEMA_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
-    ConfluentRoute(
+    _route(
         "GET",
         "/schemas",
         schemas.list_schemas,
-        tag="schemas",
         query=(
             "subjectPrefix",
             "aliases",
@@ -28,48 +32,36 @@ SCHEMA_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
             "lifecycle",
             *PAGE,
         ),
-        result=list[models.ListedSchemaBody],
+        result=list[ListedSchemaBody],
         errors=(),
     ),
-    ConfluentRoute(
-        "GET", "/schemas/types", schemas.list_types, tag="schemas", result=list[str], reads_store=False, errors=()
-    ),
-    ConfluentRoute(
+    _route("GET", "/schemas/types", schemas.list_types, result=list[str], reads_store=False, errors=()),
+    _route(
         "GET",
         f"{_ID}/subjects",
         schemas.list_subjects_of_id,
-        tag="schemas",
         query=("subject", "deleted", *PAGE),
         result=list[str],
-        errors=(errors.SchemaNotFound,),
+        errors=_NOT_FOUND,
     ),
-    ConfluentRoute(
+    _route(
         "GET",
         f"{_ID}/versions",
         schemas.list_versions_of_id,
-        tag="schemas",
         query=("subject", "deleted", *PAGE),
-        result=list[models.SubjectVersionBody],
-        errors=(errors.SchemaNotFound,),
+        result=list[SubjectVersionBody],
+        errors=_NOT_FOUND,
     ),
-    ConfluentRoute(
+    _route(
         "GET",
         "/schemas/guids/{guid}",
         schemas.get_by_guid,
-        tag="schemas",
         query=("format",),
-        result=models.SchemaByGuidBody,
+        result=SchemaByGuidBody,
         has_tag=True,
-        errors=(errors.SchemaNotFound,),
+        errors=_NOT_FOUND,
     ),
-    ConfluentRoute(
-        "GET",
-        "/schemas/guids/{guid}/ids",
-        schemas.list_ids_of_guid,
-        tag="schemas",
-        result=list[models.ContextIdBody],
-        errors=(),
-    ),
+    _route("GET", "/schemas/guids/{guid}/ids", schemas.list_ids_of_guid, result=list[ContextIdBody], errors=()),
     ConfluentRoute(
         "GET",
         "/contexts",

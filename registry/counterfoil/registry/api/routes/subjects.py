@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
-from counterfoil.registry.api import levels, models, schemas, subjects
+from counterfoil.registry.api import levels, schemas, subjects
+from counterfoil.registry.api.models import (
+    CompatibilityBody,
+    RegisteredBody,
+    RegistrationBody,
+    SchemaBody,
+    SchemaByIdBody,
+    TagBody,
+    VersionBody,
+)
 from counterfoil.registry.api.routes.parameters import AS_OF, PAGE
 from counterfoil.registry.api.routes.route import ConfluentRoute
 from counterfoil.schema import errors
@@ -14,6 +24,10 @@ _VERSIONS: Final = f"{_SUBJECT}/versions"
 _VERSION: Final = f"{_VERSIONS}/{{version}}"
 _ID: Final = "/schemas/ids/{id}"
 _COMPATIBILITY: Final = "/compatibility/subjects/{subject}/versions"
+
+_subject = partial(ConfluentRoute, tag="subjects")
+_schema = partial(ConfluentRoute, tag="schemas")
+_test = partial(ConfluentRoute, tag="compatibility")
 
 _NO_VERSION: Final = (errors.InvalidVersion, errors.SubjectNotFound, errors.VersionNotFound)
 _REGISTRATION: Final = (
@@ -26,79 +40,71 @@ _REGISTRATION: Final = (
 )
 
 SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
-    ConfluentRoute(
+    _schema(
         "GET",
         _ID,
         schemas.get_by_id,
-        tag="schemas",
         query=("subject", "format", "referenceFormat", "findTags", "fetchMaxId", "includeSubjects"),
-        result=models.SchemaByIdBody,
+        result=SchemaByIdBody,
         has_tag=True,
         errors=(errors.SchemaNotFound,),
     ),
-    ConfluentRoute(
+    _subject(
         "POST",
         _VERSIONS,
         subjects.register,
-        tag="subjects",
         query=("normalize", "format", "force"),
-        body=models.RegistrationBody,
-        result=models.RegisteredBody,
+        body=RegistrationBody,
+        result=RegisteredBody,
         errors=_REGISTRATION,
     ),
-    ConfluentRoute(
+    _subject(
         "POST",
         _SUBJECT,
         subjects.look_up,
-        tag="subjects",
         query=("normalize", "format", "deleted"),
-        body=models.SchemaBody,
-        result=models.VersionBody,
+        body=SchemaBody,
+        result=VersionBody,
         looks_up=True,
         errors=(errors.InvalidSchema, errors.SubjectNotFound, errors.SchemaNotFound),
     ),
-    ConfluentRoute(
+    _subject(
         "GET",
         _VERSION,
         subjects.get_version,
-        tag="subjects",
         query=("format", "referenceFormat", "deleted", "findTags", AS_OF),
-        result=models.VersionBody,
+        result=VersionBody,
         errors=_NO_VERSION,
     ),
-    ConfluentRoute(
+    _schema(
         "GET",
         f"{_ID}/schema",
         schemas.get_text_by_id,
-        tag="schemas",
         query=("subject", "format"),
         result=str,
         has_tag=True,
         errors=(errors.SchemaNotFound,),
     ),
-    ConfluentRoute(
+    _subject(
         "GET",
         "/subjects",
         subjects.list_subjects,
-        tag="subjects",
         query=("subjectPrefix", "deleted", "deletedOnly", *PAGE, AS_OF),
         result=list[str],
         errors=(),
     ),
-    ConfluentRoute(
+    _subject(
         "GET",
         _VERSIONS,
         subjects.list_versions,
-        tag="subjects",
         query=("deleted", "deletedOnly", "deletedAsNegative", *PAGE, AS_OF),
         result=list[int],
         errors=(errors.SubjectNotFound,),
     ),
-    ConfluentRoute(
+    _subject(
         "DELETE",
         _SUBJECT,
         subjects.delete_subject,
-        tag="subjects",
         query=("permanent",),
         result=list[int],
         errors=(
@@ -110,47 +116,42 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
             errors.OperationNotPermitted,
         ),
     ),
-    ConfluentRoute(
+    _subject(
         "GET",
         f"{_SUBJECT}/metadata",
         subjects.find_by_metadata,
-        tag="subjects",
         query=("key", "value", "format", "deleted"),
-        result=models.VersionBody,
+        result=VersionBody,
         errors=(errors.SubjectNotFound, errors.SchemaNotFound),
     ),
-    ConfluentRoute(
+    _subject(
         "POST",
         f"{_VERSION}/tags",
         subjects.tag_version,
-        tag="subjects",
-        body=models.TagBody,
-        result=models.RegisteredBody,
+        body=TagBody,
+        result=RegisteredBody,
         errors=(*_NO_VERSION, *_REGISTRATION),
     ),
-    ConfluentRoute(
+    _subject(
         "GET",
         f"{_VERSION}/schema",
         subjects.get_version_text,
-        tag="subjects",
         query=("format", "deleted", AS_OF),
         result=str,
         errors=_NO_VERSION,
     ),
-    ConfluentRoute(
+    _subject(
         "GET",
         f"{_VERSION}/referencedby",
         subjects.list_referrers,
-        tag="subjects",
         query=("deleted", *PAGE),
         result=list[int],
         errors=_NO_VERSION,
     ),
-    ConfluentRoute(
+    _subject(
         "DELETE",
         _VERSION,
         subjects.delete_version,
-        tag="subjects",
         query=("permanent",),
         result=int,
         errors=(
@@ -162,28 +163,22 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
             errors.OperationNotPermitted,
         ),
     ),
-    ConfluentRoute(
+    _test(
         "POST",
         f"{_COMPATIBILITY}/{{version}}",
         levels.test_against_version,
-        tag="compatibility",
         query=("normalize", "verbose", AS_OF),
-        body=models.SchemaBody,
-        result=models.CompatibilityBody,
-        errors=(
-            errors.InvalidVersion,
-            errors.VersionNotFound,
-            errors.InvalidSchema,
-        ),
+        body=SchemaBody,
+        result=CompatibilityBody,
+        errors=(errors.InvalidVersion, errors.VersionNotFound, errors.InvalidSchema),
     ),
-    ConfluentRoute(
+    _test(
         "POST",
         _COMPATIBILITY,
         levels.test_against_all,
-        tag="compatibility",
         query=("normalize", "verbose", AS_OF),
-        body=models.SchemaBody,
-        result=models.CompatibilityBody,
+        body=SchemaBody,
+        result=CompatibilityBody,
         errors=(errors.InvalidSchema,),
     ),
 )
