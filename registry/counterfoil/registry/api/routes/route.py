@@ -49,7 +49,7 @@ class DeclaredRoute(APIRoute):
     (:mod:`~counterfoil.registry.api.routes.services`).
     """
 
-    matches = StarletteRoute.matches  # FastAPI's look for routers that were included in routers, at each route
+    matches = StarletteRoute.matches  # FastAPI's also look for included routers, at every route that is tried
     handle = StarletteRoute.handle
 
     def __init__(
