@@ -6,30 +6,31 @@ import asyncio
 import os
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from http import HTTPStatus
-from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from fastapi.exceptions import RequestValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.responses import JSONResponse
-from starlette.routing import Route
 
 from counterfoil.registry.api.cache.fast_lane import FastLane
 from counterfoil.registry.api.cache.replies import Replies
 from counterfoil.registry.api.cache.stale_reads import StaleReads
-from counterfoil.registry.api.changes.event_stream import HEARTBEAT_S, EventStreams
+from counterfoil.registry.api.changes.event_stream import HEARTBEAT_S, EventSource
 from counterfoil.registry.api.dialects import choose_dialects
-from counterfoil.registry.api.endpoints import api_routes
 from counterfoil.registry.api.http.answers import error_answer
 from counterfoil.registry.api.http.deadlines import Deadlines
 from counterfoil.registry.api.http.methods import Methods
 from counterfoil.registry.api.http.middleware import Envelope, Paths, unforeseen
 from counterfoil.registry.api.http.origins import ANY_ORIGIN, OriginGuard
 from counterfoil.registry.api.http.packing import Packing
-from counterfoil.registry.api.operations import Lifecycle, operation_routes
+from counterfoil.registry.api.http.validation import refusal
+from counterfoil.registry.api.openapi.description import Description
+from counterfoil.registry.api.operations import Lifecycle
+from counterfoil.registry.api.routes.services import Services
+from counterfoil.registry.api.routes.table import served_routes
 from counterfoil.registry.kms.opening import open_kms
 from counterfoil.registry.service.counting import Counting
 from counterfoil.registry.service.feed import Feed
@@ -118,22 +119,34 @@ def assemble(
         await wrapping.close()
         await storage.close()
 
-    routes = [
-        *api_routes(cases, replies, stale=stale, max_body_bytes=settings.max_body_bytes, dialects=dialects),
-        *operation_routes(storage, telemetry, lifecycle, stale=stale, counting=counting),
-        Route("/openapi.json", _description),
-    ]
+    routes = served_routes(dialects.usual, associations=settings.associations)
+    feed = Feed(storage)
+    lifecycle.at_stop(feed.close)
     methods = Methods(routes)
     app = Starlette(
         routes=routes,
         lifespan=lifespan,
-        exception_handlers={HTTPException: partial(_framework_error, methods), Exception: _unforeseen_error},
+        exception_handlers={
+            HTTPException: partial(_framework_error, methods),
+            RegistryError: _refused,
+            RequestValidationError: _refused,
+            Exception: _unforeseen_error,
+        },
     )
     app.router.redirect_slashes = False
-    feed = Feed(storage)
-    lifecycle.at_stop(feed.close)
-    asgi: ASGIApp = EventStreams(app, feed, storage, heartbeat_s=heartbeat_s)
-    asgi = Paths(asgi, max_body_bytes=settings.max_body_bytes, methods=methods)
+    app.state.services = Services(
+        cases=cases,
+        replies=replies,
+        stale=stale,
+        dialects=dialects,
+        max_body_bytes=settings.max_body_bytes,
+        telemetry=telemetry,
+        lifecycle=lifecycle,
+        counting=counting,
+        events=EventSource(feed, storage, heartbeat_s=heartbeat_s),
+        description=Description(routes),
+    )
+    asgi: ASGIApp = Paths(app, max_body_bytes=settings.max_body_bytes, methods=methods)
     asgi = Deadlines(asgi, timeout_s=settings.request_timeout_s)
     if settings.fast_lane:
         asgi = FastLane(
@@ -186,18 +199,6 @@ def _open_to_pages(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
     )
 
 
-async def _description(_: Request) -> Response:
-    """The API in the terms of OpenAPI."""
-    return JSONResponse(await asyncio.to_thread(_described))
-
-
-@cache
-def _described() -> dict[str, Any]:
-    from counterfoil.registry.api.openapi.description import describe_api
-
-    return describe_api(metadata.version("counterfoil"))
-
-
 async def _framework_error(methods: Methods, request: Request, error: Exception) -> Response:
     """The API's error body for what the framework's router refuses."""
     status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.INTERNAL_SERVER_ERROR
@@ -212,6 +213,12 @@ async def _framework_error(methods: Methods, request: Request, error: Exception)
         response.headers["allow"] = allowed
         return response
     return error_answer(RegistryError(str(error)[:200], status=status, code=status))
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    """The API's error body for an error of a route that is not part of the registry's own API."""
+    found = refusal(error) if isinstance(error, RequestValidationError) else error
+    return error_answer(found if isinstance(found, RegistryError) else unforeseen())
 
 
 async def _unforeseen_error(_: Request, __: Exception) -> Response:

@@ -204,6 +204,7 @@ def test_events_are_the_changes() -> None:
     ("path", "headers", "seqs"),
     [
         ("/changes?after=6", {}, [7, 8, 9]),
+        ("/changes?after=6", {"last-event-id": ""}, [7, 8, 9]),
         ("/changes?after=latest", {}, [9]),
         ("/changes?after=2", {"last-event-id": "7"}, [8, 9]),
         ("/changes?after=latest&kind=settings-changed", {"last-event-id": "1"}, [2, 3, 8, 9]),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
+from starlette.requests import Request
+
 from counterfoil.registry.api.cache.replies import MAX_KEPT_BODY_BYTES, EveryWrite, Kept, request_key
 from counterfoil.registry.api.dialects import comes_from_python
 from counterfoil.registry.api.http.json_body import parse_json, read_body
@@ -17,8 +19,9 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope
 
-    from counterfoil.registry.api.cache.replies import Basis, Ground, Replies
-    from counterfoil.registry.api.routes import Route
+    from counterfoil.registry.api.cache.replies import Basis, Ground
+    from counterfoil.registry.api.routes.route import ApiRoute
+    from counterfoil.registry.api.routes.services import Services
     from counterfoil.registry.service.use_cases import UseCases
 
 _MAX_INT = 2**31 - 1
@@ -35,6 +38,22 @@ def parse_integer(text: str, what: str) -> int:
     raise NotFound(f"{what} is {text[:80]!r}; expected an integer of 32 bits")
 
 
+class _ReadRequest(Request):
+    """A request whose body was read as this API reads bodies: within the limit, and as JSON whatever its type says."""
+
+    def __init__(self, scope: Scope, body: bytes) -> None:
+        super().__init__({**scope, "headers": [(b"content-type", b"application/json"), *scope["headers"]]})
+        self._bytes, self._value = body, parse_json(body)
+
+    async def body(self) -> bytes:
+        """The body's bytes."""
+        return self._bytes
+
+    async def json(self) -> Any:
+        """The body's JSON value."""
+        return self._value
+
+
 class Call:
     """A request in the hands of an operation, and ``cases`` it may ask.
 
@@ -44,18 +63,22 @@ class Call:
 
     __slots__ = ("_basis", "_body", "_max_body_bytes", "_query", "_receive", "_replies", "_scope", "cases", "is_python")
 
-    def __init__(
-        self, scope: Scope, receive: Receive, *, cases: UseCases, replies: Replies, max_body_bytes: int
-    ) -> None:
+    def __init__(self, scope: Scope, receive: Receive, services: Services) -> None:
         self._scope = scope
         self._receive = receive
         self._query: dict[str, list[str]] | None = None
         self._body: bytes | None = None
-        self._max_body_bytes = max_body_bytes
-        self._replies = replies
+        self._max_body_bytes = services.max_body_bytes
+        self._replies = services.replies
         self._basis: Basis | None = None
-        self.cases = cases
+        self.cases: UseCases = services.cases
         self.is_python = comes_from_python(scope["headers"])
+
+    async def request(self, *, has_body: bool) -> Request:
+        """The request for FastAPI, with the use cases of this call for its endpoint; its body is read already."""
+        request = _ReadRequest(self._scope, await self.raw_body()) if has_body else Request(self._scope)
+        request.state.cases = self.cases
+        return request
 
     # --- path
 
@@ -100,11 +123,11 @@ class Call:
         """Say that the answer rests on more than was said, so that it is not kept."""
         self._basis = None
 
-    def keep(self, answer: bytes, route: Route, *, tag: bytes = b"", is_tolerant: bool = False) -> None:
+    def keep(self, answer: bytes, route: ApiRoute, *, tag: bytes = b"", is_tolerant: bool = False) -> None:
         """Keep the answer, if the operation has said what it rests on."""
         if self._basis is not None and len(self._body or b"") <= MAX_KEPT_BODY_BYTES:
             key = request_key(self._scope["raw_path"], self._body, is_tolerant=is_tolerant, is_python=self.is_python)
-            self._replies.put(key, Kept(answer, route.path, self._basis, tag, route.may_be_stale))
+            self._replies.put(key, Kept(answer, route.path_format, self._basis, tag, route.may_be_stale))
 
     # --- query
 

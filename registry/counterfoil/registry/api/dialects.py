@@ -6,6 +6,7 @@ Source: Confluent's release notes and REST API reference for Schema Registry 5 t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.api import models
@@ -13,8 +14,6 @@ from counterfoil.schema.errors import ConfigNotFound, IncompatibleSchema, ModeNo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from counterfoil.registry.api.routes import Route
 
 _NEW_FIELDS: Final = frozenset({"guid", "ts", "deleted"})
 _NEW_PATHS: Final = ("/schemas/guids", "/associations")
@@ -29,7 +28,7 @@ VARY: Final = b"Confluent-Accept-Unknown-Properties, Confluent-Client-Version"
 """The request headers that answers with an entity tag depend on, beside those of the protocol itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # there are few of them, and each is itself
 class Dialect:
     """What one version's answers leave out or call otherwise.
 
@@ -44,27 +43,8 @@ class Dialect:
     leaves_out_avro: bool = False
     leaves_out_owner_of_id: bool = False
 
-    def shaper(self, route: Route) -> Callable[[Any], Any] | None:
-        """What makes an operation's value one of this version; None where they are the same."""
-        shape = route.result
-        is_list = getattr(shape, "__origin__", None) is list
-        entity = shape.__args__[0] if is_list else shape
-        if not (isinstance(entity, type) and issubclass(entity, models.SchemaBody)):
-            return None
-        if entity is models.RegisteredBody and self.registers_id_alone:
-            return _id_alone
-        unwanted = self.leaves_out
-        if entity is models.SchemaByIdBody and self.leaves_out_owner_of_id:
-            unwanted |= {"subject", "version"}
-        if not unwanted and not self.leaves_out_avro:
-            return None
-
-        def shaped(value: Any) -> Any:
-            return [self._without(each, unwanted) for each in value] if is_list else self._without(value, unwanted)
-
-        return shaped
-
-    def _without(self, document: dict[str, Any], unwanted: frozenset[str]) -> dict[str, Any]:
+    def without(self, document: dict[str, Any], unwanted: frozenset[str]) -> dict[str, Any]:
+        """``document`` without the fields that are ``unwanted``, or that this version leaves out for an Avro schema."""
         omits_type = self.leaves_out_avro and document.get("schemaType") == _AVRO
         return {
             name: value
@@ -79,9 +59,30 @@ class Dialect:
                 return RegistryError(error.message, status=error.status, code=code)
         return error
 
-    def has(self, route: Route) -> bool:
-        """Whether this version has a route."""
-        return not route.path.startswith(self.absent_paths) if self.absent_paths else True
+    def has(self, path: str) -> bool:
+        """Whether this version has a route of this path."""
+        return not path.startswith(self.absent_paths)
+
+
+@cache
+def shaper(dialect: Dialect, shape: Any) -> Callable[[Any], Any] | None:
+    """What makes an operation's value of this ``shape`` one of ``dialect``; None where they are the same."""
+    is_list = getattr(shape, "__origin__", None) is list
+    entity = shape.__args__[0] if is_list else shape
+    if not (isinstance(entity, type) and issubclass(entity, models.SchemaBody)):
+        return None
+    if entity is models.RegisteredBody and dialect.registers_id_alone:
+        return _id_alone
+    unwanted = dialect.leaves_out
+    if entity is models.SchemaByIdBody and dialect.leaves_out_owner_of_id:
+        unwanted |= {"subject", "version"}
+    if not unwanted and not dialect.leaves_out_avro:
+        return None
+
+    def shaped(value: Any) -> Any:
+        return [dialect.without(each, unwanted) for each in value] if is_list else dialect.without(value, unwanted)
+
+    return shaped
 
 
 def _id_alone(value: dict[str, Any]) -> dict[str, Any]:
@@ -103,11 +104,7 @@ _SEVENTH: Final = Dialect(
     leaves_out_owner_of_id=True,
 )
 _FIFTH: Final = Dialect(
-    code_by_error={
-        IncompatibleSchema: 409,
-        ConfigNotFound: SubjectNotFound.code,
-        ModeNotFound: SubjectNotFound.code,
-    },
+    code_by_error={IncompatibleSchema: 409, ConfigNotFound: SubjectNotFound.code, ModeNotFound: SubjectNotFound.code},
     absent_paths=_NEW_PATHS,
     registers_id_alone=True,
     leaves_out=_NEW_FIELDS,

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final, Literal
 
-import orjson
-from starlette.responses import Response
-from starlette.routing import Route
+from fastapi import Response
+from fastapi.responses import PlainTextResponse
+from pydantic import BaseModel
 
 from counterfoil.registry.api.http.answers import UNAVAILABLE_HEADERS
+from counterfoil.registry.api.routes.route import DeclaredRoute
+from counterfoil.registry.api.routes.services import ServicesOfApp
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from starlette.requests import Request
-
     from counterfoil.registry.api.cache.stale_reads import StaleReads
-    from counterfoil.registry.service.counting import Counting
     from counterfoil.registry.service.storage import Storage
-    from counterfoil.registry.telemetry import Telemetry
 
-_JSON = {"content-type": "application/json"}
-_UNAVAILABLE = 503
+OPERATIONS: Final = "operations"
+"""The tag of these routes in the description of the API."""
+
 _SERVING: Final = frozenset({"ready", "stale reads"})
-
-SUMMARIES: Final = {
-    "/health/live": "The process answers.",
-    "/health/ready": "Whether requests are served, and which step waits on what.",
-    "/metrics": "Measures in Prometheus' format.",
-}
-"""What each path is for, for the description of the API."""
+_EXPOSITION: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Lifecycle:
@@ -51,30 +45,64 @@ class Lifecycle:
             ending()
 
 
-def operation_routes(
-    storage: Storage, telemetry: Telemetry, lifecycle: Lifecycle, *, stale: StaleReads, counting: Counting
-) -> list[Route]:
-    """``/health/live``, ``/health/ready`` and ``/metrics``."""
+class LiveBody(BaseModel):
+    """That the process answers."""
 
-    async def live(_: Request) -> Response:
-        return Response(b'{"status":"live"}', headers=_JSON)
-
-    async def ready(_: Request) -> Response:
-        steps = [await _store_step(storage, stale), _server_step(lifecycle)]
-        is_ready = all(step["state"] in _SERVING for step in steps)
-        body = {"status": "ready" if is_ready else "not ready", "steps": steps}
-        if is_ready:
-            return Response(orjson.dumps(body), headers=_JSON)
-        return Response(orjson.dumps(body), status_code=_UNAVAILABLE, headers={**_JSON, **UNAVAILABLE_HEADERS})
-
-    async def metrics(_: Request) -> Response:
-        await counting.refresh()
-        return Response(telemetry.exposition(), headers={"content-type": "text/plain; version=0.0.4; charset=utf-8"})
-
-    return [Route("/health/live", live), Route("/health/ready", ready), Route("/metrics", metrics)]
+    status: Literal["live"] = "live"
 
 
-async def _store_step(storage: Storage, stale: StaleReads) -> dict[str, str]:
+class StepBody(BaseModel):
+    """One of the steps before requests are served; ``on`` says what it waits on."""
+
+    step: str
+    state: str
+    on: str | None = None
+
+
+class ReadyBody(BaseModel):
+    """Whether requests are served."""
+
+    status: Literal["ready", "not ready"]
+    steps: list[StepBody]
+
+
+async def live() -> LiveBody:
+    """The process answers."""
+    return LiveBody()
+
+
+async def ready(services: ServicesOfApp, response: Response) -> ReadyBody:
+    """Whether requests are served, and which step waits on what."""
+    steps = [await _store_step(services.cases.storage, services.stale), _server_step(services.lifecycle)]
+    if all(step.state in _SERVING for step in steps):
+        return ReadyBody(status="ready", steps=steps)
+    response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
+    response.headers.update(UNAVAILABLE_HEADERS)
+    return ReadyBody(status="not ready", steps=steps)
+
+
+async def metrics(services: ServicesOfApp) -> Response:
+    """Measures in Prometheus' format."""
+    await services.counting.refresh()
+    return Response(services.telemetry.exposition(), headers={"content-type": _EXPOSITION})
+
+
+OPERATION_ROUTES: Final = (
+    DeclaredRoute("GET", "/health/live", live, tag=OPERATIONS, response_model=LiveBody),
+    DeclaredRoute(
+        "GET",
+        "/health/ready",
+        ready,
+        tag=OPERATIONS,
+        response_model=ReadyBody,
+        response_model_exclude_none=True,
+        responses={503: {"model": ReadyBody, "description": "Not now."}},
+    ),
+    DeclaredRoute("GET", "/metrics", metrics, tag=OPERATIONS, response_model=None, response_class=PlainTextResponse),
+)
+
+
+async def _store_step(storage: Storage, stale: StaleReads) -> StepBody:
     """Whether the store answers. While it is away and reads are answered from memory, the server stays ready for them.
 
     It is not checked then: the storage does that by itself.
@@ -86,14 +114,14 @@ async def _store_step(storage: Storage, stale: StaleReads) -> dict[str, str]:
         except RegistryError as error:
             reason = error
     if reason is None:
-        return {"step": "store", "state": "ready"}
+        return StepBody(step="store", state="ready")
     if stale.reason is None:
-        return {"step": "store", "state": "waiting", "on": reason.message}
+        return StepBody(step="store", state="waiting", on=reason.message)
     said = f"{reason.message}. Reads are answered from memory for {stale.left_s:.0f} s more, writes are refused"
-    return {"step": "store", "state": "stale reads", "on": said}
+    return StepBody(step="store", state="stale reads", on=said)
 
 
-def _server_step(lifecycle: Lifecycle) -> dict[str, str]:
+def _server_step(lifecycle: Lifecycle) -> StepBody:
     if lifecycle.stopping:
-        return {"step": "server", "state": "waiting", "on": "the requests under way, before it stops"}
-    return {"step": "server", "state": "ready"}
+        return StepBody(step="server", state="waiting", on="the requests under way, before it stops")
+    return StepBody(step="server", state="ready")

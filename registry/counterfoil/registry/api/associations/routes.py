@@ -1,22 +1,26 @@
-"""The routes under ``/associations``, as a table."""
+"""The routes under ``/associations``."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from counterfoil.registry.api.associations import operations as associations
 from counterfoil.registry.api.associations import shapes
 from counterfoil.registry.api.models import AssociationBody
-from counterfoil.registry.api.routes import Route
+from counterfoil.registry.api.routes.parameters import PAGE
+from counterfoil.registry.api.routes.route import ConfluentRoute
+from counterfoil.schema import errors
 
 TAG: Final = "associations"
 
+_route = partial(ConfluentRoute, tag=TAG)
 _OF_SUBJECT: Final = "/associations/subjects/{subject}"
 _NAMED: Final = "/associations/resources/{namespace}/{name}"
 _OF_RESOURCE: Final = "/associations/resources/{resourceId}"
 _GET: Final = "/associations:batchGet"
 _MUTATE: Final = "/associations:batchMutate"
-_FILTERS: Final = ("resourceType", "associationType", "lifecycle", "offset", "limit")
+_FILTERS: Final = ("resourceType", "associationType", "lifecycle", *PAGE)
 _DELETION: Final = ("resourceType", "associationType", "cascadeLifecycle", "dryRun")
 _WRITING: Final = ("context", "dryRun")
 _LIST: Final = list[AssociationBody]
@@ -25,24 +29,73 @@ _DONE: Final = shapes.ResourceResultBody
 _SLOTS: Final = shapes.SlotsBody
 _MULTI_STATUS: Final = 207
 
-ASSOCIATION_ROUTES: Final[tuple[Route, ...]] = (
-    Route("GET", _OF_SUBJECT, associations.list_of_subject, TAG, _FILTERS, None, _LIST),
-    Route("GET", _NAMED, associations.list_named, TAG, _FILTERS, None, _LIST),
-    Route("GET", _OF_RESOURCE, associations.list_of_resource, TAG, _FILTERS, None, _LIST),
-    Route("POST", "/associations", associations.create, TAG, _WRITING, _ASKED, _DONE),
-    Route("PUT", _OF_RESOURCE, associations.upsert, TAG, _WRITING, _ASKED, _DONE),
-    Route("DELETE", _OF_RESOURCE, associations.delete, TAG, _DELETION),
-    Route(
+_ASSOCIATE: Final = (
+    errors.AssociationNotFound,
+    errors.IncompatibleSchema,
+    errors.AssociationExists,
+    errors.SubjectAssociated,
+    errors.SubjectOwned,
+    errors.AssociatedSubjectEmpty,
+    errors.AssociationFrozen,
+    errors.InvalidSchema,
+    errors.InvalidSubject,
+    errors.InvalidRuleSet,
+    errors.InvalidAssociation,
+    errors.ReferenceExists,
+    errors.OperationNotPermitted,
+)
+
+ASSOCIATION_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
+    _route(
+        "GET",
+        _OF_SUBJECT,
+        associations.list_of_subject,
+        query=_FILTERS,
+        result=_LIST,
+        errors=(errors.InvalidAssociation,),
+    ),
+    _route("GET", _NAMED, associations.list_named, query=_FILTERS, result=_LIST, errors=(errors.InvalidAssociation,)),
+    _route(
+        "GET",
+        _OF_RESOURCE,
+        associations.list_of_resource,
+        query=_FILTERS,
+        result=_LIST,
+        errors=(errors.InvalidAssociation,),
+    ),
+    _route("POST", "/associations", associations.create, query=_WRITING, body=_ASKED, result=_DONE, errors=_ASSOCIATE),
+    _route("PUT", _OF_RESOURCE, associations.upsert, query=_WRITING, body=_ASKED, result=_DONE, errors=_ASSOCIATE),
+    _route(
+        "DELETE",
+        _OF_RESOURCE,
+        associations.delete,
+        query=_DELETION,
+        errors=(
+            errors.AssociationNotFound,
+            errors.AssociationFrozen,
+            errors.InvalidAssociation,
+            errors.ReferenceExists,
+            errors.OperationNotPermitted,
+        ),
+    ),
+    _route(
         "POST",
         _GET,
         associations.batch_get,
-        TAG,
-        ("includeSchemas",),
-        shapes.ResourceQueriesBody,
-        _SLOTS,
+        query=("includeSchemas",),
+        body=shapes.ResourceQueriesBody,
+        result=_SLOTS,
         status=_MULTI_STATUS,
+        errors=(errors.InvalidAssociation,),
     ),
-    Route(
-        "POST", _MUTATE, associations.batch_mutate, TAG, _WRITING, shapes.MutationsBody, _SLOTS, status=_MULTI_STATUS
+    _route(
+        "POST",
+        _MUTATE,
+        associations.batch_mutate,
+        query=_WRITING,
+        body=shapes.MutationsBody,
+        result=_SLOTS,
+        status=_MULTI_STATUS,
+        errors=(errors.InvalidAssociation,),
     ),
 )

@@ -7,22 +7,24 @@ from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, Final
-from urllib.parse import parse_qs
 
-import orjson
-from starlette.requests import Request
+from fastapi import Response
+from starlette.routing import Match
 
-from counterfoil.registry.api.changes.pages import change_document, position, wanted_changes
-from counterfoil.registry.api.http.answers import error_answer
+from counterfoil.registry.api.changes.pages import change_body
+from counterfoil.registry.api.changes.parameters import After, LastEvent, Wanted, position
 from counterfoil.registry.api.http.media_types import accepts
 from counterfoil.registry.api.http.middleware import HEAD_ONLY, ROUTE_HOLDER
+from counterfoil.registry.api.routes.route import DeclaredRoute
+from counterfoil.registry.api.routes.services import ServicesOfApp
 from counterfoil.registry.service.feed import is_set_within
 from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import Receive, Scope, Send
 
+    from counterfoil.registry.api.changes.parameters import Seq
     from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.service.feed import ChangeFilter, Feed
     from counterfoil.registry.service.storage import Storage
@@ -52,49 +54,57 @@ class Frames:
         """The event: its id is the number, its name the kind, its data the document."""
         found = self._known.get(change.seq)
         if found is None:
-            data = orjson.dumps(change_document(change))
-            found = b"id: %d\nevent: %b\ndata: %b\n\n" % (change.seq, change.kind.value.encode(), data)
+            data = change_body(change).model_dump_json(exclude_none=True)
+            found = f"id: {change.seq}\nevent: {change.kind.value}\ndata: {data}\n\n".encode()
             self._known.put(change.seq, found, weight=len(found))
         return found
 
 
-class EventStreams:
-    """Answers ``GET /changes`` with events where the caller asks for them; everything else is handed on."""
+class EventSource:
+    """What the event streams of one application send: ``feed``, the changes of ``storage``."""
 
-    def __init__(self, app: ASGIApp, feed: Feed, storage: Storage, *, heartbeat_s: float) -> None:
-        self._app = app
+    def __init__(self, feed: Feed, storage: Storage, *, heartbeat_s: float) -> None:
         self._feed = feed
         self._storage = storage
         self._heartbeat_s = heartbeat_s
         self._frames = Frames()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or hand on."""
-        if scope["type"] != "http" or scope["path"] != PATH or not _asks_for_events(scope):
-            await self._app(scope, receive, send)
-            return
+    async def stream(self, after: Seq, wanted: ChangeFilter) -> EventStream:
+        """Return the response that sends the ``wanted`` changes after ``after``."""
+        seq = await position(self._storage, after)
+        return EventStream(self._feed, self._frames, after=seq, wanted=wanted, heartbeat_s=self._heartbeat_s)
+
+
+async def stream_changes(
+    services: ServicesOfApp, wanted: Wanted, after: After = 0, last_event: LastEvent = None
+) -> Response:
+    """What happens, as it happens; a client that connects again continues where it was, whatever ``after`` says."""
+    return await services.events.stream(after if last_event is None else last_event, wanted)
+
+
+class EventsRoute(DeclaredRoute):
+    """``GET /changes`` for the requests that accept events; the others are for the route that answers in pages."""
+
+    def __init__(self) -> None:
+        super().__init__("GET", PATH, stream_changes, response_model=None, include_in_schema=False)
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Whether this route answers the request."""
+        match, child_scope = super().matches(scope)
+        return (match, child_scope) if match is Match.FULL and _accepts_events(scope) else (Match.NONE, {})
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request."""
         scope[ROUTE_HOLDER][0] = _MEASURED_AS
-        try:
-            answer: ASGIApp = await self._stream(Request(scope))
-        except RegistryError as error:
-            answer = error_answer(error)
-        await answer(scope, receive, send)
-
-    async def _stream(self, request: Request) -> EventStream:
-        """The events that the request asks for; what comes again goes on where it was, whatever else it asks for."""
-        query = parse_qs(request.scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="replace")
-        begin = request.headers.get("last-event-id") or next(iter(query.get("after", ())), "")
-        wanted = wanted_changes(lambda name: query.get(name, ()))
-        after = await position(self._storage, begin)
-        return EventStream(self._feed, self._frames, after=after, wanted=wanted, heartbeat_s=self._heartbeat_s)
+        await super().handle(scope, receive, send)
 
 
-def _asks_for_events(scope: Scope) -> bool:
+def _accepts_events(scope: Scope) -> bool:
     accept = b",".join([value for name, value in scope["headers"] if name == b"accept"])
-    return scope["method"] == "GET" and accepts(accept.decode("latin-1"), EVENT_STREAM)
+    return accepts(accept.decode("latin-1"), EVENT_STREAM)
 
 
-class EventStream:
+class EventStream(Response):
     """Tells the changes after ``after`` that are ``wanted``, until the caller goes or the feed is closed.
 
     It reads on when the caller has taken what was sent, so that a slow one costs no memory. A heartbeat is a comment,
@@ -102,6 +112,7 @@ class EventStream:
     """
 
     def __init__(self, feed: Feed, frames: Frames, *, after: int, wanted: ChangeFilter, heartbeat_s: float) -> None:
+        super().__init__()
         self._feed = feed
         self._frames = frames
         self._seq = after

@@ -30,11 +30,17 @@ NOTHING: Final = object()
 
 
 def answer(value: Any, media_type: str, *, status: int = HTTPStatus.OK) -> Response:
-    """The response for what an operation gives: JSON, or the text itself for a :class:`RawText`."""
+    """The response for what an operation gives: JSON, or the text itself for a :class:`RawText`.
+
+    A response that is there already gets its media type.
+    """
     if value is NOTHING:
         return Response(status_code=NO_CONTENT)
     if isinstance(value, RawText):
         return Response(value.encode(), headers={"content-type": media_type})
+    if isinstance(value, Response):
+        value.headers["content-type"] = media_type
+        return value
     return Response(orjson.dumps(value), status_code=int(status), headers={"content-type": media_type})
 
 

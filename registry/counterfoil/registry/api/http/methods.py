@@ -29,6 +29,8 @@ class Methods:
             if path == _ANY_PATH or route.path_regex.match(path)
             for method in route.methods or ()
         }
+        if "GET" in found:
+            found.add("HEAD")
         return ", ".join(sorted({*found, "OPTIONS"})) if found else ""
 
     def options(self, path: str) -> Response | None:

@@ -1,12 +1,15 @@
-"""The routes under ``/dek-registry``, as a table."""
+"""The routes under ``/dek-registry``."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from counterfoil.registry.api.keys import operations as keys
 from counterfoil.registry.api.keys.models import DekBody, KekBody, KekChangeBody, NewDekBody, NewKekBody
-from counterfoil.registry.api.routes import Route
+from counterfoil.registry.api.routes.parameters import PAGE
+from counterfoil.registry.api.routes.route import ConfluentRoute
+from counterfoil.schema import errors
 
 _KEKS: Final = "/dek-registry/v1/keks"
 _KEK: Final = f"{_KEKS}/{{name}}"
@@ -14,26 +17,72 @@ _DEKS: Final = f"{_KEK}/deks"
 _DEK: Final = f"{_DEKS}/{{subject}}"
 _VERSIONS: Final = f"{_DEK}/versions"
 _VERSION: Final = f"{_VERSIONS}/{{version}}"
-_PAGE: Final = ("offset", "limit")
-_TAG: Final = "keys"
 _DELETION: Final = ("algorithm", "permanent")
 
-KEY_ROUTES: Final[tuple[Route, ...]] = (
-    Route("GET", _KEKS, keys.list_keks, _TAG, ("subjectPrefix", "deleted", *_PAGE), None, list[str]),
-    Route("POST", _KEKS, keys.create_kek, _TAG, ("testSharing",), NewKekBody, KekBody),
-    Route("GET", _KEK, keys.get_kek, _TAG, ("deleted",), None, KekBody),
-    Route("PUT", _KEK, keys.change_kek, _TAG, ("testSharing",), KekChangeBody, KekBody),
-    Route("DELETE", _KEK, keys.delete_kek, _TAG, ("permanent",)),
-    Route("POST", f"{_KEK}/undelete", keys.undelete_kek, _TAG),
-    Route("POST", f"{_KEK}/test", keys.test_kek, _TAG, (), None, KekBody),
-    Route("GET", _DEKS, keys.list_dek_subjects, _TAG, ("deleted", *_PAGE), None, list[str]),
-    Route("POST", _DEKS, keys.create_dek_of_body, _TAG, ("rewrap",), NewDekBody, DekBody),
-    Route("GET", _DEK, keys.get_dek, _TAG, ("algorithm", "deleted"), None, DekBody),
-    Route("POST", _DEK, keys.create_dek, _TAG, ("rewrap",), NewDekBody, DekBody),
-    Route("DELETE", _DEK, keys.delete_deks, _TAG, _DELETION),
-    Route("POST", f"{_DEK}/undelete", keys.undelete_deks, _TAG, ("algorithm",)),
-    Route("GET", _VERSIONS, keys.list_dek_versions, _TAG, ("algorithm", "deleted", *_PAGE), None, list[int]),
-    Route("GET", _VERSION, keys.get_dek_version, _TAG, ("algorithm", "deleted"), None, DekBody),
-    Route("DELETE", _VERSION, keys.delete_dek_version, _TAG, _DELETION),
-    Route("POST", f"{_VERSION}/undelete", keys.undelete_dek_version, _TAG, ("algorithm",)),
+_route = partial(ConfluentRoute, tag="keys")
+
+_WRITE: Final = (errors.KeyNotFound, errors.InvalidKey, errors.OperationNotPermitted)
+_READ: Final = (errors.KeyNotFound, errors.InvalidKey)
+_WRAP: Final = (errors.KeyAccessDenied, errors.KeyWrapFailed)
+_NEW: Final = (*_WRITE, errors.KeyExists, errors.TooManyKeys, *_WRAP)
+
+KEY_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
+    _route("GET", _KEKS, keys.list_keks, query=("subjectPrefix", "deleted", *PAGE), result=list[str], errors=()),
+    _route("POST", _KEKS, keys.create_kek, query=("testSharing",), body=NewKekBody, result=KekBody, errors=_NEW),
+    _route("GET", _KEK, keys.get_kek, query=("deleted",), result=KekBody, errors=_READ),
+    _route(
+        "PUT",
+        _KEK,
+        keys.change_kek,
+        query=("testSharing",),
+        body=KekChangeBody,
+        result=KekBody,
+        errors=(*_WRITE, *_WRAP),
+    ),
+    _route(
+        "DELETE",
+        _KEK,
+        keys.delete_kek,
+        query=("permanent",),
+        errors=(*_WRITE, errors.KeyInUse, errors.KeyNotSoftDeleted),
+    ),
+    _route("POST", f"{_KEK}/undelete", keys.undelete_kek, errors=_WRITE),
+    _route("POST", f"{_KEK}/test", keys.test_kek, result=KekBody, errors=(*_WRITE, *_WRAP)),
+    _route("GET", _DEKS, keys.list_dek_subjects, query=("deleted", *PAGE), result=list[str], errors=_READ),
+    _route("POST", _DEKS, keys.create_dek_of_body, query=("rewrap",), body=NewDekBody, result=DekBody, errors=_NEW),
+    _route("GET", _DEK, keys.get_dek, query=("algorithm", "deleted"), result=DekBody, errors=(*_READ, *_WRAP)),
+    _route("POST", _DEK, keys.create_dek, query=("rewrap",), body=NewDekBody, result=DekBody, errors=_NEW),
+    _route("DELETE", _DEK, keys.delete_deks, query=_DELETION, errors=(*_WRITE, errors.KeyNotSoftDeleted)),
+    _route(
+        "POST",
+        f"{_DEK}/undelete",
+        keys.undelete_deks,
+        query=("algorithm",),
+        errors=(*_WRITE, errors.KeyEncryptionKeyDeleted),
+    ),
+    _route(
+        "GET", _VERSIONS, keys.list_dek_versions, query=("algorithm", "deleted", *PAGE), result=list[int], errors=_READ
+    ),
+    _route(
+        "GET",
+        _VERSION,
+        keys.get_dek_version,
+        query=("algorithm", "deleted"),
+        result=DekBody,
+        errors=(errors.InvalidVersion, *_READ, *_WRAP),
+    ),
+    _route(
+        "DELETE",
+        _VERSION,
+        keys.delete_dek_version,
+        query=_DELETION,
+        errors=(errors.InvalidVersion, *_WRITE, errors.KeyNotSoftDeleted),
+    ),
+    _route(
+        "POST",
+        f"{_VERSION}/undelete",
+        keys.undelete_dek_version,
+        query=("algorithm",),
+        errors=(errors.InvalidVersion, *_WRITE, errors.KeyEncryptionKeyDeleted),
+    ),
 )

@@ -1,99 +1,88 @@
-"""The API's description in the terms of OpenAPI, made from the table of routes by FastAPI."""
+"""The API's description in the terms of OpenAPI, made by FastAPI from the routes that are served."""
 
 from __future__ import annotations
 
+import asyncio
+from functools import cached_property
+from importlib import metadata
 from typing import TYPE_CHECKING, Any, Final
 
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import JSONResponse
+from pydantic.json_schema import models_json_schema
+
 from counterfoil.registry.api.http.media_types import PRODUCED
-from counterfoil.registry.api.openapi.errors import described_errors
-from counterfoil.registry.api.operations import SUMMARIES
-from counterfoil.registry.api.table import TABLE
+from counterfoil.registry.api.models import ErrorBody
+from counterfoil.registry.api.operations import OPERATIONS
+from counterfoil.registry.api.routes.parameters import SHAPES
+from counterfoil.registry.api.routes.route import ConfluentRoute, DeclaredRoute
+from counterfoil.registry.api.routes.services import ServicesOfApp
 
 if TYPE_CHECKING:
-    from counterfoil.registry.api.routes import Route
+    from collections.abc import Sequence
 
+    from pydantic import BaseModel
 
-OPERATIONS: Final = "operations"
 _JSON: Final = "application/json"
+_FOREIGN: Final = ("HTTPValidationError", "ValidationError")
 
 
-def describe_api(version: str) -> dict[str, Any]:
-    """The whole description. Takes a second to make, and FastAPI's modules: to be asked for only when needed."""
-    from fastapi import FastAPI
-    from fastapi.responses import JSONResponse, PlainTextResponse
+class Description:
+    """The description of ``routes``, made when it is first requested, since that takes a second."""
 
-    app = FastAPI(
-        title="counterfoil registry",
-        version=version,
-        description="A schema registry for event streams, compatible with Confluent's REST API.",
-    )
-    for route in TABLE:
-        app.add_api_route(
-            route.path,
-            _nothing,
-            methods=[route.method],
-            tags=[route.tag],
-            summary=(route.operation.__doc__ or "").split("\n")[0],
-            operation_id=f"{route.operation.__name__}_{route.method.lower()}_{_slug(route.path)}",
-            response_model=None,
-            responses=_responses(route),
-            openapi_extra=route.openapi(),
+    def __init__(self, routes: Sequence[DeclaredRoute]) -> None:
+        self._routes = routes
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The whole description."""
+        description = get_openapi(
+            title="counterfoil registry",
+            version=metadata.version("counterfoil"),
+            description="A schema registry for event streams, compatible with Confluent's REST API.",
+            routes=self._routes,
+            separate_input_output_schemas=False,
         )
-    for path, summary in SUMMARIES.items():
-        app.add_api_route(
-            path,
-            _nothing,
-            methods=["GET"],
-            tags=[OPERATIONS],
-            summary=summary,
-            operation_id=f"get_{_slug(path)}",
-            response_model=None,
-            response_class=PlainTextResponse if path == "/metrics" else JSONResponse,
-            responses={503: {"description": "Not now."}} if path == "/health/ready" else None,
-        )
-    return _in_all_media_types(_add_body_shapes(app.openapi()))
+        components = description["components"]
+        components["schemas"] = {**self._shapes(), **components["schemas"]}
+        return _in_our_terms(description)
+
+    def _shapes(self) -> dict[str, Any]:
+        """The shapes of bodies that FastAPI does not read, and of the one that all errors have."""
+        bodies: list[type[BaseModel]] = [ErrorBody]
+        bodies += [route.body for route in self._routes if isinstance(route, ConfluentRoute) and route.body]
+        _, found = models_json_schema([(body, "validation") for body in bodies], ref_template=SHAPES + "{model}")
+        shapes: dict[str, Any] = found["$defs"]
+        return shapes
 
 
-def _nothing() -> None:  # stands for the operations: the table says what they take and give
-    return
+async def get_description(services: ServicesOfApp) -> JSONResponse:
+    """The API in the terms of OpenAPI."""
+    return JSONResponse(await asyncio.to_thread(lambda: services.description.document))
 
 
-def _add_body_shapes(description: dict[str, Any]) -> dict[str, Any]:
-    """``description`` with the shapes that the bodies of requests are made of."""
-    shapes = description.setdefault("components", {}).setdefault("schemas", {})
-    for route in TABLE:
-        if route.body is not None:
-            whole = route.body.model_json_schema(ref_template="#/components/schemas/{model}")
-            shapes.update(whole.get("$defs", {}))
-    return description
+DESCRIPTION_ROUTE: Final = DeclaredRoute("GET", "/openapi.json", get_description, include_in_schema=False)
 
 
-def _slug(path: str) -> str:
-    return "_".join(segment.strip("{}") for segment in path.split("/") if segment) or "root"
-
-
-def _responses(route: Route) -> dict[int | str, dict[str, Any]]:
-    described = described_errors(route)
-    if route.result is str:
-        text = "The text itself: JSON, or for Protobuf no JSON, whatever the media type says."
-        described[200] = {"description": text, "content": {_JSON: {"schema": {}}}}
-    elif route.result is not None:
-        described[route.status] = {"model": route.result}
-    else:
-        described[204] = {"description": "Done."}
-    if route.has_tag:
-        described[304] = {"description": "The caller has this answer already, as its `If-None-Match` says."}
-    return described
-
-
-def _in_all_media_types(description: dict[str, Any]) -> dict[str, Any]:
-    """``description`` with the names of this API's own media types beside that of JSON."""
+def _in_our_terms(description: dict[str, Any]) -> dict[str, Any]:
+    """``description`` with all media types of this API, and without FastAPI's own error, which is never sent."""
+    shapes = description["components"]["schemas"]
+    for name in _FOREIGN:
+        shapes.pop(name, None)
     for operations in description["paths"].values():
         for operation in operations.values():
+            responses = operation["responses"]
+            if _is_foreign(responses.get("422", {})):
+                del responses["422"]
             if operation["tags"] == [OPERATIONS]:
                 continue
-            for described in (*operation["responses"].values(), operation.get("requestBody", {})):
+            for described in (*responses.values(), operation.get("requestBody", {})):
                 content = described.get("content", {})
                 if _JSON in content:
                     described["content"] = dict.fromkeys(PRODUCED, content[_JSON])
     return description
+
+
+def _is_foreign(response: dict[str, Any]) -> bool:
+    schema = response.get("content", {}).get(_JSON, {}).get("schema", {})
+    return bool(schema.get("$ref", "").endswith(_FOREIGN[0]))

@@ -1,0 +1,60 @@
+"""What a request's validation found, as the API's own error. Values are validated by pydantic, as FastAPI does it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError, WrapValidator
+from pydantic_core import PydanticCustomError
+
+from counterfoil.schema.errors import BadRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fastapi.exceptions import RequestValidationError
+
+_SHOWN = 80
+_NOT_GIVEN = object()
+
+
+def expected(what: str, *, empty: Any = _NOT_GIVEN) -> WrapValidator:
+    """Have values that are not valid reported with ``expected {what}``; an empty text counts as ``empty``, if given.
+
+    For the annotation of a parameter or a field.
+    """
+
+    def read(value: Any, validated: Any) -> Any:
+        if value == "" and empty is not _NOT_GIVEN:
+            return empty
+        try:
+            return validated(value)
+        except ValidationError:
+            raise PydanticCustomError("expected", "expected {what}", {"what": what}) from None
+
+    return WrapValidator(read)
+
+
+def refusal(error: RequestValidationError) -> BadRequest:
+    """Return the error to answer with: the first thing that is not valid, and what would be."""
+    first = error.errors()[0]
+    name = _name(first["loc"])
+    if first["type"] == "missing":
+        return BadRequest(f"{name} is missing")
+    value, problem = first["input"], first["msg"]
+    shown = repr(value[:_SHOWN]) if isinstance(value, str) else repr(value)[:_SHOWN]
+    return BadRequest(f"{name} is {shown}; {problem[:1].lower()}{problem[1:]}")
+
+
+def _name(place: Sequence[str | int]) -> str:
+    """The name of a parameter, or the path of a field in the body.
+
+    >>> _name(("query", "kind", 0)), _name(("body", "rules", 0, "name")), _name(("body",))
+    ('kind', 'rules[0].name', 'The request body')
+    """
+    part, *steps = place
+    if not steps:
+        return f"The request {part}"
+    if part != "body":
+        return str(steps[0])
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")

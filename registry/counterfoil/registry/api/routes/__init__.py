@@ -1,0 +1,1 @@
+"""The routes: each is declared once, as FastAPI's ``APIRoute``."""

@@ -1,0 +1,69 @@
+"""The routes under ``/config`` and ``/mode``."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from counterfoil.registry.api import levels
+from counterfoil.registry.api.models import ConfigBody, ConfigUpdateBody, ModeBody
+from counterfoil.registry.api.routes.parameters import AS_OF
+from counterfoil.registry.api.routes.route import ConfluentRoute
+from counterfoil.schema import errors
+
+_config = partial(ConfluentRoute, tag="config")
+_mode = partial(ConfluentRoute, tag="mode")
+
+_READING: Final = ("defaultToGlobal", AS_OF)
+
+_WRITE: Final = (errors.OperationNotPermitted,)
+_INVALID_CONFIG: Final = (*_WRITE, errors.InvalidCompatibilityLevel, errors.InvalidRuleSet)
+_INVALID_MODE: Final = (*_WRITE, errors.InvalidMode, errors.ReferenceExists)
+
+LEVEL_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
+    _config("GET", "/config", levels.get_config, query=_READING, result=ConfigBody, errors=()),
+    _config(
+        "PUT", "/config", levels.put_config, body=ConfigUpdateBody, result=ConfigUpdateBody, errors=_INVALID_CONFIG
+    ),
+    _config("DELETE", "/config", levels.delete_config, result=ConfigBody, errors=_WRITE),
+    _config(
+        "GET",
+        "/config/{subject}",
+        levels.get_config,
+        query=_READING,
+        result=ConfigBody,
+        errors=(errors.ConfigNotFound,),
+    ),
+    _config(
+        "PUT",
+        "/config/{subject}",
+        levels.put_config,
+        body=ConfigUpdateBody,
+        result=ConfigUpdateBody,
+        errors=(*_INVALID_CONFIG, errors.InvalidSubject),
+    ),
+    _config(
+        "DELETE", "/config/{subject}", levels.delete_config, result=ConfigBody, errors=(*_WRITE, errors.SubjectNotFound)
+    ),
+    _mode("GET", "/mode", levels.get_mode, query=_READING, result=ModeBody, errors=()),
+    _mode("PUT", "/mode", levels.put_mode, query=("force",), body=ModeBody, result=ModeBody, errors=_INVALID_MODE),
+    _mode("DELETE", "/mode", levels.delete_mode, query=("recursive",), result=ModeBody, errors=_WRITE),
+    _mode("GET", "/mode/{subject}", levels.get_mode, query=_READING, result=ModeBody, errors=(errors.ModeNotFound,)),
+    _mode(
+        "PUT",
+        "/mode/{subject}",
+        levels.put_mode,
+        query=("force",),
+        body=ModeBody,
+        result=ModeBody,
+        errors=(*_INVALID_MODE, errors.InvalidSubject),
+    ),
+    _mode(
+        "DELETE",
+        "/mode/{subject}",
+        levels.delete_mode,
+        query=("recursive",),
+        result=ModeBody,
+        errors=(*_WRITE, errors.SubjectNotFound),
+    ),
+)

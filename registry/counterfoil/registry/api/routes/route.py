@@ -1,0 +1,175 @@
+"""A route: method, path, endpoint, who may be answered what. FastAPI describes it from its declaration."""
+
+from __future__ import annotations
+
+from functools import partial, update_wrapper
+from inspect import Signature
+from typing import TYPE_CHECKING, Any, Final
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
+from fastapi.routing import APIRoute
+from starlette.convertors import CONVERTOR_TYPES, StringConvertor
+from starlette.routing import Route as StarletteRoute
+
+from counterfoil.registry.api.http.answers import NO_CONTENT
+from counterfoil.registry.api.http.validation import refusal
+from counterfoil.registry.api.openapi.errors import described_errors
+from counterfoil.registry.api.routes.endpoint import Endpoint
+from counterfoil.registry.api.routes.parameters import AS_OF, described_request
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from fastapi import Request
+    from pydantic import BaseModel
+    from starlette.responses import Response
+
+    from counterfoil.registry.api.call import Call
+    from counterfoil.schema.errors import RegistryError
+
+_JSON: Final = "application/json"
+_TEXT_ITSELF: Final = "The text itself: JSON, or for Protobuf no JSON, whatever the media type says."
+_NOT_SENT_AGAIN: Final = "The caller has this answer already, as its `If-None-Match` says."
+
+
+class _SegmentConvertor(StringConvertor):
+    """A path segment as it was sent, which may be empty: a subject's name can be."""
+
+    regex = "[^/]*"
+
+
+CONVERTOR_TYPES["segment"] = _SegmentConvertor()
+
+
+class DeclaredRoute(APIRoute):
+    """One route, whose ``endpoint`` FastAPI calls. Its path is matched as it was sent.
+
+    Declared once for all applications of the process, which the endpoint finds by the request
+    (:mod:`~counterfoil.registry.api.routes.services`).
+    """
+
+    matches = StarletteRoute.matches  # FastAPI's also look for included routers, at every route that is tried
+    handle = StarletteRoute.handle
+
+    def __init__(
+        self, method: str, path: str, endpoint: Callable[..., Any], *, tag: str = "", **described: Any
+    ) -> None:
+        self.method = method
+        super().__init__(
+            path.replace("}", ":segment}"),
+            endpoint,
+            methods=[method],
+            tags=[tag],
+            summary=(endpoint.__doc__ or "").split("\n")[0],
+            **{"operation_id": f"{method.lower()}_{_slug(path)}", **described},
+        )
+        self.description = ""  # the summary says it
+        self.app = AsyncExitStackMiddleware(self.app)  # as FastAPI's own application has it around its routes
+
+
+class ApiRoute(DeclaredRoute):
+    """A route of the registry's API: negotiated media types, one error body, reads of what is stored now.
+
+    ``errors`` are what it can answer beside the errors that any request can bring about, ``result`` is the shape of a
+    success and ``status`` its status; without a result it is 204.
+    ``has_tag``: the answer hardly ever changes, so that it carries an entity tag, and is not sent again to who has it.
+    ``reads_store``: whoever answers has to know first what other servers have written.
+    ``looks_up``: it is a POST, and asks for something that is stored, as every GET does.
+    """
+
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        endpoint: Callable[..., Any],
+        *,
+        tag: str,
+        errors: tuple[type[RegistryError], ...],
+        query: tuple[str, ...] = (),
+        openapi_extra: dict[str, Any] | None = None,
+        result: Any = None,
+        status: int = 200,
+        has_tag: bool = False,
+        reads_store: bool = True,
+        looks_up: bool = False,
+    ) -> None:
+        self.query = query
+        self.result = result
+        self.has_tag = has_tag
+        self.reads_store = reads_store
+        self.may_be_stale = reads_store and (method == "GET" or looks_up)
+        """Whether it is answered from memory while the store is away.
+
+        Tests of compatibility are not: somebody acts on the verdict.
+        """
+        responses = described_errors(method, errors, takes_as_of=AS_OF in query)
+        if result is str:
+            responses[200] = {"description": _TEXT_ITSELF, "content": {_JSON: {"schema": {}}}}
+        if has_tag:
+            responses[304] = {"description": _NOT_SENT_AGAIN}
+        super().__init__(
+            method,
+            path,
+            endpoint,
+            tag=tag,
+            operation_id=f"{endpoint.__name__}_{method.lower()}_{_slug(path)}",
+            status_code=NO_CONTENT if result is None else status,
+            response_model=None if result is str else result,
+            response_description="Done." if result is None else "Successful Response",
+            response_model_exclude_none=True,
+            responses=responses,
+            openapi_extra=openapi_extra,
+        )
+
+
+class ConfluentRoute(ApiRoute):
+    """A route that speaks Confluent's API: ``operation`` reads the request by itself, as Confluent's registry reads it.
+
+    ``query`` names the parameters, ``body`` is the shape of the body: they are described, not enforced.
+    """
+
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        operation: Callable[[Call], Awaitable[Any]],
+        *,
+        query: tuple[str, ...] = (),
+        body: type[BaseModel] | None = None,
+        **declared: Any,
+    ) -> None:
+        self.body = body
+        endpoint: Any = update_wrapper(partial(operation), operation)
+        endpoint.__signature__ = Signature()  # what FastAPI has to read for it: nothing
+        extra = described_request(path, query, body)
+        super().__init__(method, path, endpoint, query=query, openapi_extra=extra, **declared)
+        self.app = Endpoint(self, operation)
+
+
+class ValidatedRoute(ApiRoute):
+    """A route that is ours alone: FastAPI reads and validates the request as its endpoint declares it.
+
+    The endpoint gets what is stored by a parameter of type ``CasesOfRequest``.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Any]:
+        """Return FastAPI's own handler, inside of what surrounds every operation of the API."""
+        handler = super().get_route_handler()
+
+        async def operation(call: Call) -> Response:
+            try:
+                return await handler(await call.request(has_body=self.body_field is not None))
+            except RequestValidationError as error:
+                raise refusal(error) from None
+
+        endpoint = Endpoint(self, operation)
+
+        async def respond(request: Request) -> Response:
+            return await endpoint.response(request.scope, request.receive)
+
+        return respond
+
+
+def _slug(path: str) -> str:
+    return "_".join(segment.strip("{}") for segment in path.split("/") if segment) or "root"

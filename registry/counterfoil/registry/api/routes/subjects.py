@@ -1,0 +1,184 @@
+"""The routes under ``/subjects`` and ``/compatibility``, and those by schema id; the most used come first."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from counterfoil.registry.api import levels, schemas, subjects
+from counterfoil.registry.api.models import (
+    CompatibilityBody,
+    RegisteredBody,
+    RegistrationBody,
+    SchemaBody,
+    SchemaByIdBody,
+    TagBody,
+    VersionBody,
+)
+from counterfoil.registry.api.routes.parameters import AS_OF, PAGE
+from counterfoil.registry.api.routes.route import ConfluentRoute
+from counterfoil.schema import errors
+
+_SUBJECT: Final = "/subjects/{subject}"
+_VERSIONS: Final = f"{_SUBJECT}/versions"
+_VERSION: Final = f"{_VERSIONS}/{{version}}"
+_ID: Final = "/schemas/ids/{id}"
+_COMPATIBILITY: Final = "/compatibility/subjects/{subject}/versions"
+
+_subject = partial(ConfluentRoute, tag="subjects")
+_schema = partial(ConfluentRoute, tag="schemas")
+_test = partial(ConfluentRoute, tag="compatibility")
+
+_NO_VERSION: Final = (errors.InvalidVersion, errors.SubjectNotFound, errors.VersionNotFound)
+_REGISTRATION: Final = (
+    errors.IncompatibleSchema,
+    errors.InvalidSchema,
+    errors.InvalidSubject,
+    errors.InvalidRuleSet,
+    errors.SchemaTooLarge,
+    errors.OperationNotPermitted,
+)
+
+SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
+    _schema(
+        "GET",
+        _ID,
+        schemas.get_by_id,
+        query=("subject", "format", "referenceFormat", "findTags", "fetchMaxId", "includeSubjects"),
+        result=SchemaByIdBody,
+        has_tag=True,
+        errors=(errors.SchemaNotFound,),
+    ),
+    _subject(
+        "POST",
+        _VERSIONS,
+        subjects.register,
+        query=("normalize", "format", "force"),
+        body=RegistrationBody,
+        result=RegisteredBody,
+        errors=_REGISTRATION,
+    ),
+    _subject(
+        "POST",
+        _SUBJECT,
+        subjects.look_up,
+        query=("normalize", "format", "deleted"),
+        body=SchemaBody,
+        result=VersionBody,
+        looks_up=True,
+        errors=(errors.InvalidSchema, errors.SubjectNotFound, errors.SchemaNotFound),
+    ),
+    _subject(
+        "GET",
+        _VERSION,
+        subjects.get_version,
+        query=("format", "referenceFormat", "deleted", "findTags", AS_OF),
+        result=VersionBody,
+        errors=_NO_VERSION,
+    ),
+    _schema(
+        "GET",
+        f"{_ID}/schema",
+        schemas.get_text_by_id,
+        query=("subject", "format"),
+        result=str,
+        has_tag=True,
+        errors=(errors.SchemaNotFound,),
+    ),
+    _subject(
+        "GET",
+        "/subjects",
+        subjects.list_subjects,
+        query=("subjectPrefix", "deleted", "deletedOnly", *PAGE, AS_OF),
+        result=list[str],
+        errors=(),
+    ),
+    _subject(
+        "GET",
+        _VERSIONS,
+        subjects.list_versions,
+        query=("deleted", "deletedOnly", "deletedAsNegative", *PAGE, AS_OF),
+        result=list[int],
+        errors=(errors.SubjectNotFound,),
+    ),
+    _subject(
+        "DELETE",
+        _SUBJECT,
+        subjects.delete_subject,
+        query=("permanent",),
+        result=list[int],
+        errors=(
+            errors.SubjectNotFound,
+            errors.SubjectSoftDeleted,
+            errors.SubjectNotSoftDeleted,
+            errors.SubjectAssociated,
+            errors.ReferenceExists,
+            errors.OperationNotPermitted,
+        ),
+    ),
+    _subject(
+        "GET",
+        f"{_SUBJECT}/metadata",
+        subjects.find_by_metadata,
+        query=("key", "value", "format", "deleted"),
+        result=VersionBody,
+        errors=(errors.SubjectNotFound, errors.SchemaNotFound),
+    ),
+    _subject(
+        "POST",
+        f"{_VERSION}/tags",
+        subjects.tag_version,
+        body=TagBody,
+        result=RegisteredBody,
+        errors=(*_NO_VERSION, *_REGISTRATION),
+    ),
+    _subject(
+        "GET",
+        f"{_VERSION}/schema",
+        subjects.get_version_text,
+        query=("format", "deleted", AS_OF),
+        result=str,
+        errors=_NO_VERSION,
+    ),
+    _subject(
+        "GET",
+        f"{_VERSION}/referencedby",
+        subjects.list_referrers,
+        query=("deleted", *PAGE),
+        result=list[int],
+        errors=_NO_VERSION,
+    ),
+    _subject(
+        "DELETE",
+        _VERSION,
+        subjects.delete_version,
+        query=("permanent",),
+        result=int,
+        errors=(
+            *_NO_VERSION,
+            errors.VersionSoftDeleted,
+            errors.VersionNotSoftDeleted,
+            errors.AssociatedSubjectEmpty,
+            errors.ReferenceExists,
+            errors.OperationNotPermitted,
+        ),
+    ),
+    _test(
+        "POST",
+        f"{_COMPATIBILITY}/{{version}}",
+        levels.test_against_version,
+        query=("normalize", "verbose", AS_OF),
+        body=SchemaBody,
+        result=CompatibilityBody,
+        errors=(errors.InvalidVersion, errors.VersionNotFound, errors.InvalidSchema),
+    ),
+    _test(
+        "POST",
+        _COMPATIBILITY,
+        levels.test_against_all,
+        query=("normalize", "verbose", AS_OF),
+        body=SchemaBody,
+        result=CompatibilityBody,
+        errors=(errors.InvalidSchema,),
+    ),
+)
