@@ -22,8 +22,15 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.service.storage import Storage
 
-# Examples are drawn from a fixed seed in CI, so that a red run can be run again; a slow machine is no failure.
-settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A property test takes a few examples, and as many as COUNTERFOIL_EXAMPLES names in `make test-long`. In CI they are
+# drawn from a fixed seed, so that a failing run can be repeated. A slow machine is no failure.
+QUICK_EXAMPLES = 12
+settings.register_profile(
+    "default",
+    max_examples=int(os.environ.get("COUNTERFOIL_EXAMPLES") or QUICK_EXAMPLES),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.register_profile("ci", parent=settings.get_profile("default"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 

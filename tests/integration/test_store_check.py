@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from test_registry_recordings import request_of, sequences
 
@@ -245,7 +245,6 @@ steps = st.lists(
 
 
 @given(steps)
-@settings(max_examples=40)
 def test_whatever_happens_to_a_registry_it_stays_sound(
     tmp_path_factory: pytest.TempPathFactory, steps: list[Any]
 ) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.registry.app import assemble
@@ -145,7 +145,6 @@ def test_a_wrong_parameter_is_refused(query: str, problem: str) -> None:
 
 
 @given(st.integers(1, 40), st.integers(1, 7), st.sampled_from(["", "&subjectPrefix=a", "&subjectPrefix=c"]))
-@settings(max_examples=20)
 def test_pages_put_together_are_the_journal(count: int, limit: int, chosen: str) -> None:
     async def main() -> None:
         storage = MemoryStorage()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from counterfoil.registry.moving.errors import (
     Clashes,
@@ -116,7 +116,6 @@ def test_a_copy_of_any_make_has_the_same_ids_versions_and_schemas(make: str, way
     asyncio.run(check())
 
 
-@settings(max_examples=12)
 @given(HISTORIES)
 def test_a_copy_over_the_api_answers_as_the_original(history: list[Any]) -> None:
     async def check() -> None:

@@ -7,7 +7,7 @@ import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema.diff.find import find_changes
@@ -249,7 +249,6 @@ def test_keywords_of_any_shape_are_read_or_refused(keywords: dict[str, Any]):
     assert status_of(lambda: find_changes(parse_json_schema(json.dumps(keywords)), empty)) in (200, 422)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(

@@ -9,7 +9,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from jsonschema.validators import validator_for
 
 from counterfoil.schema.compatibility.report import Difference
@@ -286,7 +286,6 @@ def test_smaller_values_lose_one_thing_each():
     assert [*smaller([{"a": 1}, 2])] == [[2], [{"a": 1}], [{}, 2]]
 
 
-@settings(max_examples=40)
 @given(json_schemas())
 def test_a_schema_reads_what_it_writes(schema: dict[str, Any]):
     one = parsed(schema)
@@ -294,7 +293,6 @@ def test_a_schema_reads_what_it_writes(schema: dict[str, Any]):
     assert confirmation.counter_witness is None
 
 
-@settings(max_examples=60)
 @given(json_schemas(), json_schemas())
 def test_a_witness_is_valid_for_the_writer_and_invalid_for_the_reader(reader: dict[str, Any], writer: dict[str, Any]):
     sides = parsed(reader), parsed(writer)

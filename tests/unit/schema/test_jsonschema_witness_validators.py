@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import fastjsonschema
 import jsonschema_rs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from counterfoil.schema.formats.jsonschema.compare.differences import find_differences
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
@@ -111,7 +111,6 @@ def test_a_third_validator_says_the_same_of_every_witness_up_to_draft_7(
     ] == []
 
 
-@settings(max_examples=150, deadline=None)
 @given(json_schemas(), json_values)
 def test_all_agree_about_any_value(document: dict[str, Any], value: Any):
     schema = parse_json_schema(json.dumps(document))
@@ -120,7 +119,6 @@ def test_all_agree_about_any_value(document: dict[str, Any], value: Any):
     assert verdicts == {accepted_by_rust(schema, value)}
 
 
-@settings(max_examples=60, deadline=None)
 @given(json_schemas())
 def test_all_agree_about_values_made_to_fit(document: dict[str, Any]):
     schema = parse_json_schema(json.dumps(document))

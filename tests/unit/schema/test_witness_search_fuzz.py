@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.formats.protocol import ParsedSchema
 
-EXAMPLES = int(os.environ.get("COUNTERFOIL_EXAMPLES", "30"))
+EXAMPLES = int(os.environ.get("COUNTERFOIL_EXAMPLES", "10"))
 CONFIRMED = 10
 
 
