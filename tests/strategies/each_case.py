@@ -6,14 +6,19 @@ A test for each case would cost more for pytest's own work than most cases take.
 from __future__ import annotations
 
 import traceback
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 Case = TypeVar("Case")
+
+
+def by_id(records: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Return recorded cases with their ``id`` as the name, as ``check_each`` takes them."""
+    return ((record["id"], record) for record in records)
 
 
 def check_each(cases: Iterable[tuple[str, Case]], check: Callable[[Case], None]) -> None:

@@ -134,7 +134,9 @@ def test_the_folder_shows_its_rule(language, each_folder):
 
     def check(folder: RuleFolder) -> None:
         assert folder.name in folder.expected_rules
-        shows = {policy for policy in CompatibilityPolicy if folder.name in {each.rule for each in folder.found(policy)}}
+        shows = {
+            policy for policy in CompatibilityPolicy if folder.name in {each.rule for each in folder.found(policy)}
+        }
         assert shows == breaks[folder.name]
 
     each_folder(check)
