@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+PATIENCE_S = 300.0
+"""Seconds that anything may take: ten times of what the slowest needs on a machine with nothing else to do."""
+
 _POLL_S = 0.05
 _LOG_TAIL_BYTES = 2000
 
@@ -29,7 +32,7 @@ def free_port() -> int:
         return port
 
 
-def wait_until(condition: Callable[[], bool], *, what: str, deadline_s: float = 60.0) -> None:
+def wait_until(condition: Callable[[], bool], *, what: str, deadline_s: float = PATIENCE_S) -> None:
     """Return when ``condition`` holds; ``TimeoutError`` naming ``what`` after ``deadline_s`` seconds."""
     end = time.monotonic() + deadline_s
     while not condition():
@@ -64,7 +67,7 @@ class Service:
         """The process id; also the id of its group."""
         return self._process.pid
 
-    def wait_ready(self, is_ready: Callable[[], bool], *, deadline_s: float = 60.0) -> None:
+    def wait_ready(self, is_ready: Callable[[], bool], *, deadline_s: float = PATIENCE_S) -> None:
         """Return when ``is_ready`` holds; ``ServiceError`` when the process ends before, or the deadline passes."""
 
         def ready_or_ended() -> bool:
@@ -90,7 +93,7 @@ class Service:
         self._signal(signal.SIGKILL)
         self._process.wait()
 
-    def stop(self, *, grace_s: float = 20.0) -> int:
+    def stop(self, *, grace_s: float = 120.0) -> int:
         """End the group politely; the exit status of the process."""
         if self._process.poll() is None:
             self._signal(signal.SIGTERM)

@@ -205,7 +205,7 @@ def test_a_continuous_run_stops_when_asked_and_an_available_now_run_takes_over(r
     running.start()
     try:
         for expected in (50, 100):
-            wait_until(lambda: len(route.read(route.target)) == expected, what=f"{expected} records", deadline_s=120)  # noqa: B023 - called at once
+            wait_until(lambda: len(route.read(route.target)) == expected, what=f"{expected} records")  # noqa: B023 - called at once
             if expected == 50:
                 route.produce(numbered(50))
     finally:

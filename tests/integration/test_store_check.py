@@ -342,7 +342,7 @@ def counterfoil(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
 
 
 def test_the_command_is_installed() -> None:
-    done = subprocess.run([COUNTERFOIL, "db", "--help"], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([COUNTERFOIL, "db", "--help"], capture_output=True, text=True, timeout=300, check=False)
     assert all(command in done.stdout for command in ("upgrade", "check", "stats"))
 
 

@@ -177,7 +177,7 @@ def test_an_upgrade_before_the_last_old_server_has_ended_fails_no_write(
                 await asyncio.to_thread(upgrade, postgres_url)
                 while not writes.empty():
                     writes.get_nowait()
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(120):
                     for _ in range(20):
                         await writes.get()
             is_over.set()
