@@ -26,7 +26,7 @@ from local_services import free_port, jar_folder, wait_until
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from local_services import KafkaBroker, RegistryProcess
+    from local_services import KafkaClient, RegistryProcess
 
 COUNTERFOIL = str(Path(sys.executable).with_name("counterfoil"))
 PARTITIONS = 2
@@ -67,7 +67,7 @@ TARGET: dict[str, Any] = {
 class Bench:
     """A bridge file, its topics and subjects, and the command."""
 
-    broker: KafkaBroker
+    broker: KafkaClient
     registry: RegistryProcess
     folder: Path
     source: str
@@ -160,7 +160,7 @@ def end(process: subprocess.Popen[str]) -> None:
 
 @pytest.fixture
 def bench(
-    broker: KafkaBroker, live_registry: RegistryProcess, unique_name: Callable[[str], str], tmp_path: Path
+    broker: KafkaClient, live_registry: RegistryProcess, unique_name: Callable[[str], str], tmp_path: Path
 ) -> Bench:
     source, target = unique_name("rides-v2"), unique_name("rides")
     for topic in (source, target):

@@ -22,7 +22,7 @@ from local_services import jar_folder, wait_until
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from local_services import KafkaBroker
+    from local_services import KafkaClient
 
 RECORDS = 150_000
 PARTITIONS = 3
@@ -74,7 +74,7 @@ def kill_when(process: subprocess.Popen[str], condition: Callable[[], bool], wha
 
 
 @pytest.fixture
-def route(broker: KafkaBroker, unique_name: Callable[[str], str], tmp_path: Path) -> dict[str, Any]:
+def route(broker: KafkaClient, unique_name: Callable[[str], str], tmp_path: Path) -> dict[str, Any]:
     source, target = unique_name("rides-v2"), unique_name("rides")
     for topic in (source, target, f"{source}.bridge-dlq"):
         broker.create_topic(topic, partitions=PARTITIONS)

@@ -24,7 +24,7 @@ from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.postgres.address import parse_address
 from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
 from counterfoil.schema.exit_codes import ExitCode
-from local_services import PostgresServer, RegistryProcess, free_port, wait_until
+from local_services import PostgresClient, PostgresServer, RegistryProcess, free_port, wait_until
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
@@ -426,30 +426,30 @@ def test_a_server_that_is_not_there_is_named() -> None:
     assert "secret" not in said
 
 
-def test_a_database_that_is_not_there_is_named(postgres: PostgresServer) -> None:
+def test_a_database_that_is_not_there_is_named(postgres: PostgresClient) -> None:
     assert 'database "nothing" does not exist' in refusal(postgres.url("nothing"))
 
 
-def test_a_wrong_password_is_told(postgres: PostgresServer) -> None:
+def test_a_wrong_password_is_told(postgres: PostgresClient) -> None:
     postgres.run("DROP ROLE IF EXISTS guarded;;CREATE ROLE guarded LOGIN PASSWORD 'right';;SELECT 1")
     said = refusal(postgres.url().replace("counterfoil@", "guarded:wrong@"))
     assert "refuses the user" in said
     assert "wrong" not in said
 
 
-def test_a_user_who_may_not_create_tables_is_told(postgres: PostgresServer, postgres_url: str) -> None:
+def test_a_user_who_may_not_create_tables_is_told(postgres: PostgresClient, postgres_url: str) -> None:
     role = f"r{uuid.uuid4().hex[:8]}"
     postgres.run(f"CREATE ROLE {role} LOGIN;;SELECT 1")
     assert "may not create" in refusal(postgres_url.replace("counterfoil@", f"{role}@"))
 
 
-def test_a_read_only_server_is_told(postgres: PostgresServer, postgres_url: str) -> None:
+def test_a_read_only_server_is_told(postgres: PostgresClient, postgres_url: str) -> None:
     database = postgres_url.rpartition("/")[2]
     postgres.run(f"ALTER DATABASE {database} SET default_transaction_read_only = on;;SELECT 1")
     assert "read-only" in refusal(postgres_url)
 
 
-def test_a_schema_of_another_program_is_told(postgres: PostgresServer, postgres_url: str) -> None:
+def test_a_schema_of_another_program_is_told(postgres: PostgresClient, postgres_url: str) -> None:
     postgres.run("CREATE SCHEMA counterfoil;;SELECT 1", database=postgres_url.rpartition("/")[2])
     assert "another program" in refusal(postgres_url)
 

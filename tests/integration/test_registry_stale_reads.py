@@ -14,7 +14,7 @@ import pytest
 
 from counterfoil.registry.store.opening import open_store
 from counterfoil.schema.errors import StoreUnavailable
-from local_services import PostgresServer, RegistryProcess, wait_until
+from local_services import PostgresClient, PostgresServer, RegistryProcess, wait_until
 from registry_driver import InProcessRegistry, Reply
 from registry_storm import is_typed_503, record
 from tcp_proxy import TcpProxy
@@ -54,7 +54,7 @@ def through(url: str, port: int, **query: object) -> str:
 
 
 @pytest.fixture
-def network(postgres: PostgresServer) -> Iterator[TcpProxy]:
+def network(postgres: PostgresClient) -> Iterator[TcpProxy]:
     """The way to the database."""
     with TcpProxy(postgres.port) as proxy:
         yield proxy

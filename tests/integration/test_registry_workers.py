@@ -26,7 +26,7 @@ from local_services import RegistryProcess, wait_until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from local_services import PostgresServer
+    from local_services import PostgresClient
 
 COUNTERFOIL = str(Path(sys.executable).with_name("counterfoil"))
 WORKERS = 3
@@ -246,7 +246,7 @@ def test_a_store_of_one_process_is_refused(store: str, said: str) -> None:
     assert len(refused.stderr.splitlines()) == 1
 
 
-def test_workers_that_do_not_start_are_given_up_with_their_reason(postgres: PostgresServer) -> None:
+def test_workers_that_do_not_start_are_given_up_with_their_reason(postgres: PostgresClient) -> None:
     refused = serve("--store", postgres.url("no_such_database"))
     assert refused.returncode == ExitCode.PRECONDITION
     assert "did not start" in refused.stderr

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from counterfoil.registry.service.storage import Storage
-    from local_services import PostgresServer
+    from local_services import PostgresClient
 
 COUNTERFOIL = str(Path(sys.executable).with_name("counterfoil"))
 _SPEC = importlib.util.spec_from_file_location(
@@ -129,7 +129,7 @@ def run_sql(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
                 for statement in statements.split(";;"):
                     connection.execute(statement)
             return
-        server: PostgresServer = request.getfixturevalue("postgres")
+        server: PostgresClient = request.getfixturevalue("postgres")
         unguarded = "SET session_replication_role = replica;;SET search_path = counterfoil"
         server.run(f"{unguarded};;{statements};;SELECT 1", database=url.rpartition("/")[2])
 

@@ -22,7 +22,7 @@ from plans_on_storage import append, delete
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from local_services import PostgresServer
+    from local_services import PostgresClient
 
 ORDERS = parse_subject("orders")
 OLD_TIME = 42
@@ -64,7 +64,7 @@ def run(postgres_url: str) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def change(postgres: PostgresServer, postgres_url: str) -> Callable[..., list[Any]]:
+def change(postgres: PostgresClient, postgres_url: str) -> Callable[..., list[Any]]:
     """Run statements by hand; the rows of the query that comes after them."""
 
     def run_by_hand(statements: str, query: str = "SELECT 1") -> list[Any]:

@@ -15,7 +15,7 @@ from counterfoil.registry.store.migrations.tables import metadata
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from local_services import PostgresServer
+    from local_services import PostgresClient
 
 Catalog = dict[str, Any]
 
@@ -95,7 +95,7 @@ _POSTGRES = {
 }
 
 
-def postgres_catalog(server: PostgresServer, url: str, schema: str = "counterfoil") -> Catalog:
+def postgres_catalog(server: PostgresClient, url: str, schema: str = "counterfoil") -> Catalog:
     """Everything about the tables in a schema, but for the mark of the format."""
     return {
         part: [

@@ -60,6 +60,7 @@ def test_depth_within_the_limit_is_read_printed_and_compared():
     assert find_changes(schema, parse_json_schema(text)) == []
 
 
+@pytest.mark.slow
 def test_ten_megabytes_are_read():
     properties = {f"p{index}": {"type": "string", "description": "x" * 60} for index in range(100_000)}
     text = json.dumps({"properties": properties})

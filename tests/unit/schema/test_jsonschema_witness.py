@@ -342,6 +342,7 @@ def _supplied(record: dict[str, Any], side: str) -> list[ResolvedReference]:
     ]
 
 
+@pytest.mark.slow
 def test_recorded_incompatible_pairs_have_witnesses():
     found = []
     pairs = _recorded(compatible=False)
@@ -353,6 +354,7 @@ def test_recorded_incompatible_pairs_have_witnesses():
     assert sum(found) >= 531
 
 
+@pytest.mark.slow
 def test_recorded_compatible_pairs_are_refuted_where_the_reference_is_unsound():
     pairs = _recorded(compatible=True)[::3]
     confirmations = [confirm_compatible(reader, writer, 60) for reader, writer, _ in pairs]

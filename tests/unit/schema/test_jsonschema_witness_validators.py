@@ -89,6 +89,7 @@ def witnesses() -> list[tuple[JsonSchema, JsonSchema, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_another_validator_says_the_same_of_every_witness(witnesses: list[tuple[JsonSchema, JsonSchema, Any]]):
     assert len(witnesses) > 500
     assert [
@@ -98,6 +99,7 @@ def test_another_validator_says_the_same_of_every_witness(witnesses: list[tuple[
     ] == []
 
 
+@pytest.mark.slow
 def test_a_third_validator_says_the_same_of_every_witness_up_to_draft_7(
     witnesses: list[tuple[JsonSchema, JsonSchema, Any]],
 ):

@@ -73,6 +73,7 @@ def test_it_is_refused_in_bounded_time(case: str) -> None:
         _read(REFUSED[case])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", READ)
 def test_it_is_read_in_bounded_time(case: str) -> None:
     _read(READ[case])

@@ -60,6 +60,7 @@ PAIR_BY_LANGUAGE: dict[SchemaType, Callable[[int], tuple[str, str]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", SchemaType)
 def test_no_search_fails_under_any_policy(language: SchemaType):
     for seed in range(EXAMPLES):
