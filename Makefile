@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 export COUNTERFOIL_MAKE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-unit fuzz differential hammer check bench bench-http docs constraints clean
+.PHONY: help install demo test test-unit test-long fuzz differential hammer check bench bench-http docs constraints clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,10 +31,15 @@ demo: install  ## the whole road on real data: registry, check, bridge, on a rea
 	@$(BIN)/python examples/rides/demo.py
 
 test: install  ## every test, from nothing: real broker, real Spark
-	@$(BIN)/python -m pytest -n auto --dist worksteal
+	@$(BIN)/python -m pytest -n auto --dist loadgroup
 
-test-unit: install  ## the tests that touch nothing outside the process, on all cores, a few minutes
-	@$(BIN)/python -m pytest -n auto --dist worksteal tests/unit tests/architecture
+test-unit: install  ## the tests that touch nothing outside the process, but for the slow ones; about a minute
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" tests/unit tests/architecture
+
+test-long: install  ## every test in depth: COUNTERFOIL_EXAMPLES (500) for each property, longer storms; hours
+	@COUNTERFOIL_EXAMPLES=$${COUNTERFOIL_EXAMPLES:-500} COUNTERFOIL_DIFFERENTIAL_PAIRS=$${COUNTERFOIL_DIFFERENTIAL_PAIRS:-20000} \
+	HAMMER_SECONDS=$${HAMMER_SECONDS:-120} REGISTRY_MODEL_EXAMPLES=$${REGISTRY_MODEL_EXAMPLES:-500} \
+	  $(BIN)/python -m pytest -n auto --dist loadgroup -o timeout=0
 
 fuzz: install  ## the parsers and the check, coverage-guided, FUZZ_SECONDS (60) for each of nine targets
 	@$(BIN)/python tests/fuzz/fuzz.py

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
 import sys
+import tempfile
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,35 +19,95 @@ from counterfoil.converter.java import check_java
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.postgres.address import parse_address
 from counterfoil.registry.store.postgres.storage import PostgresStorage
-from local_services import KafkaBroker, PostgresServer, RegistryProcess, jar_folder
+from local_services import (
+    RUN_FOLDER,
+    KafkaBroker,
+    KafkaClient,
+    PostgresClient,
+    PostgresServer,
+    RegistryProcess,
+    jar_folder,
+    stop_services_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from counterfoil.registry.service.storage import Storage
 
-# Examples are drawn from a fixed seed in CI, so that a red run can be run again; a slow machine is no failure.
-settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A property test takes a few examples, and as many as COUNTERFOIL_EXAMPLES names in `make test-long`. In CI they are
+# drawn from a fixed seed, so that a failing run can be repeated. A slow machine is no failure.
+QUICK_EXAMPLES = 12
+settings.register_profile(
+    "default",
+    max_examples=int(os.environ.get("COUNTERFOIL_EXAMPLES") or QUICK_EXAMPLES),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.register_profile("ci", parent=settings.get_profile("default"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
-@pytest.fixture(scope="session")
-def broker() -> Iterator[KafkaBroker]:
-    """A real Kafka broker. Tests take names of their own from ``unique_name``."""
-    with KafkaBroker() as running:
-        yield running
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the folder of the run, in which its processes share what one of them started."""
+    if not hasattr(config, "workerinput"):
+        folder = Path(tempfile.mkdtemp(prefix="counterfoil-tests-"))
+        folder.chmod(0o755)  # PostgreSQL may run as another user
+        os.environ[RUN_FOLDER] = str(folder)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End every service of the run that still runs, after an interrupt, too."""
+    if not hasattr(config, "workerinput") and (folder := os.environ.pop(RUN_FOLDER, None)):
+        stop_services_of(Path(folder))
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, so that all processes end together; give Spark's tests to one process."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+    items.sort(key=lambda item: not _starts_programs(item))
+
+
+def _starts_programs(item: pytest.Item) -> bool:
+    """Whether a test has services or Spark of its own to wait for."""
+    return bool({"spark", "broker"} & set(getattr(item, "fixturenames", ()))) or item.path.parent.name == "e2e"
+
+
+def of_the_run(name: str, start: Callable[[], str]) -> str:
+    """Return what ``start`` returned in the first process of the run that called this with ``name``."""
+    folder = Path(os.environ[RUN_FOLDER])
+    with (folder / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        known = folder / f"{name}.started"
+        if not known.exists():
+            known.write_text(start())
+        return known.read_text()
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
-    """A real PostgreSQL. Tests take databases of their own: ``postgres_url``."""
-    with PostgresServer() as running:
-        yield running
+def broker() -> KafkaClient:
+    """A real Kafka broker, one for all processes of the run. Tests take names of their own from ``unique_name``."""
+    folder = Path(os.environ[RUN_FOLDER]) / "kafka"
+
+    def start() -> str:
+        folder.mkdir()
+        return KafkaBroker(folder=folder).bootstrap_servers
+
+    return KafkaClient(of_the_run("kafka", start))
+
+
+@pytest.fixture(scope="session")
+def postgres() -> PostgresClient:
+    """A real PostgreSQL, one for all processes of the run. Tests take databases of their own: ``postgres_url``."""
+    folder = Path(os.environ[RUN_FOLDER])
+    return PostgresClient(int(of_the_run("postgres", lambda: str(PostgresServer(folder=folder).port))))
 
 
 @pytest.fixture
-def postgres_url(postgres: PostgresServer) -> Iterator[str]:
+def postgres_url(postgres: PostgresClient) -> Iterator[str]:
     """The URL of an empty database, which goes when the test ends."""
     name = f"test_{uuid.uuid4().hex[:10]}"
     yield postgres.create_database(name)
@@ -51,7 +115,7 @@ def postgres_url(postgres: PostgresServer) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def emptied_postgres(postgres: PostgresServer) -> Callable[[], Storage]:
+def emptied_postgres(postgres: PostgresClient) -> Callable[[], Storage]:
     """A function that gives a storage on one and the same database, emptied each time."""
     url = postgres.create_database(f"emptied_{uuid.uuid4().hex[:10]}")
     open_store(url)

@@ -4,19 +4,22 @@ Everything listens on 127.0.0.1 on a free port, is waited for by polling with a 
 process id. Nothing here is part of the installed package.
 """
 
-from local_services.broker import KafkaBroker
+from local_services.broker import KafkaBroker, KafkaClient
 from local_services.cache import cache_folder
 from local_services.jars import JarsUnavailableError, jar_folder
 from local_services.newest_spark import newest_spark_environment, newest_spark_version
 from local_services.pgbouncer import PgBouncer
-from local_services.postgres import PostgresServer
-from local_services.process import ServiceError, free_port, wait_until
+from local_services.postgres import PostgresClient, PostgresServer
+from local_services.process import RUN_FOLDER, ServiceError, free_port, stop_services_of, wait_until
 from local_services.registry import RegistryProcess
 
 __all__ = [
+    "RUN_FOLDER",
     "JarsUnavailableError",
     "KafkaBroker",
+    "KafkaClient",
     "PgBouncer",
+    "PostgresClient",
     "PostgresServer",
     "RegistryProcess",
     "ServiceError",
@@ -25,5 +28,6 @@ __all__ = [
     "jar_folder",
     "newest_spark_environment",
     "newest_spark_version",
+    "stop_services_of",
     "wait_until",
 ]

@@ -45,18 +45,40 @@ broker.heartbeat.interval.ms=500
 """
 
 
-class KafkaBroker:
-    """A running broker; a context manager that stops it and removes its data.
+class KafkaClient:
+    """A Kafka cluster at ``bootstrap_servers``, whoever started it.
 
-    ``bootstrap_servers`` is what clients connect to. Topics are created with ``create_topic`` only: nothing appears by
-    being written to.
+    Topics are created with ``create_topic`` only: nothing appears by being written to.
     """
+
+    def __init__(self, bootstrap_servers: str) -> None:
+        self.bootstrap_servers = bootstrap_servers
+
+    @cached_property
+    def admin(self) -> Any:
+        """A confluent-kafka ``AdminClient`` for this broker."""
+        from confluent_kafka.admin import AdminClient
+
+        return AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 0})
+
+    def create_topic(self, name: str, *, partitions: int = 1, settings: Mapping[str, str] | None = None) -> None:
+        """Create a topic that keeps records of any age, and return when clients can see it."""
+        from confluent_kafka.admin import NewTopic
+
+        config = {"retention.ms": "-1", **(settings or {})}
+        topic = NewTopic(name, num_partitions=partitions, replication_factor=1, config=config)
+        for created in self.admin.create_topics([topic]).values():
+            created.result(30)
+
+
+class KafkaBroker(KafkaClient):
+    """A running broker; a context manager that stops it and removes its data."""
 
     def __init__(self, *, folder: Path | None = None) -> None:
         self._own_folder = None if folder else tempfile.TemporaryDirectory(prefix="counterfoil-kafka-")
         self.folder = folder or Path(self._own_folder.name if self._own_folder else "")
         self._client_port = free_port()
-        self.bootstrap_servers = f"127.0.0.1:{self._client_port}"
+        super().__init__(f"127.0.0.1:{self._client_port}")
         self._properties = self.folder / "server.properties"
         self._properties.write_text(
             _PROPERTIES.format(client_port=self._client_port, controller_port=free_port(), data=self.folder / "data")
@@ -97,22 +119,6 @@ class KafkaBroker:
             return bool(self.admin.list_topics(timeout=1).brokers)
         except KafkaException:
             return False
-
-    @cached_property
-    def admin(self) -> Any:
-        """A confluent-kafka ``AdminClient`` for this broker."""
-        from confluent_kafka.admin import AdminClient
-
-        return AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 0})
-
-    def create_topic(self, name: str, *, partitions: int = 1, settings: Mapping[str, str] | None = None) -> None:
-        """Create a topic that keeps records of any age, and return when clients can see it."""
-        from confluent_kafka.admin import NewTopic
-
-        config = {"retention.ms": "-1", **(settings or {})}
-        topic = NewTopic(name, num_partitions=partitions, replication_factor=1, config=config)
-        for created in self.admin.create_topics([topic]).values():
-            created.result(30)
 
     def kill(self) -> None:
         """End the broker as a crash would; its data stays."""

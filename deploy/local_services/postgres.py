@@ -31,18 +31,57 @@ host all all 127.0.0.1/32 trust
 """
 
 
-class PostgresServer:
-    """A running PostgreSQL; a context manager that stops it and removes its data.
+class PostgresClient:
+    """A PostgreSQL that listens on ``port`` of this machine, whoever started it.
 
     ``url()`` is what clients connect to, as a superuser without a password; a role ``guarded`` would need one.
-    ``durable`` waits for the disk at each commit, as in production; without it only the machine's own crash loses
-    anything, which no test brings about. ``fetched`` runs the programs that Ivy fetches where packages have brought
-    others, too.
     """
 
-    def __init__(self, *, durable: bool = False, fetched: bool = False) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="counterfoil-postgres-"))
-        self.port = free_port()
+    def __init__(self, port: int) -> None:
+        self.port = port
+
+    def url(self, database: str = "postgres", *, user: str = _SUPERUSER) -> str:
+        """The address of a database, as clients and ``--store`` take it."""
+        return f"postgresql://{user}@127.0.0.1:{self.port}/{database}"
+
+    def run(self, statement: str, *, database: str = "postgres") -> list[Any]:
+        """The rows of one statement, or of the last of several."""
+        return asyncio.run(self._run(statement, database))
+
+    async def _run(self, statement: str, database: str) -> list[Any]:
+        import asyncpg
+
+        connection = await asyncpg.connect(self.url(database), timeout=5)
+        try:
+            *first, last = statement.split(";;")
+            for each in first:
+                await connection.execute(each)
+            rows: list[Any] = await connection.fetch(last)
+        finally:
+            await connection.close()
+        return rows
+
+    def create_database(self, name: str, *, template: str = "template1") -> str:
+        """The URL of a new database."""
+        self.run(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        return self.url(name)
+
+    def drop_database(self, name: str) -> None:
+        """Remove a database and end whatever is connected to it."""
+        self.run(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+class PostgresServer(PostgresClient):
+    """A running PostgreSQL; a context manager that stops it and removes its data.
+
+    ``durable`` waits for the disk at each commit, as in production; without it only the machine's own crash loses
+    anything, which no test brings about. ``fetched`` runs the programs that Ivy fetches where packages have brought
+    others, too. The data is in a new folder inside ``folder``, or of the system's temporary files.
+    """
+
+    def __init__(self, *, durable: bool = False, fetched: bool = False, folder: Path | None = None) -> None:
+        super().__init__(free_port())
+        self._folder = Path(tempfile.mkdtemp(prefix="counterfoil-postgres-", dir=folder))
         self._durable = durable
         self._user = unprivileged_user()
         if self._user is not None:
@@ -92,36 +131,6 @@ class PostgresServer:
         except (OSError, asyncpg.PostgresError):
             return False
         return True
-
-    def url(self, database: str = "postgres", *, user: str = _SUPERUSER) -> str:
-        """The address of a database, as clients and ``--store`` take it."""
-        return f"postgresql://{user}@127.0.0.1:{self.port}/{database}"
-
-    def run(self, statement: str, *, database: str = "postgres") -> list[Any]:
-        """The rows of one statement, or of the last of several."""
-        return asyncio.run(self._run(statement, database))
-
-    async def _run(self, statement: str, database: str) -> list[Any]:
-        import asyncpg
-
-        connection = await asyncpg.connect(self.url(database), timeout=5)
-        try:
-            *first, last = statement.split(";;")
-            for each in first:
-                await connection.execute(each)
-            rows: list[Any] = await connection.fetch(last)
-        finally:
-            await connection.close()
-        return rows
-
-    def create_database(self, name: str, *, template: str = "template1") -> str:
-        """The URL of a new database."""
-        self.run(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
-        return self.url(name)
-
-    def drop_database(self, name: str) -> None:
-        """Remove a database and end whatever is connected to it."""
-        self.run(f'DROP DATABASE "{name}" WITH (FORCE)')
 
     @contextmanager
     def paused(self) -> Iterator[None]:

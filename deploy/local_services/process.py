@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
 import subprocess
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
+PATIENCE_S = 300.0
+"""Seconds that anything may take: ten times of what the slowest needs on a machine with nothing else to do."""
+
+RUN_FOLDER: Final = "COUNTERFOIL_RUN_FOLDER"
+"""The environment variable with the folder in which the services of a run of tests are listed."""
+
+_LIST: Final = "services"
+_GRACE_S = 120.0
 _POLL_S = 0.05
 _LOG_TAIL_BYTES = 2000
 
@@ -29,7 +38,7 @@ def free_port() -> int:
         return port
 
 
-def wait_until(condition: Callable[[], bool], *, what: str, deadline_s: float = 60.0) -> None:
+def wait_until(condition: Callable[[], bool], *, what: str, deadline_s: float = PATIENCE_S) -> None:
     """Return when ``condition`` holds; ``TimeoutError`` naming ``what`` after ``deadline_s`` seconds."""
     end = time.monotonic() + deadline_s
     while not condition():
@@ -38,10 +47,36 @@ def wait_until(condition: Callable[[], bool], *, what: str, deadline_s: float = 
         time.sleep(_POLL_S)
 
 
+def stop_services_of(run_folder: Path) -> None:
+    """End every service that was started by a process whose environment names this run folder, and that still runs."""
+    listed = run_folder / _LIST
+    for line in reversed(listed.read_text().splitlines() if listed.exists() else []):
+        pid, start = line.split()
+        if _start_of(int(pid)) != start:
+            continue
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(int(pid), signal.SIGTERM)
+        try:
+            wait_until(lambda pid=pid, start=start: _start_of(int(pid)) != start, what=pid, deadline_s=_GRACE_S)
+        except TimeoutError:
+            os.killpg(int(pid), signal.SIGKILL)
+
+
+def _start_of(pid: int) -> str:
+    """Return when a process was started, in the system's ticks; empty for one that ended."""
+    try:
+        state, *rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+    return "" if state == "Z" else rest[18]
+
+
 class Service:
     """A child process in a process group of its own, with its output in a file.
 
-    ``log`` is that file. ``stop`` ends the whole group: SIGTERM, and SIGKILL after ``grace_s`` seconds.
+    ``log`` is that file. ``stop`` ends the whole group: SIGTERM, and SIGKILL after ``grace_s`` seconds. Where the
+    environment names a run folder, ``stop_services_of`` that folder ends it, too: it is for a run of tests that is
+    interrupted, or whose processes share a service.
     """
 
     def __init__(
@@ -58,13 +93,16 @@ class Service:
                 env={**os.environ, **(environment or {})},
                 start_new_session=True,
             )
+        if run_folder := os.environ.get(RUN_FOLDER):
+            with (Path(run_folder) / _LIST).open("a") as listed:
+                listed.write(f"{self.pid} {_start_of(self.pid)}\n")
 
     @property
     def pid(self) -> int:
         """The process id; also the id of its group."""
         return self._process.pid
 
-    def wait_ready(self, is_ready: Callable[[], bool], *, deadline_s: float = 60.0) -> None:
+    def wait_ready(self, is_ready: Callable[[], bool], *, deadline_s: float = PATIENCE_S) -> None:
         """Return when ``is_ready`` holds; ``ServiceError`` when the process ends before, or the deadline passes."""
 
         def ready_or_ended() -> bool:
@@ -90,7 +128,7 @@ class Service:
         self._signal(signal.SIGKILL)
         self._process.wait()
 
-    def stop(self, *, grace_s: float = 20.0) -> int:
+    def stop(self, *, grace_s: float = _GRACE_S) -> int:
         """End the group politely; the exit status of the process."""
         if self._process.poll() is None:
             self._signal(signal.SIGTERM)

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -13,6 +15,7 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_generated_pages_are_those_the_code_would_write_now():
     done = _run("docs/generate.py", "--check")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -8,9 +8,14 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 ROOT = Path(__file__).resolve().parents[2]
 # "noqa: CODE" or "type: ignore[code]", and after it at least two words
@@ -48,6 +53,7 @@ for room in ("schema", "sdk", "contracts"):
 """
 
 
+@pytest.mark.slow
 def test_a_base_install_imports_without_any_extra():
     done = subprocess.run([sys.executable, "-c", BASE_INSTALL], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -80,7 +86,7 @@ def _distribution_of(requirement: str) -> str:
 
 def _strangers(folder: Path, declared: set[str]) -> set[tuple[str, str]]:
     """What the modules of a folder import that is neither Python's, nor ours, nor in ``declared``."""
-    distributions = importlib.metadata.packages_distributions()
+    distributions = _distributions()
     own = {path.stem for path in folder.rglob("*.py")} | {path.parent.name for path in folder.rglob("__init__.py")}
     own |= {path.stem for path in ROOT.glob("tests/*/*.py")} | {
         "counterfoil",
@@ -95,6 +101,12 @@ def _strangers(folder: Path, declared: set[str]) -> set[tuple[str, str]]:
         for module in _imported(node)
         if module not in own and not declared & {_distribution_of(each) for each in distributions.get(module, [])}
     }
+
+
+@cache
+def _distributions() -> Mapping[str, list[str]]:
+    """The distributions that bring each installed module."""
+    return importlib.metadata.packages_distributions()
 
 
 def _imported(node: ast.AST) -> list[str]:

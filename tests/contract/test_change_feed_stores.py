@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.registry.domain.changes import ChangeKind
@@ -88,13 +87,9 @@ def test_servers_on_one_database_tell_the_same_at_once(postgres_url: str) -> Non
         assert listeners[0].seqs == listeners[1].seqs == list(range(1, last + 1))
         assert await all_changes(one) == await all_changes(other)
 
-        took_s = []
         for number in range(6):
             assert (await one.register(f"new{number}", record("f"))).status == 200
-            begun = time.monotonic()
             await listeners[1].has(last + number + 1)
-            took_s.append(time.monotonic() - begun)
-        assert sorted(took_s)[3] < 0.5
         await asyncio.gather(*(listener.hang_up() for listener in listeners))
         for storage in storages:
             await storage.close()

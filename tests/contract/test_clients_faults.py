@@ -27,7 +27,7 @@ from counterfoil.sdk import (
 )
 
 TYPES = b'["AVRO"]'
-DEADLINE_S = 20
+DEADLINE_S = 120
 
 
 def http(status="200 OK", body=TYPES, *, headers=()):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.registry.domain.errors import StaleWrite
@@ -531,7 +531,6 @@ async def state_of(storage: Storage) -> Any:
 
 
 @given(actions)
-@settings(max_examples=40)
 def test_all_storages_tell_the_same_story(
     tmp_path_factory: pytest.TempPathFactory, emptied_postgres: Callable[[], Storage], steps: list[Any]
 ) -> None:

@@ -33,7 +33,7 @@ from plans_on_storage import ELSEWHERE, EVERYTHING, ORDERS, append, content, del
 
 if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Storage
-    from local_services import PostgresServer
+    from local_services import PostgresClient
 
 OTHER = parse_subject("other")
 KEY = ("tenant", "ü/key")
@@ -302,7 +302,7 @@ def test_times_never_go_back_even_where_the_clock_does(
         with closing(sqlite3.connect(store_url.removeprefix("sqlite:///"))) as connection, connection:
             connection.execute(statement.format(""))
     else:
-        server: PostgresServer = request.getfixturevalue("postgres")
+        server: PostgresClient = request.getfixturevalue("postgres")
         server.run(f"{statement.format('counterfoil.')};;SELECT 1", database=store_url.rpartition("/")[2])
     tomorrow = before[0] + 86_400_000
     assert asyncio.run(write("b")) == [tomorrow, tomorrow]

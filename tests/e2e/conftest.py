@@ -53,7 +53,7 @@ def counterfoil(tmp_path: Path) -> Callable[..., Outcome]:
             text=True,
             errors="replace",
             check=False,
-            timeout=60,
+            timeout=300,
         )
         assert "Traceback" not in done.stderr
         return Outcome(done)

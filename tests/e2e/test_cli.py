@@ -140,7 +140,7 @@ def test_a_closed_pipe_is_silent(workshop, order, tmp_path):
     assert command.stderr
     command.stdout.close()
     assert command.stderr.read() == b""
-    assert command.wait(timeout=60) == 141
+    assert command.wait(timeout=300) == 141
 
 
 def test_an_interrupt_is_silent_and_130(tmp_path):

@@ -26,7 +26,7 @@ ITEM = {"type": "record", "name": "Item", "fields": [{"name": "n", "type": "int"
 def send(method: str, url: str, body: Any = None) -> Any:
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)
-    with urllib.request.urlopen(request, timeout=30) as reply:
+    with urllib.request.urlopen(request, timeout=120) as reply:
         return json.load(reply)
 
 

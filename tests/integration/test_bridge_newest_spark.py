@@ -23,7 +23,7 @@ from local_services import newest_spark_environment, newest_spark_version
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from local_services import KafkaBroker, RegistryProcess
+    from local_services import KafkaClient, RegistryProcess
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDS = 300
@@ -52,7 +52,7 @@ def test_the_versions_that_are_tested_are_the_ends_of_what_the_package_allows():
 
 @pytest.mark.timeout(1800)
 def test_a_bridge_runs_and_goes_on_after_a_crash(
-    broker: KafkaBroker, live_registry: RegistryProcess, unique_name: Callable[[str], str], tmp_path: Path
+    broker: KafkaClient, live_registry: RegistryProcess, unique_name: Callable[[str], str], tmp_path: Path
 ):
     source, target = unique_name("rides-v2"), unique_name("rides")
     for topic in (source, target):

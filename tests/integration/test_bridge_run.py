@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from counterfoil.converter.resolve import ResolvedBridge
-    from local_services import KafkaBroker
+    from local_services import KafkaClient
 
 FRAME = b"\x00\x00\x00\x00\x05"
 LONG_AGO_MS = 1_600_000_000_000
@@ -35,7 +35,7 @@ LONG_AGO_MS = 1_600_000_000_000
 class Route:
     """Three topics on a real broker and what is done with them."""
 
-    broker: KafkaBroker
+    broker: KafkaClient
     source: str
     target: str
     folder: Path
@@ -76,7 +76,7 @@ class Route:
 
 
 @pytest.fixture
-def route(broker: KafkaBroker, spark: Any, unique_name: Callable[[str], str], tmp_path: Path) -> Route:
+def route(broker: KafkaClient, spark: Any, unique_name: Callable[[str], str], tmp_path: Path) -> Route:
     made = Route(broker, unique_name("in"), unique_name("out"), tmp_path, spark)
     for topic in (made.source, made.target, made.dead):
         broker.create_topic(topic, partitions=2)
@@ -205,7 +205,7 @@ def test_a_continuous_run_stops_when_asked_and_an_available_now_run_takes_over(r
     running.start()
     try:
         for expected in (50, 100):
-            wait_until(lambda: len(route.read(route.target)) == expected, what=f"{expected} records", deadline_s=120)  # noqa: B023 - called at once
+            wait_until(lambda: len(route.read(route.target)) == expected, what=f"{expected} records")  # noqa: B023 - called at once
             if expected == 50:
                 route.produce(numbered(50))
     finally:

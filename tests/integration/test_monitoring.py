@@ -30,14 +30,14 @@ GROUPING = re.compile(r"\b(?:by|without|on|ignoring)\s*\(([^)]*)\)")
 
 
 def get(url: str) -> bytes:
-    with urllib.request.urlopen(url, timeout=30) as reply:
+    with urllib.request.urlopen(url, timeout=120) as reply:
         return reply.read()
 
 
 def send(registry: RegistryProcess, method: str, path: str, body: Any = None) -> None:
     sent = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(f"{registry.url}{path}", sent, {"Content-Type": "application/json"}, method=method)
-    with urllib.request.urlopen(request, timeout=30) as reply:
+    with urllib.request.urlopen(request, timeout=120) as reply:
         reply.read()
 
 

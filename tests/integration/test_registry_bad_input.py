@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from registry_driver import MEDIA_TYPE, InProcessRegistry, Reply
@@ -233,7 +233,6 @@ def registry() -> InProcessRegistry:
 
 
 @given(where=st.sampled_from(BODY_PATHS), body=st.dictionaries(names, json_values, max_size=4))
-@settings(max_examples=200)
 def test_any_json_is_answered(registry: InProcessRegistry, where: tuple[str, str], body: dict[str, Any]) -> None:
     method, path = where
     reply = asyncio.run(registry.ask(method, path, json.dumps(body).encode(), {}))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.registry.store.opening import open_store
-from local_services import PostgresServer, RegistryProcess, wait_until
+from local_services import PostgresClient, PostgresServer, RegistryProcess, wait_until
 from registry_driver import InProcessRegistry
 from registry_invariants import Story, violations
 from registry_storm import Storm
@@ -108,7 +108,7 @@ def run_sql(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
             with sqlite3.connect(store.removeprefix("sqlite:///")) as connection:
                 connection.execute(statement)
             return
-        postgres: PostgresServer = request.getfixturevalue("postgres")
+        postgres: PostgresClient = request.getfixturevalue("postgres")
         postgres.run(f"SET search_path = counterfoil;;{statement}", database=store.rpartition("/")[2])
 
     return run

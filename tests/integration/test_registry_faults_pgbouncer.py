@@ -14,7 +14,7 @@ from counterfoil.registry.store.opening import open_store
 from counterfoil.schema.contexts import SubjectPrefix, parse_subject
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.rest.versions import Visibility
-from local_services import PgBouncer, PostgresServer, RegistryProcess, wait_until
+from local_services import PgBouncer, PostgresClient, RegistryProcess, wait_until
 from registry_driver import InProcessRegistry
 from registry_invariants import violations
 from registry_storm import Storm, is_typed_503, record
@@ -27,7 +27,7 @@ POOLED = 3
 
 
 @pytest.fixture(scope="module")
-def pooler(postgres: PostgresServer) -> Iterator[PgBouncer]:
+def pooler(postgres: PostgresClient) -> Iterator[PgBouncer]:
     """Fewer connections than there are callers, so that they change hands with every transaction."""
     with PgBouncer(postgres.port, pool_size=POOLED) as running:
         yield running
@@ -134,7 +134,7 @@ def test_it_is_noticed(pooled_url: str, postgres_url: str) -> None:
     assert asyncio.run(main(postgres_url)) is True
 
 
-def test_statements_that_fail_behind_it_leave_the_others_alone(pooled_url: str, postgres: PostgresServer) -> None:
+def test_statements_that_fail_behind_it_leave_the_others_alone(pooled_url: str, postgres: PostgresClient) -> None:
     """The tables go and come back under load: an error in the middle of a statement mixes up no answers."""
     database = pooled_url.rpartition("/")[2]
     with RegistryProcess(store=pooled_url) as registry, Storm([registry.url] * 4) as storm:
@@ -153,7 +153,7 @@ def test_statements_that_fail_behind_it_leave_the_others_alone(pooled_url: str, 
         assert violations(registry.url, storm.story, max_lookups=30) == []
 
 
-def test_a_pooler_that_goes_away_is_told_and_forgiven(postgres: PostgresServer, postgres_url: str) -> None:
+def test_a_pooler_that_goes_away_is_told_and_forgiven(postgres: PostgresClient, postgres_url: str) -> None:
     async def main(url: str) -> None:
         storage = open_store(url)
         try:

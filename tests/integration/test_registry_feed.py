@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import threading
-import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PAGE = Path(__file__).parents[2] / "docs" / "changes.md"
-GRACE_S = 15
 LARGE = 60_000
 
 
@@ -35,7 +33,7 @@ def send(url: str, method: str, body: Any) -> Any:
     request = urllib.request.Request(
         url, json.dumps(body).encode(), {"Content-Type": "application/json"}, method=method
     )
-    with urllib.request.urlopen(request, timeout=30) as reply:
+    with urllib.request.urlopen(request, timeout=120) as reply:
         return json.load(reply)
 
 
@@ -71,18 +69,18 @@ def test_who_comes_again_after_a_cut_goes_on_where_it_was(registry: RegistryProc
     again.cut()
 
 
-def test_listeners_are_told_that_the_server_ends(registry: RegistryProcess) -> None:
+def test_listeners_are_told_that_the_server_ends() -> None:
+    """A server that waited for them would wait for an hour, and be killed with another status than 0."""
+    registry = RegistryProcess(settings={"COUNTERFOIL_STOP_TIMEOUT_S": "3600"})
     change(registry)
     listeners = [SocketListener(registry.url) for _ in range(20)]
     for listener in listeners:
         assert listener.take(1) == [1]
-    begun = time.monotonic()
     with ThreadPoolExecutor(1) as thread:
         stopping = thread.submit(registry.stop)
         for listener in listeners:
             assert list(listener.events()) == []  # the last chunk comes: the stream is whole
         assert stopping.result() == 0
-    assert time.monotonic() - begun < GRACE_S / 2
 
 
 def test_a_slow_reader_costs_the_server_no_memory(registry: RegistryProcess) -> None:
@@ -131,13 +129,13 @@ def test_the_webhook_of_the_documentation_works(registry: RegistryProcess, tmp_p
             body = {"schema": json.dumps({"type": "fixed", "name": "F", "size": number + 1})}
             send(f"{registry.url}/subjects/s{number}/versions", "POST", body)
             change(registry)
-        wait_until(lambda: len(received) >= 3, what="the webhook", deadline_s=20)
+        wait_until(lambda: len(received) >= 3, what="the webhook")
         assert [(each["kind"], each["subject"], each["seq"]) for each in received] == [
             ("version-registered", "s0", 1),
             ("version-registered", "s1", 3),
             ("version-registered", "s2", 5),
         ]
-        wait_until(lambda: (tmp_path / "last-change").read_text() == "5", what="the place being kept", deadline_s=20)
+        wait_until(lambda: (tmp_path / "last-change").read_text() == "5", what="the place being kept")
     finally:
         registry.kill()
         following.join(20)
@@ -166,5 +164,5 @@ def test_the_requests_of_the_documentation_work(registry: RegistryProcess) -> No
     )
     assert len(paths) >= 5
     for path in paths:
-        with urllib.request.urlopen(path.replace("http://localhost:8081", registry.url), timeout=30) as reply:
+        with urllib.request.urlopen(path.replace("http://localhost:8081", registry.url), timeout=120) as reply:
             assert reply.status == 200, path

@@ -14,7 +14,7 @@ import pytest
 
 from counterfoil.registry.store.opening import open_store
 from counterfoil.schema.errors import StoreUnavailable
-from local_services import PostgresServer, RegistryProcess, wait_until
+from local_services import PostgresClient, PostgresServer, RegistryProcess, wait_until
 from registry_driver import InProcessRegistry, Reply
 from registry_storm import is_typed_503, record
 from tcp_proxy import TcpProxy
@@ -54,7 +54,7 @@ def through(url: str, port: int, **query: object) -> str:
 
 
 @pytest.fixture
-def network(postgres: PostgresServer) -> Iterator[TcpProxy]:
+def network(postgres: PostgresClient) -> Iterator[TcpProxy]:
     """The way to the database."""
     with TcpProxy(postgres.port) as proxy:
         yield proxy
@@ -82,7 +82,7 @@ def is_stale(reply: Reply) -> bool:
 
 async def until(registry: InProcessRegistry, wanted: Callable[[Reply], bool]) -> None:
     """Return when the answer about a known id is as ``wanted``."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         async for reply in answers_of(registry):
             if wanted(reply):
                 return
@@ -313,7 +313,7 @@ def test_memory_gives_what_the_store_gives(postgres_url: str, seed: int) -> None
 
 
 def ask(registry: RegistryProcess, path: str) -> Reply:
-    connection = http.client.HTTPConnection("127.0.0.1", registry.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", registry.port, timeout=120)
     try:
         connection.request("GET", path)
         reply = connection.getresponse()
@@ -323,7 +323,7 @@ def ask(registry: RegistryProcess, path: str) -> Reply:
 
 
 def post(registry: RegistryProcess, subject: str, schema: Any) -> Reply:
-    connection = http.client.HTTPConnection("127.0.0.1", registry.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", registry.port, timeout=120)
     try:
         body = json.dumps({"schema": schema})
         connection.request("POST", f"/subjects/{subject}/versions", body, {"Content-Type": "application/json"})

@@ -22,7 +22,7 @@ from plans_on_storage import append, delete
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from local_services import PostgresServer
+    from local_services import PostgresClient
 
 ORDERS = parse_subject("orders")
 OLD_TIME = 42
@@ -64,7 +64,7 @@ def run(postgres_url: str) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def change(postgres: PostgresServer, postgres_url: str) -> Callable[..., list[Any]]:
+def change(postgres: PostgresClient, postgres_url: str) -> Callable[..., list[Any]]:
     """Run statements by hand; the rows of the query that comes after them."""
 
     def run_by_hand(statements: str, query: str = "SELECT 1") -> list[Any]:
@@ -177,7 +177,7 @@ def test_an_upgrade_before_the_last_old_server_has_ended_fails_no_write(
                 await asyncio.to_thread(upgrade, postgres_url)
                 while not writes.empty():
                     writes.get_nowait()
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(120):
                     for _ in range(20):
                         await writes.get()
             is_over.set()

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from counterfoil.registry.service.storage import Storage
-    from local_services import PostgresServer
+    from local_services import PostgresClient
 
 ORDERS, ELSEWHERE, GONE = parse_subject("orders"), parse_subject(":.ctx:orders"), parse_subject("gone")
 GUIDS = [make_content(f'"t{number}"', SchemaType.AVRO).guid for number in range(4)]
@@ -69,7 +69,7 @@ def old_file(path: Path) -> str:
     return f"sqlite:///{path}"
 
 
-def old_database(server: PostgresServer, url: str) -> str:
+def old_database(server: PostgresClient, url: str) -> str:
     """The URL of a PostgreSQL store of format 1, made in an empty database."""
     values = {f"guid{number}": f"'{guid}'" for number, guid in enumerate(GUIDS)}
     rows = filled(values, yes="true", no="false")
@@ -219,7 +219,7 @@ def test_an_upgrade_that_fails_leaves_the_store_as_it_was(tmp_path: Path) -> Non
     assert sqlite_catalog(tmp_path / "old.db") == before
 
 
-def test_a_newer_store_is_refused(tmp_path: Path, postgres: PostgresServer, postgres_url: str) -> None:
+def test_a_newer_store_is_refused(tmp_path: Path, postgres: PostgresClient, postgres_url: str) -> None:
     file = tmp_path / "new.db"
     for url in (f"sqlite:///{file}", postgres_url):
         told(url, lambda storage: storage.last_change())
@@ -250,7 +250,7 @@ def test_migrated_sqlite_stores_have_the_tables_of_new_ones(tmp_path: Path) -> N
     assert told(f"sqlite:///{by_hand}", lambda storage: storage.last_change()) == 8
 
 
-def test_migrated_postgres_stores_have_the_tables_of_new_ones(postgres: PostgresServer, postgres_url: str) -> None:
+def test_migrated_postgres_stores_have_the_tables_of_new_ones(postgres: PostgresClient, postgres_url: str) -> None:
     names = [f"{postgres_url.rpartition('/')[2]}_{part}" for part in ("migrated", "by_hand", "from_nothing")]
     migrated, by_hand, from_nothing = (postgres.create_database(name) for name in names)
     try:
@@ -271,7 +271,7 @@ def test_migrated_postgres_stores_have_the_tables_of_new_ones(postgres: Postgres
 
 
 def test_both_databases_have_the_same_tables_and_columns(
-    tmp_path: Path, postgres: PostgresServer, postgres_url: str
+    tmp_path: Path, postgres: PostgresClient, postgres_url: str
 ) -> None:
     for url in (f"sqlite:///{tmp_path}/new", postgres_url):
         told(url, lambda storage: storage.last_change())

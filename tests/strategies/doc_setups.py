@@ -210,7 +210,7 @@ def send(url: str, method: str, path: str, body: Any) -> Any:
     """The registry's answer."""
     headers = {"Content-Type": "application/json"}
     request = urllib.request.Request(f"{url}{path}", json.dumps(body).encode(), headers, method=method)
-    with urllib.request.urlopen(request, timeout=30) as reply:
+    with urllib.request.urlopen(request, timeout=120) as reply:
         return json.load(reply)
 
 

@@ -22,7 +22,7 @@ import yaml
 
 from doc_setups import SETUPS
 from doc_snippets import Command, Snippet, snippets_of
-from local_services import KafkaBroker, PostgresServer, RegistryProcess, free_port, jar_folder, wait_until
+from local_services import KafkaClient, PostgresClient, RegistryProcess, free_port, jar_folder, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -56,7 +56,7 @@ class Stage:
     """The folder and the services of one page; a context manager that ends them."""
 
     def __init__(
-        self, folder: Path, *, broker: Callable[[], KafkaBroker], postgres: Callable[[], PostgresServer]
+        self, folder: Path, *, broker: Callable[[], KafkaClient], postgres: Callable[[], PostgresClient]
     ) -> None:
         self._base = folder
         self.folder = folder
@@ -75,7 +75,7 @@ class Stage:
     # --- services
 
     @property
-    def broker(self) -> KafkaBroker:
+    def broker(self) -> KafkaClient:
         """The broker of this run of tests."""
         return self._broker()
 

@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+_DEADLINE_S = 120
+
 
 def parse_event(block: str) -> dict[str, Any]:
     """The fields of one block of an event stream; ``data`` is its JSON value, ``comment`` what is no field."""
@@ -31,7 +33,7 @@ class SocketListener:
         self._socket = socket.socket()
         if buffer:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
-        self._socket.settimeout(20)
+        self._socket.settimeout(_DEADLINE_S)
         self._socket.connect((address.hostname, address.port))
         last = "" if last_event_id is None else f"Last-Event-ID: {last_event_id}\r\n"
         self._socket.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n{last}\r\n".encode())
@@ -116,22 +118,25 @@ class InProcessListener:
         """The numbers of the changes that were told."""
         return [block["data"]["seq"] for block in self.blocks if "data" in block]
 
-    async def until(self, is_so: Callable[[], bool], *, timeout_s: float = 10) -> None:
-        """Return when something is so because of what was told."""
-        async with asyncio.timeout(timeout_s):
-            while not is_so():
-                self._told.clear()
-                await self._told.wait()
+    async def until(self, is_so: Callable[[], bool], *, what: str) -> None:
+        """Return when something is so because of what was told; ``TimeoutError`` names ``what`` did not come."""
+        try:
+            async with asyncio.timeout(_DEADLINE_S):
+                while not is_so():
+                    self._told.clear()
+                    await self._told.wait()
+        except TimeoutError:
+            raise TimeoutError(f"waited {_DEADLINE_S} s for {what}; there were {self.blocks[-5:]}") from None
 
-    async def has(self, count: int, *, timeout_s: float = 10) -> None:
+    async def has(self, count: int) -> None:
         """Return when so many changes were told."""
-        await self.until(lambda: len(self.seqs) >= count, timeout_s=timeout_s)
+        await self.until(lambda: len(self.seqs) >= count, what=f"{count} changes")
 
     async def has_begun(self) -> None:
         """Return when anything was told."""
-        await self.until(lambda: bool(self.blocks), timeout_s=60)
+        await self.until(lambda: bool(self.blocks), what="the first block")
 
     async def hang_up(self) -> None:
         """Go, and wait until the application has noticed."""
         self._hung_up.set()
-        await asyncio.wait_for(self.task, 10)
+        await asyncio.wait_for(self.task, _DEADLINE_S)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from local_services import PostgresServer
+    from local_services import PostgresClient
 
 Catalog = dict[str, Any]
 
@@ -79,7 +79,7 @@ _POSTGRES = {
 }
 
 
-def postgres_catalog(server: PostgresServer, url: str) -> Catalog:
+def postgres_catalog(server: PostgresClient, url: str) -> Catalog:
     """Everything about the tables of a store, but for the mark of the format."""
     return {
         part: [

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.registry.domain.changes import Change, ChangeKind
@@ -22,7 +22,6 @@ from registry_driver import InProcessRegistry, Reply
 
 
 @given(st.lists(steps, max_size=14))
-@settings(max_examples=25)
 def test_every_earlier_moment_answers_as_it_did(story: list[Step]) -> None:
     asyncio.run(check_every_moment(story, MemoryStorage()))
 

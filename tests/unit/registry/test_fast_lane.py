@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.registry.api.http.conditions import entity_tag
@@ -300,7 +300,6 @@ def readings() -> list[tuple[str, str, Any]]:
 
 
 @given(st.lists(WRITES, min_size=1, max_size=12))
-@settings(max_examples=40, deadline=None)
 def test_after_any_writes_the_lane_answers_as_the_route_does(writes: list[tuple[str, str, Any]]):
     async def ask(registry: InProcessRegistry, request: tuple[str, str, Any]) -> tuple[int, str]:
         method, path, body = request

@@ -8,7 +8,7 @@ from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.registry.kms.opening import open_kms
@@ -670,7 +670,6 @@ PATHS = st.sampled_from(["", "/k/deks", "/k/deks/s", "/k/deks/s?rewrap=true", "?
 ANSWERS = {200, 400, 40470, 40971, 42271, 42272, 50070}
 
 
-@settings(max_examples=60)
 @given(st.lists(st.tuples(PATHS, KEK_BODIES | DEK_BODIES | ANYTHING), min_size=4, max_size=8))
 def test_whatever_is_sent_has_an_answer_of_the_table(requests: list[tuple[str, Any]]) -> None:
     async def story(registry: InProcessRegistry) -> None:

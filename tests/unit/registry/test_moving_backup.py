@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.registry.moving.backup import BackupReader
@@ -49,7 +49,6 @@ async def restored(path: Path, storage: Any, **options: Any) -> Outcome:
     return await Import(reader.facts, StoreTarget(storage), QUIET).run(**options)
 
 
-@settings(max_examples=25)
 @given(HISTORIES)
 def test_a_restored_registry_answers_as_the_first_one_did(history: list[Any]) -> None:
     async def check(folder: Path) -> None:
@@ -68,7 +67,6 @@ def test_a_restored_registry_answers_as_the_first_one_did(history: list[Any]) ->
         asyncio.run(check(Path(folder)))
 
 
-@settings(max_examples=15)
 @given(HISTORIES, st.integers(0, 30))
 def test_an_import_that_was_cut_off_is_completed_by_the_next(history: list[Any], writes: int) -> None:
     class Failing(MemoryStorage):
@@ -183,7 +181,6 @@ def test_a_damaged_file_is_refused_with_the_line(backup: Path, damage: Any, line
     assert refused(backup).line == line
 
 
-@settings(max_examples=40)
 @given(st.data())
 def test_no_altered_byte_goes_unnoticed(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:

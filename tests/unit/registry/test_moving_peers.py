@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from counterfoil.registry.moving.errors import (
     Clashes,
@@ -97,6 +97,7 @@ MAKES: dict[str, Callable[[InProcessRegistry], Filter]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", MAKES)
 @pytest.mark.parametrize("way", ["store", "url"])
 def test_a_copy_of_any_make_has_the_same_ids_versions_and_schemas(make: str, way: str) -> None:
@@ -119,7 +120,7 @@ def test_a_copy_of_any_make_has_the_same_ids_versions_and_schemas(make: str, way
     asyncio.run(check())
 
 
-@settings(max_examples=12)
+@pytest.mark.slow
 @given(HISTORIES)
 def test_a_copy_over_the_api_answers_as_the_original(history: list[Any]) -> None:
     async def check() -> None:

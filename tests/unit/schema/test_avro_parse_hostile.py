@@ -79,6 +79,7 @@ def _wide(count: int) -> str:
     return json.dumps({"type": "record", "name": "Wide", "fields": fields})
 
 
+@pytest.mark.slow
 def test_five_megabytes_are_read() -> None:
     text = _wide(40_000)
     assert len(text) > 5_000_000
@@ -88,6 +89,7 @@ def test_five_megabytes_are_read() -> None:
     assert canonical.count('"name":') == 40_001
 
 
+@pytest.mark.slow
 def test_a_fault_at_the_end_of_five_megabytes_is_located() -> None:
     text = _wide(40_000)[:-2] + ',\n{"name": "last", "type": "Nope"}]}'
     with pytest.raises(SchemaParseError) as caught:

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.parsed import ParsedSchema
 
 VALUES = 200
-MORE = os.environ.get("COUNTERFOIL_EXAMPLES")
-EXAMPLES = settings(max_examples=int(MORE or 40), derandomize=MORE is None)
+EXAMPLES = settings(derandomize="COUNTERFOIL_EXAMPLES" not in os.environ)
 TRANSITIVE = [level for level in CompatibilityLevel if level.is_transitive]
 
 

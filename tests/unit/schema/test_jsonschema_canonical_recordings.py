@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
 from counterfoil.schema.model import Reference, ResolvedReference
+from each_case import by_id, check_each
 
 DATA = Path(__file__).parents[2] / "data" / "recordings"
 RECORDS = [json.loads(line) for line in (DATA / "canonical.json.jsonl").read_text(encoding="ascii").splitlines()]
@@ -45,46 +45,44 @@ def _answer(record: dict[str, Any], spelling: str, side: str) -> tuple[int, str]
 
 
 @pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record["id"])
-def test_status_text_and_guid_are_the_references(record: dict[str, Any], side: str) -> None:
-    expected = record[side]
-    status, text = _answer(record, "schema", side)
-    if record["id"] in REFUSED_BY_ID:
-        assert (status, expected["status"]) == (422, 200)
-        assert REFUSED_BY_ID[record["id"]][1] in text
-        return
-    assert status == expected["status"]
-    if status == 200:
-        references = [reference.reference for reference in _references(record)]
-        assert text == expected["schema"]
-        assert str(content_guid(text, references)) == expected["guid"]
+def test_status_text_and_guid_are_the_references(side: str) -> None:
+    def check(record: dict[str, Any]) -> None:
+        expected = record[side]
+        status, text = _answer(record, "schema", side)
+        if record["id"] in REFUSED_BY_ID:
+            assert (status, expected["status"]) == (422, 200)
+            assert REFUSED_BY_ID[record["id"]][1] in text
+            return
+        assert status == expected["status"]
+        if status == 200:
+            references = [reference.reference for reference in _references(record)]
+            assert text == expected["schema"]
+            assert str(content_guid(text, references)) == expected["guid"]
+
+    check_each(by_id(RECORDS), check)
 
 
-@pytest.mark.parametrize(
-    ("record", "side"),
-    [
-        pytest.param(record, side, id=f"{record['id']}-{side}")
-        for record, side in product(RECORDS, SIDES)
-        if "again" in record[side]
-    ],
-)
-def test_another_spelling_is_the_same_content_where_the_reference_says_so(record: dict[str, Any], side: str) -> None:
-    expected = record[side]["again"]
-    status, text = _answer(record, "again", side)
-    assert status == expected["status"]
-    if status == 200:
-        assert (text == _answer(record, "schema", side)[1]) == (expected["version"] == 1)
-        assert text == expected.get("schema", text)
+@pytest.mark.parametrize("side", SIDES)
+def test_another_spelling_is_the_same_content_where_the_reference_says_so(side: str) -> None:
+    def check(record: dict[str, Any]) -> None:
+        expected = record[side]["again"]
+        status, text = _answer(record, "again", side)
+        assert status == expected["status"]
+        if status == 200:
+            assert (text == _answer(record, "schema", side)[1]) == (expected["version"] == 1)
+            assert text == expected.get("schema", text)
+
+    check_each(by_id(record for record in RECORDS if "again" in record[side]), check)
 
 
-@pytest.mark.parametrize(
-    "record", [record for record in RECORDS if record["plain"]["status"] != 200], ids=lambda r: r["id"]
-)
-def test_what_is_refused_is_refused_with_its_place(record: dict[str, Any]) -> None:
-    with pytest.raises(InvalidSchema) as caught:
-        parse_json_schema(record["schema"], _references(record))
-    assert caught.value.position is not None
-    assert caught.value.expected
+def test_what_is_refused_is_refused_with_its_place() -> None:
+    def check(record: dict[str, Any]) -> None:
+        with pytest.raises(InvalidSchema) as caught:
+            parse_json_schema(record["schema"], _references(record))
+        assert caught.value.position is not None
+        assert caught.value.expected
+
+    check_each(by_id(record for record in RECORDS if record["plain"]["status"] != 200), check)
 
 
 def test_the_verdicts_recordings_hold_only_schemas_that_are_read() -> None:

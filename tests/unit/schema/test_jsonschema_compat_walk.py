@@ -229,6 +229,7 @@ HOSTILE: dict[str, tuple[Any, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)  # each takes a second or two
 @pytest.mark.parametrize("policy", [CompatibilityPolicy.STRICT, CompatibilityPolicy.SOUND])
 @pytest.mark.parametrize("name", HOSTILE)
@@ -238,6 +239,7 @@ def test_hostile_pairs_end_with_an_answer_or_a_typed_error(name: str, policy: Co
         assert len(find_differences(reader, writer, policy=policy)) <= MAX_DIFFERENCES
 
 
+@pytest.mark.slow
 def test_the_error_about_a_pair_that_takes_too_long_says_why():
     with pytest.raises(InvalidSchema, match="alternatives are too many to be compared"):
         told(nested(10, "string"), nested(10, "integer"))

@@ -7,7 +7,7 @@ import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema.diff import find_changes
@@ -60,6 +60,7 @@ def test_depth_within_the_limit_is_read_printed_and_compared():
     assert find_changes(schema, parse_json_schema(text)) == []
 
 
+@pytest.mark.slow
 def test_ten_megabytes_are_read():
     properties = {f"p{index}": {"type": "string", "description": "x" * 60} for index in range(100_000)}
     text = json.dumps({"properties": properties})
@@ -249,7 +250,6 @@ def test_keywords_of_any_shape_are_read_or_refused(keywords: dict[str, Any]):
     assert status_of(lambda: find_changes(parse_json_schema(json.dumps(keywords)), empty)) in (200, 422)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(

@@ -58,6 +58,7 @@ def shown(writer: Json, reader: Json, draft: str = DRAFT_7) -> tuple[list[str], 
     return [each.rule for each in found], witness.step
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("written", FORMATS)
 def test_every_pair_of_formats(written: str):
     """A property for each format that the reader may have."""

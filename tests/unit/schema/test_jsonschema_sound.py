@@ -372,6 +372,7 @@ def recorded_pairs() -> list[tuple[JsonSchema, JsonSchema, bool]]:
     return [(side(record, "new"), side(record, "old"), record["compatible"]) for record in records]
 
 
+@pytest.mark.slow
 def test_recorded_pairs_are_refuted_by_values_that_the_validator_confirms():
     refuted = false_alarms = missed = 0
     for reader, writer, is_compatible in recorded_pairs():

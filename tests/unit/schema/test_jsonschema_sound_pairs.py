@@ -93,6 +93,7 @@ def witnesses(decision: Decision) -> list[Any]:
     return json.loads(json.dumps(values, default=float))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_is_called_compatible_is_broken_by_no_value(seed: int):
     rng = random.Random(seed)
@@ -112,6 +113,7 @@ def test_what_is_called_compatible_is_broken_by_no_value(seed: int):
     assert unfounded <= 0.05 * unbroken
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_widenings_are_compatible(seed: int):
     refused = []

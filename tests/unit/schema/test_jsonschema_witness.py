@@ -9,7 +9,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from jsonschema.validators import validator_for
 
 from counterfoil.schema.compatibility.report import Difference
@@ -276,7 +276,6 @@ def test_smaller_values_lose_one_thing_each():
     assert [*smaller([{"a": 1}, 2])] == [[2], [{"a": 1}], [{}, 2]]
 
 
-@settings(max_examples=40)
 @given(json_schemas())
 def test_a_schema_reads_what_it_writes(schema: dict[str, Any]):
     one = parsed(schema)
@@ -284,7 +283,6 @@ def test_a_schema_reads_what_it_writes(schema: dict[str, Any]):
     assert confirmation.counter_witness is None
 
 
-@settings(max_examples=60)
 @given(json_schemas(), json_schemas())
 def test_a_witness_is_valid_for_the_writer_and_invalid_for_the_reader(reader: dict[str, Any], writer: dict[str, Any]):
     sides = parsed(reader), parsed(writer)
@@ -334,6 +332,7 @@ def _supplied(record: dict[str, Any], side: str) -> list[ResolvedReference]:
     ]
 
 
+@pytest.mark.slow
 def test_recorded_incompatible_pairs_have_witnesses():
     found = []
     pairs = _recorded(compatible=False)
@@ -345,6 +344,7 @@ def test_recorded_incompatible_pairs_have_witnesses():
     assert sum(found) >= 531
 
 
+@pytest.mark.slow
 def test_recorded_compatible_pairs_are_refuted_where_the_reference_is_unsound():
     pairs = _recorded(compatible=True)[::3]
     confirmations = [confirm_compatible(reader, writer, 60) for reader, writer, _ in pairs]

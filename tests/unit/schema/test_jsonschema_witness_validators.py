@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import fastjsonschema
 import jsonschema_rs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
 from counterfoil.schema.formats.jsonschema.policies import find_differences
@@ -91,6 +91,7 @@ def witnesses() -> list[tuple[JsonSchema, JsonSchema, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_another_validator_says_the_same_of_every_witness(witnesses: list[tuple[JsonSchema, JsonSchema, Any]]):
     assert len(witnesses) > 500
     assert [
@@ -100,6 +101,7 @@ def test_another_validator_says_the_same_of_every_witness(witnesses: list[tuple[
     ] == []
 
 
+@pytest.mark.slow
 def test_a_third_validator_says_the_same_of_every_witness_up_to_draft_7(
     witnesses: list[tuple[JsonSchema, JsonSchema, Any]],
 ):
@@ -113,7 +115,6 @@ def test_a_third_validator_says_the_same_of_every_witness_up_to_draft_7(
     ] == []
 
 
-@settings(max_examples=150, deadline=None)
 @given(json_schemas(), json_values)
 def test_all_agree_about_any_value(document: dict[str, Any], value: Any):
     schema = parse_json_schema(json.dumps(document))
@@ -122,7 +123,6 @@ def test_all_agree_about_any_value(document: dict[str, Any], value: Any):
     assert verdicts == {accepted_by_rust(schema, value)}
 
 
-@settings(max_examples=60, deadline=None)
 @given(json_schemas())
 def test_all_agree_about_values_made_to_fit(document: dict[str, Any]):
     schema = parse_json_schema(json.dumps(document))

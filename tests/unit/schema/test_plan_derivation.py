@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema.evolution import ConversionPlan, ProblemKind, derive_plan, derive_resolution, parse_rules
@@ -362,7 +362,6 @@ _TYPES = st.recursive(
 )
 
 
-@settings(max_examples=200)
 @given(st.lists(_TYPES, min_size=1, max_size=4), st.lists(_TYPES, min_size=1, max_size=4))
 def test_every_pair_has_a_plan_and_every_field_a_word(source: list[Any], target: list[Any]) -> None:
     made = plan(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
@@ -194,7 +194,6 @@ def test_comments_and_spaces_do_not_count() -> None:
     assert not first.is_equivalent(parse_protobuf(plain.replace("b", "c")))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(protobuf_schemas())
 def test_the_stored_text_is_read_as_itself(text: str) -> None:
     canonical = _canonical(text)

@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
 from counterfoil.schema.formats.protobuf.policies import find_differences
@@ -68,6 +70,7 @@ def test_every_finding_points_at_a_line_that_names_it():
                     assert pointer.rpartition("/")[2] in named, (record["id"], difference)
 
 
+@pytest.mark.slow
 def test_every_finding_that_bytes_can_show_has_a_witness():
     searched, witnessed, unproved = 0, 0, Counter()
     for _, reader, writer in recorded():
@@ -85,6 +88,7 @@ def test_every_finding_that_bytes_can_show_has_a_witness():
     assert unproved == {"field-named-type-changed": 4, "field-kind-changed": 4, "field-scalar-kind-changed": 3}
 
 
+@pytest.mark.slow
 def test_what_sound_lets_pass_is_read_without_loss():
     confirmed = 0
     for record, reader, writer in recorded():
@@ -107,6 +111,7 @@ def test_what_sound_adds_is_proved():
     assert unproved == ["invalid-protobuf-file"]  # a message that calls itself the entry of a map
 
 
+@pytest.mark.slow
 def test_a_schema_is_compatible_with_itself_and_with_its_other_spellings():
     for record, schema, _ in recorded()[::4]:
         if record.get("references"):
@@ -118,6 +123,7 @@ def test_a_schema_is_compatible_with_itself_and_with_its_other_spellings():
                 assert rules <= {"invalid-protobuf-file"}, (record["id"], policy)
 
 
+@pytest.mark.slow
 def test_canonical_and_normalised_texts_keep_every_verdict():
     for record, reader, writer in recorded()[::3]:
         if record.get("references"):

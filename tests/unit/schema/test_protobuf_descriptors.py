@@ -12,7 +12,7 @@ import pytest
 from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from grpc_tools import protoc
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.protobuf.describe.descriptors import descriptor_set, file_descriptor, serialized
@@ -213,7 +213,6 @@ def test_a_descriptor_comes_back_as_the_same_content(case: str) -> None:
     assert once.name == schema.name
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(protobuf_schemas())
 def test_a_generated_file_has_the_descriptor_of_protoc_and_no_warnings(text: str) -> None:
     ours = _ours(text)
@@ -222,7 +221,6 @@ def test_a_generated_file_has_the_descriptor_of_protoc_and_no_warnings(text: str
     assert parse_protobuf(text).warnings() == []
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(protobuf_schemas().filter(lambda text: "e-7" not in text))
 def test_text_to_descriptor_to_text_keeps_the_normalised_text(text: str) -> None:
     schema = parse_protobuf(text)
@@ -254,7 +252,6 @@ def test_the_serialised_form_is_the_references_byte_for_byte(text: str) -> None:
     assert serialized(parse_protobuf(text)) == RECORDED_SERIALIZED[text]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(protobuf_schemas().filter(lambda text: "e-7" not in text))
 def test_the_serialised_form_is_read_as_the_same_text_and_the_runtime_takes_it(text: str) -> None:
     schema = parse_protobuf(text)

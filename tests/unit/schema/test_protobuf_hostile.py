@@ -6,7 +6,7 @@ from base64 import b64decode, b64encode
 from contextlib import suppress
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema.errors import InvalidSchema, SchemaParseError
@@ -73,6 +73,7 @@ def test_it_is_refused_in_bounded_time(case: str) -> None:
         _read(REFUSED[case])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", READ)
 def test_it_is_read_in_bounded_time(case: str) -> None:
     _read(READ[case])
@@ -114,7 +115,6 @@ def test_a_long_chain_of_imports_is_followed() -> None:
     assert not schema.warnings()
 
 
-SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 TOKENS = st.sampled_from(
     (
         *("{", "}", "(", ")", "[", "]", "<", ">", "=", ";", ",", '"', "'", "/*", "//", "\\", "message ", "group "),
@@ -137,14 +137,12 @@ def _use_all(text: str) -> None:
     serialized(schema)
 
 
-@SETTINGS
 @given(protobuf_schemas(), st.integers(0, 100_000), st.integers(0, 9), TOKENS)
 def test_a_damaged_text_gives_our_own_error_or_a_schema(text: str, place: int, cut: int, put: str) -> None:
     with suppress(InvalidSchema):
         _use_all(_poke(text, place, cut, put))
 
 
-@SETTINGS
 @given(protobuf_schemas(), st.integers(0, 100_000), st.integers(0, 4), st.binary(max_size=3))
 def test_a_damaged_descriptor_gives_our_own_error_or_a_schema(text: str, place: int, cut: int, put: bytes) -> None:
     data = b64decode(serialized(parse_protobuf(text)))
@@ -153,7 +151,6 @@ def test_a_damaged_descriptor_gives_our_own_error_or_a_schema(text: str, place: 
         _use_all(b64encode(data[:at] + put + data[at + cut :]).decode())
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_gives_our_own_error_or_a_schema(text: str) -> None:
     with suppress(InvalidSchema):

@@ -9,7 +9,7 @@ import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from counterfoil.schema.formats.protobuf.describe.descriptors import descriptor_set
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
@@ -288,7 +288,6 @@ def test_types_of_references_get_their_full_names() -> None:
     assert "  b.B b = 1;" in schema.canonical()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(protobuf_schemas())
 def test_normalising_twice_changes_nothing(text: str) -> None:
     normalized = _normalized(text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
 from counterfoil.schema.model import Reference, ResolvedReference
+from each_case import by_id, check_each
 
 RECORDINGS = Path(__file__).parents[2] / "data" / "recordings" / "canonical.protobuf.jsonl"
 RECORDS = [json.loads(line) for line in RECORDINGS.read_text(encoding="ascii").splitlines()]
@@ -40,48 +40,46 @@ def _answer(record: dict[str, Any], key: str, side: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record["id"])
-def test_status_text_and_guid_are_the_references(record: dict[str, Any], side: str) -> None:
-    expected = record[side]
-    status, text = _answer(record, "schema", side)
-    assert status == expected["status"]
-    if side == "normalized" and record["id"] in WANTED_BY_ID:
-        _, ours, theirs = WANTED_BY_ID[record["id"]]
-        assert text == expected["schema"].replace(theirs, ours)
-        assert text != expected["schema"]
-    elif status == 200:
-        assert text == expected["schema"]
-        references = [each.reference for each in _references(record)]
-        assert str(content_guid(text, references)) == expected["guid"]
+def test_status_text_and_guid_are_the_references(side: str) -> None:
+    def check(record: dict[str, Any]) -> None:
+        expected = record[side]
+        status, text = _answer(record, "schema", side)
+        assert status == expected["status"]
+        if side == "normalized" and record["id"] in WANTED_BY_ID:
+            _, ours, theirs = WANTED_BY_ID[record["id"]]
+            assert text == expected["schema"].replace(theirs, ours)
+            assert text != expected["schema"]
+        elif status == 200:
+            assert text == expected["schema"]
+            references = [each.reference for each in _references(record)]
+            assert str(content_guid(text, references)) == expected["guid"]
+
+    check_each(by_id(RECORDS), check)
 
 
-@pytest.mark.parametrize(
-    ("record", "side"),
-    [
-        pytest.param(record, side, id=f"{record['id']}-{side}")
-        for record, side in product(RECORDS, SIDES)
-        if "again" in record[side]
-    ],
-)
-def test_another_spelling_is_the_same_content_where_the_reference_says_so(record: dict[str, Any], side: str) -> None:
-    expected = record[side]["again"]
-    status, text = _answer(record, "again", side)
-    assert status == expected["status"]
-    if expected["version"] == 1:
-        assert text == _answer(record, "schema", side)[1]
-    else:
-        assert text == expected["schema"]
-        assert text != _answer(record, "schema", side)[1]
+@pytest.mark.parametrize("side", SIDES)
+def test_another_spelling_is_the_same_content_where_the_reference_says_so(side: str) -> None:
+    def check(record: dict[str, Any]) -> None:
+        expected = record[side]["again"]
+        status, text = _answer(record, "again", side)
+        assert status == expected["status"]
+        if expected["version"] == 1:
+            assert text == _answer(record, "schema", side)[1]
+        else:
+            assert text == expected["schema"]
+            assert text != _answer(record, "schema", side)[1]
+
+    check_each(by_id(record for record in RECORDS if "again" in record[side]), check)
 
 
-@pytest.mark.parametrize(
-    "record", [record for record in RECORDS if record["plain"]["status"] == 200], ids=lambda record: record["id"]
-)
-def test_a_stored_text_is_read_again_as_itself(record: dict[str, Any]) -> None:
-    for side in SIDES:
-        _, text = _answer(record, "schema", side)
-        again = parse_protobuf(text, _references(record))
-        assert (again.canonical() if side == "plain" else again.normalized()) == text
+def test_a_stored_text_is_read_again_as_itself() -> None:
+    def check(record: dict[str, Any]) -> None:
+        for side in SIDES:
+            _, text = _answer(record, "schema", side)
+            again = parse_protobuf(text, _references(record))
+            assert (again.canonical() if side == "plain" else again.normalized()) == text
+
+    check_each(by_id(record for record in RECORDS if record["plain"]["status"] == 200), check)
 
 
 def test_the_recordings_hold_what_this_file_thinks() -> None:

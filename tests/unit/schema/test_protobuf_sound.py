@@ -506,6 +506,7 @@ def test_a_file_that_protobuf_forbids_is_refused():
     }
 
 
+@pytest.mark.slow
 def test_generated_pairs_break_exactly_where_messages_are_lost():
     broken = 0
     for seed in range(300):

@@ -48,6 +48,7 @@ def pairs() -> list[tuple[str, str, str]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 def test_every_pair_breaks_the_rules_that_buf_says(policy: CompatibilityPolicy):
     said = asked(policy)

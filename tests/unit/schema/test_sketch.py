@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import fastavro
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from avro_data import avro_data
@@ -175,7 +175,6 @@ def test_the_sketch_of_parts_merged_is_the_sketch_of_the_whole(drawing: st.DataO
 
 
 @given(st.data())
-@settings(max_examples=300)
 def test_records_that_no_finding_counts_are_read(drawing: st.DataObject):
     documents, reader, writer, data = _drawn(drawing)
     backward, sound = CompatibilityLevel.BACKWARD, CompatibilityPolicy.SOUND

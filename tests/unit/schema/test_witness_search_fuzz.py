@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.parsed import ParsedSchema
 
-EXAMPLES = int(os.environ.get("COUNTERFOIL_EXAMPLES", "30"))
+EXAMPLES = int(os.environ.get("COUNTERFOIL_EXAMPLES", "10"))
 CONFIRMED = 10
 
 
@@ -60,6 +60,7 @@ PAIR_BY_LANGUAGE: dict[SchemaType, Callable[[int], tuple[str, str]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", SchemaType)
 def test_no_search_fails_under_any_policy(language: SchemaType):
     for seed in range(EXAMPLES):

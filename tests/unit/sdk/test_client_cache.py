@@ -18,7 +18,7 @@ from counterfoil.sdk.testing import InMemoryRegistry
 from counterfoil.sdk.transport import NoReply, Reply
 
 ONE, TWO, THREE = (Schema(f'{{"type":"enum","name":"E","symbols":["{symbol}"]}}') for symbol in "ABC")
-DEADLINE_S = 20
+DEADLINE_S = 120
 
 
 class Blocking:

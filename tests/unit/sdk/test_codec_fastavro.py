@@ -21,7 +21,7 @@ from counterfoil.sdk.serde.avro_codec.decode_walk import DecodeWalk
 from counterfoil.sdk.serde.avro_codec.encode_walk import EncodeWalk
 from counterfoil.sdk.serde.avro_codec.resolve import resolve
 
-RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], deadline=None)
+RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 
 
 @st.composite

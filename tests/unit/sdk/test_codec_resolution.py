@@ -23,7 +23,7 @@ from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.sdk.errors import CounterfoilError, DecodeError, IncompatibleReader
 from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
 
-RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], deadline=None)
+RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 
 
 def schema_of(document):

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from avro_edits import avro_pairs
@@ -194,7 +194,6 @@ def test_a_field_that_is_passed_over_is_checked_no_further_than_its_end() -> Non
         decode(data[:3])
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_random_bytes_make_no_more_than_their_length_pays_for(data: st.DataObject) -> None:
     writer_text, reader_text = data.draw(avro_pairs())
@@ -218,7 +217,6 @@ def test_random_bytes_make_no_more_than_their_length_pays_for(data: st.DataObjec
 _TELLING = [0, 1, 2, 3, 4, 6, 0x28, 0x7F, 0x80, 0xFE, 0xFF]
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 3), max_size=30), st.integers(0, 20))
 def test_code_and_walk_count_alike(sizes: list[int], limit: int) -> None:
     schema = schema_of(array(array(EMPTY)))
