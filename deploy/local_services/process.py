@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -57,9 +58,13 @@ def stop_services_of(run_folder: Path) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(int(pid), signal.SIGTERM)
         try:
-            wait_until(lambda pid=pid, start=start: _start_of(int(pid)) != start, what=pid, deadline_s=_GRACE_S)
+            wait_until(partial(_has_ended, int(pid), start), what=pid, deadline_s=_GRACE_S)
         except TimeoutError:
             os.killpg(int(pid), signal.SIGKILL)
+
+
+def _has_ended(pid: int, start: str) -> bool:
+    return _start_of(pid) != start
 
 
 def _start_of(pid: int) -> str:
