@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         SerdeError,
         SubjectUnresolved,
         TruncatedFrame,
+        UnexpectedReply,
         UnknownSchemaId,
     )
     from counterfoil.sdk.serde.avro import AvroDeserializer, AvroSerializer, Decoded
@@ -74,6 +75,7 @@ _MODULE_BY_NAME = {
             "SerdeError",
             "SubjectUnresolved",
             "TruncatedFrame",
+            "UnexpectedReply",
             "UnknownSchemaId",
         ),
         "sdk.errors",
@@ -120,6 +122,7 @@ __all__ = [
     "SubjectVersion",
     "TlsSettings",
     "TruncatedFrame",
+    "UnexpectedReply",
     "UnknownSchemaId",
     "Visibility",
 ]

@@ -55,6 +55,23 @@ class Calls:
         self._registered.forget()
         self._latest.forget()
 
+    # --- any operation ---------------------------------------------------------------------------------------------
+
+    def call(self, operation: Operation[T]) -> Script[T]:
+        """Return the result of an operation of :mod:`counterfoil.sdk.operations`; no cache is read or changed."""
+        return (yield from self._exchange.call(operation))
+
+    def call_all(self, listing: Operation[tuple[T, ...]], *, page_size: int = 1000) -> Script[tuple[T, ...]]:
+        """Return all entries of a listing, requested page by page; a registry that knows no pages gives all at once."""
+        found: list[T] = []
+        while True:
+            page = yield from self._exchange.call(operations.page_of(listing, offset=len(found), limit=page_size))
+            if found and page[:1] == tuple(found[:1]):  # it knows no pages: this is the whole listing again
+                return tuple(found)
+            found.extend(page)
+            if len(page) != page_size:
+                return tuple(found)
+
     # --- schemas by id and guid ------------------------------------------------------------------------------------
 
     def schema_by_id(self, schema_id: int, *, subject: str | None = None) -> Script[Schema]:

@@ -5,6 +5,7 @@
     CounterfoilError
     ├── RegistryError …              (counterfoil.schema.errors) the registry answered "no"
     ├── RegistryUnavailable          the registry could not be asked; retryable
+    │   └── UnexpectedReply          status: something answered, and not as a schema registry does
     ├── InvalidSettings              a setting of the client or of a serializer is not valid
     ├── NoReply                      (counterfoil.sdk.transport) what a transport raises; becomes RegistryUnavailable
     └── SerdeError                   topic, field, subject, schema_id, data
@@ -46,6 +47,22 @@ class RegistryUnavailable(CounterfoilError):
 
 def _unavailable(message: str, url: str, attempts: int) -> RegistryUnavailable:
     return RegistryUnavailable(message, url=url, attempts=attempts)
+
+
+class UnexpectedReply(RegistryUnavailable):
+    """An answer that is not a schema registry's: ``status`` is its HTTP status, ``problem`` what is wrong with it."""
+
+    def __init__(self, message: str, *, url: str, attempts: int, status: int, problem: str) -> None:
+        super().__init__(message, url=url, attempts=attempts)
+        self.status = status
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_unexpected, (str(self), self.url, self.attempts, self.status, self.problem))
+
+
+def _unexpected(message: str, url: str, attempts: int, status: int, problem: str) -> UnexpectedReply:
+    return UnexpectedReply(message, url=url, attempts=attempts, status=status, problem=problem)
 
 
 class InvalidSettings(CounterfoilError):

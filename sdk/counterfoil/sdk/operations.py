@@ -8,7 +8,7 @@ Source: the public REST API of Confluent Schema Registry, 8.5.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 from http import HTTPStatus
@@ -92,6 +92,20 @@ class Operation(Generic[T]):
         return f"{self.path}?{urlencode(self.query, quote_via=quote)}" if self.query else self.path
 
 
+def page_of(operation: Operation[T], *, offset: int, limit: int) -> Operation[T]:
+    """Return a listing's operation that requests ``limit`` entries at most, after the first ``offset``."""
+    return replace(operation, query=(*operation.query, ("offset", str(offset)), ("limit", str(limit))))
+
+
+def as_json(operation: Operation[Any]) -> Operation[Any]:
+    """Return the operation with its JSON as the result, unread: for what registries of other makes answer."""
+    return replace(operation, read=_value)
+
+
+def _value(reply: JsonValue) -> Any:
+    return reply.value
+
+
 def read_reply(operation: Operation[T], reply: Reply) -> T:
     """What the reply says.
 
@@ -154,6 +168,14 @@ def _sorted_texts(reply: JsonValue) -> tuple[str, ...]:
 def _nothing(reply: JsonValue) -> None:
     """Read nothing: a success needs no particular body."""
     del reply
+
+
+def _object(reply: JsonValue) -> dict[str, Any]:
+    return dict(reply.object())
+
+
+def _objects(reply: JsonValue) -> tuple[dict[str, Any], ...]:
+    return tuple(map(_object, reply.items()))
 
 
 # --- parts of requests ---------------------------------------------------------------------------------------------
@@ -226,10 +248,14 @@ def delete_context(context: str) -> Operation[None]:
 # --- schemas by id and guid ----------------------------------------------------------------------------------------
 
 
-def schema_by_id(schema_id: int, *, subject: str | None) -> Operation[Schema]:
-    """``GET /schemas/ids/{id}``; ``subject`` says in which context to look first."""
+def schema_by_id(schema_id: int, *, subject: str | None, with_max_id: bool = False) -> Operation[Schema]:
+    """``GET /schemas/ids/{id}``; ``subject`` says in which context to look first.
+
+    ``with_max_id``: the JSON also has ``maxId``, the highest id that the context has assigned.
+    """
     path = _path("schemas", "ids", schema_id)
-    return Operation("schema_by_id", "GET", path, SCHEMA.read, _query(subject=subject))
+    query = _query(subject=subject, fetchMaxId=with_max_id)
+    return Operation("schema_by_id", "GET", path, SCHEMA.read, query)
 
 
 def schema_text_by_id(schema_id: int, *, subject: str | None) -> Operation[str]:
@@ -280,11 +306,18 @@ def lookup(subject: str, schema: Schema, *, normalize: bool, visibility: Visibil
     )
 
 
-def register(subject: str, schema: Schema, *, normalize: bool) -> Operation[RegisteredSchema]:
-    """``POST /subjects/{subject}/versions``: repeatable, since content that is there is found again."""
+def register(
+    subject: str, schema: Schema, *, normalize: bool, schema_id: int | None = None, number: int | None = None
+) -> Operation[RegisteredSchema]:
+    """``POST /subjects/{subject}/versions``: repeatable, since content that is there is found again.
+
+    ``schema_id`` and ``number``, the version, are what the schema gets in IMPORT mode.
+    """
     reader = partial(read_registration, subject, schema)
     path = _path("subjects", subject, "versions")
-    return Operation("register", "POST", path, reader, _query(normalize=normalize), _json(schema_request(schema)))
+    assigned = {name: value for name, value in (("id", schema_id), ("version", number)) if value is not None}
+    body = _json({**schema_request(schema), **assigned})
+    return Operation("register", "POST", path, reader, _query(normalize=normalize), body)
 
 
 def versions(subject: str, *, visibility: Visibility) -> Operation[tuple[int, ...]]:
@@ -390,3 +423,108 @@ def delete_mode(subject: str | None, *, recursive: bool) -> Operation[Mode | Non
     """``DELETE /mode[/{subject}]``: what was set."""
     path = _of_subject("mode", subject)
     return Operation("delete_mode", "DELETE", path, read_mode, _query(recursive=recursive), is_repeatable=False)
+
+
+# --- as the API's own JSON objects ------------------------------------------------------
+
+_KEKS: Final = ("dek-registry", "v1", "keks")
+
+
+def schemas(
+    *, prefix: str | None, visibility: Visibility, latest_only: bool, aliases: bool
+) -> Operation[tuple[dict[str, Any], ...]]:
+    """``GET /schemas``: versions with their schemas.
+
+    ``prefix`` is one of subjects; None means the default context, ``:*:`` every context. ``aliases``: also the subjects
+    that are reached by an alias, with their ``aliases``.
+    """
+    query = _query(subjectPrefix=prefix, latestOnly=latest_only, aliases=aliases) + _deleted(visibility)
+    return Operation("schemas", "GET", "/schemas", _objects, query)
+
+
+def keks(*, visibility: Visibility) -> Operation[tuple[str, ...]]:
+    """``GET /dek-registry/v1/keks``: the names of the key encryption keys."""
+    return Operation("keks", "GET", _path(*_KEKS), read_texts, _deleted(visibility))
+
+
+def kek(name: str, *, visibility: Visibility) -> Operation[dict[str, Any]]:
+    """``GET /dek-registry/v1/keks/{name}``."""
+    return Operation("kek", "GET", _path(*_KEKS, name), _object, _deleted(visibility))
+
+
+def create_kek(body: Mapping[str, Any]) -> Operation[dict[str, Any]]:
+    """``POST /dek-registry/v1/keks``: repeatable, since the same key is found again."""
+    return Operation("create_kek", "POST", _path(*_KEKS), _object, body=_json(body))
+
+
+def delete_kek(name: str) -> Operation[None]:
+    """``DELETE /dek-registry/v1/keks/{name}``: a soft deletion."""
+    return _acting("delete_kek", "DELETE", _path(*_KEKS, name))
+
+
+def undelete_kek(name: str) -> Operation[None]:
+    """``POST /dek-registry/v1/keks/{name}/undelete``."""
+    return _acting("undelete_kek", "POST", _path(*_KEKS, name, "undelete"))
+
+
+def dek_subjects(kek_name: str, *, visibility: Visibility) -> Operation[tuple[str, ...]]:
+    """``GET /dek-registry/v1/keks/{name}/deks``: the subjects that have keys under this one."""
+    return Operation("dek_subjects", "GET", _path(*_KEKS, kek_name, "deks"), read_texts, _deleted(visibility))
+
+
+def dek_versions(kek_name: str, subject: str, *, algorithm: str, visibility: Visibility) -> Operation[tuple[int, ...]]:
+    """``GET /dek-registry/v1/keks/{name}/deks/{subject}/versions``."""
+    query = _query(algorithm=algorithm) + _deleted(visibility)
+    return Operation("dek_versions", "GET", _deks(kek_name, subject, "versions"), read_each(read_integer), query)
+
+
+def dek(
+    kek_name: str, subject: str, number: int, *, algorithm: str, visibility: Visibility
+) -> Operation[dict[str, Any]]:
+    """``GET /dek-registry/v1/keks/{name}/deks/{subject}/versions/{version}``."""
+    query = _query(algorithm=algorithm) + _deleted(visibility)
+    return Operation("dek", "GET", _deks(kek_name, subject, "versions", number), _object, query)
+
+
+def create_dek(kek_name: str, subject: str, body: Mapping[str, Any]) -> Operation[dict[str, Any]]:
+    """``POST /dek-registry/v1/keks/{name}/deks/{subject}``: repeatable, since the same key is found again."""
+    return Operation("create_dek", "POST", _deks(kek_name, subject), _object, body=_json(body))
+
+
+def delete_dek(kek_name: str, subject: str, number: int, *, algorithm: str) -> Operation[None]:
+    """``DELETE /dek-registry/v1/keks/{name}/deks/{subject}/versions/{version}``: a soft deletion."""
+    path = _deks(kek_name, subject, "versions", number)
+    return _acting("delete_dek", "DELETE", path, _query(algorithm=algorithm))
+
+
+def _deks(kek_name: str, subject: str, *more: str | int) -> str:
+    return _path(*_KEKS, kek_name, "deks", subject, *more)
+
+
+def _acting(name: str, method: str, path: str, query: tuple[tuple[str, str], ...] = ()) -> Operation[None]:
+    """The operation of which only the effect counts; the second time it may be refused, as it has been done."""
+    return Operation(name, method, path, _nothing, query, is_repeatable=False, form=ReplyForm.NOTHING)
+
+
+def associations() -> Operation[tuple[dict[str, Any], ...]]:
+    """``GET /associations/resources/-/-``: those of all resources."""
+    return Operation("associations", "GET", _path("associations", "resources", "-", "-"), _objects)
+
+
+def associations_of_resource(
+    resource_id: str, *, resource_type: str | None, association_type: str | None
+) -> Operation[tuple[dict[str, Any], ...]]:
+    """``GET /associations/resources/{resourceId}``."""
+    query = _query(resourceType=resource_type, associationType=association_type)
+    path = _path("associations", "resources", resource_id)
+    return Operation("associations_of_resource", "GET", path, _objects, query)
+
+
+def create_associations(body: Mapping[str, Any]) -> Operation[dict[str, Any]]:
+    """``POST /associations``: repeatable, since what is there already is found again."""
+    return Operation("create_associations", "POST", "/associations", _object, body=_json(body))
+
+
+def changes(*, after: str | None, limit: int | None) -> Operation[dict[str, Any]]:
+    """``GET /changes``, of this project's registry: the changes after a position, such as ``"latest"``."""
+    return Operation("changes", "GET", "/changes", _object, _query(after=after, limit=limit))

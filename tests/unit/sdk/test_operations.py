@@ -54,6 +54,47 @@ MADE = [
         "/subjects/a%2Fb?normalize=true&deleted=true",
     ),
     (operations.register("a%b", TEXT, normalize=False), "POST", "/subjects/a%25b/versions"),
+    (operations.schema_by_id(7, subject=None, with_max_id=True), "GET", "/schemas/ids/7?fetchMaxId=true"),
+    (
+        operations.page_of(operations.subjects(prefix=None, visibility=ALL), offset=20, limit=10),
+        "GET",
+        "/subjects?deleted=true&offset=20&limit=10",
+    ),
+    (
+        operations.schemas(prefix=":*:", visibility=ALL, latest_only=True, aliases=True),
+        "GET",
+        "/schemas?subjectPrefix=%3A%2A%3A&latestOnly=true&aliases=true&deleted=true",
+    ),
+    (operations.keks(visibility=ALL), "GET", "/dek-registry/v1/keks?deleted=true"),
+    (operations.kek("k", visibility=ACTIVE), "GET", "/dek-registry/v1/keks/k"),
+    (operations.create_kek({"name": "k"}), "POST", "/dek-registry/v1/keks"),
+    (operations.delete_kek("k"), "DELETE", "/dek-registry/v1/keks/k"),
+    (operations.undelete_kek("k"), "POST", "/dek-registry/v1/keks/k/undelete"),
+    (operations.dek_subjects("k", visibility=ACTIVE), "GET", "/dek-registry/v1/keks/k/deks"),
+    (
+        operations.dek_versions("k", "a/b", algorithm="AES256_SIV", visibility=ALL),
+        "GET",
+        "/dek-registry/v1/keks/k/deks/a%2Fb/versions?algorithm=AES256_SIV&deleted=true",
+    ),
+    (
+        operations.dek("k", "s", 2, algorithm="AES256_SIV", visibility=ACTIVE),
+        "GET",
+        "/dek-registry/v1/keks/k/deks/s/versions/2?algorithm=AES256_SIV",
+    ),
+    (operations.create_dek("k", "s", {}), "POST", "/dek-registry/v1/keks/k/deks/s"),
+    (
+        operations.delete_dek("k", "s", 2, algorithm="AES256_SIV"),
+        "DELETE",
+        "/dek-registry/v1/keks/k/deks/s/versions/2?algorithm=AES256_SIV",
+    ),
+    (operations.associations(), "GET", "/associations/resources/-/-"),
+    (
+        operations.associations_of_resource("r", resource_type="topic", association_type=None),
+        "GET",
+        "/associations/resources/r?resourceType=topic",
+    ),
+    (operations.create_associations({}), "POST", "/associations"),
+    (operations.changes(after="latest", limit=1), "GET", "/changes?after=latest&limit=1"),
     (operations.versions("s", visibility=GONE), "GET", "/subjects/s/versions?deletedOnly=true"),
     (operations.version("s", "latest", visibility=ACTIVE), "GET", "/subjects/s/versions/latest"),
     (operations.version("..", 3, visibility=ALL), "GET", "/subjects/%2E%2E/versions/3?deleted=true"),
@@ -92,12 +133,15 @@ def test_each_operation_asks_for_its_path(operation, method, target):
     assert (operation.method, operation.target) == (method, target)
 
 
-def test_only_deletions_must_not_be_repeated():
+def test_only_deletions_and_what_undoes_them_must_not_be_repeated():
     assert {made.name for made, _, _ in MADE if not made.is_repeatable} == {
         "delete_subject",
         "delete_version",
         "delete_config",
         "delete_mode",
+        "delete_kek",
+        "undelete_kek",
+        "delete_dek",
     }
 
 

@@ -13,6 +13,7 @@ from counterfoil.registry.domain.content import Content, make_content
 from counterfoil.registry.service.storage import SCOPE_SETTINGS
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import BadRequest
+from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.json_values import RequestJson, read_texts
 from counterfoil.schema.rest.object_forms import without_null
 from counterfoil.schema.rest.schemas import SCHEMA, schema_document
@@ -168,6 +169,11 @@ def read_content(fields: Mapping[str, Any]) -> Content:
         metadata=schema.metadata,
         rule_set=schema.rule_set,
     )
+
+
+def schema_of(content: Content) -> Schema:
+    """Return the schema as a client sends it."""
+    return Schema(content.text, content.schema_type, content.references, content.metadata, content.rule_set)
 
 
 def whole_number(fields: Mapping[str, Any], name: str, *, least: int = 0) -> int:
