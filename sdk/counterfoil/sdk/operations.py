@@ -171,7 +171,7 @@ def _nothing(reply: JsonValue) -> None:
 
 
 def _object(reply: JsonValue) -> dict[str, Any]:
-    return dict(reply.object())
+    return dict(reply.members())
 
 
 def _objects(reply: JsonValue) -> tuple[dict[str, Any], ...]:
