@@ -15,7 +15,6 @@ import pytest
 from counterfoil.registry.domain.changes import ChangeKind
 from counterfoil.registry.domain.content import make_content
 from counterfoil.registry.domain.errors import StoreNotUsable
-from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.service.storage import ScopeSettings, SoftDelete
 from counterfoil.registry.store.formats import FORMAT
 from counterfoil.registry.store.inspection.checking import check
@@ -26,6 +25,7 @@ from counterfoil.registry.store.sqlite.file import APPLICATION_ID
 from counterfoil.registry.store.upgrading import find_format, upgrade, upgrade_sql
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.rest.modes import Mode
 from plans_on_storage import append, delete, put
 from store_catalogs import postgres_catalog, sqlite_catalog
 

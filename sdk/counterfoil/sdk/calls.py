@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from counterfoil.schema.errors import SchemaNotFound
+from counterfoil.schema.rest.versions import Deletion, Visibility
 from counterfoil.sdk import operations
 from counterfoil.sdk.cache import Cache
-from counterfoil.sdk.entities import Deletion, Visibility
 from counterfoil.sdk.exchange import Clock, Exchange
 
 if TYPE_CHECKING:
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
     from counterfoil.schema.model import Schema
-    from counterfoil.sdk.entities import (
+    from counterfoil.schema.rest.config import Config
+    from counterfoil.schema.rest.modes import Mode
+    from counterfoil.schema.rest.versions import (
         Compatibility,
-        Config,
         ContextId,
-        Mode,
         RegisteredSchema,
         SubjectVersion,
         VersionNumber,

@@ -7,7 +7,6 @@
     ├── RegistryUnavailable          the registry could not be asked; retryable
     │   └── UnexpectedReply          status: something answered, and not as a schema registry does
     ├── InvalidSettings              a setting of the client or of a serializer is not valid
-    ├── MissingExtra                 module, extra: a package is not installed
     ├── NoReply                      (counterfoil.sdk.transport) what a transport raises; becomes RegistryUnavailable
     └── SerdeError                   topic, field, subject, schema_id, data
         ├── FrameError
@@ -72,15 +71,6 @@ class InvalidSettings(CounterfoilError):
     def __init__(self, message: str, *, setting: str = "") -> None:
         super().__init__(message)
         self.setting = setting
-
-
-class MissingExtra(CounterfoilError):
-    """A part of the SDK needs a package that is installed with an extra: which ``module``, which ``extra``."""
-
-    def __init__(self, needed_by: str, *, module: str, extra: str) -> None:
-        super().__init__(f'{needed_by} needs {module}, which is not installed: pip install "counterfoil[{extra}]"')
-        self.module = module
-        self.extra = extra
 
 
 class SerdeError(CounterfoilError):

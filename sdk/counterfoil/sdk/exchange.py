@@ -13,7 +13,7 @@ from importlib.metadata import version
 from random import Random
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from counterfoil.sdk.entity_json import UnexpectedShapeError
+from counterfoil.schema.rest.json_values import UnexpectedShapeError
 from counterfoil.sdk.errors import RegistryUnavailable, UnexpectedReply
 from counterfoil.sdk.operations import read_reply
 from counterfoil.sdk.script import Pause, Send

@@ -30,8 +30,8 @@ from counterfoil.registry.moving.spool import read_once
 from counterfoil.registry.moving.store.target import StoreTarget
 from counterfoil.registry.moving.target import State
 from counterfoil.registry.store.memory import MemoryStorage
+from counterfoil.schema.rest.versions import Deletion
 from counterfoil.sdk import operations
-from counterfoil.sdk.entities import Deletion
 from counterfoil.sdk.transport import NoReply, Reply
 from registry_driver import InProcessRegistry
 from registry_histories import HISTORIES, ITEM, REFERRING, all_answers, live

@@ -5,28 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.domain.documents import (
-    config_document,
-    metadata_document,
-    reference_document,
-    rule_set_document,
-)
 from counterfoil.registry.moving.facts import Unreadable, VersionFact, schema_of
 from counterfoil.registry.moving.lanes import gathered
 from counterfoil.registry.moving.peer.connection import Refusal
 from counterfoil.registry.moving.store.target import as_read
+from counterfoil.schema.rest.config import config_document
+from counterfoil.schema.rest.schemas import metadata_document, reference_documents, rule_set_document
 from counterfoil.sdk import operations
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
-    from counterfoil.registry.domain.documents import Document
     from counterfoil.registry.moving.facts import SettingsFact
     from counterfoil.registry.moving.peer.connection import Peer
     from counterfoil.registry.moving.peer.source import PeerSource
     from counterfoil.registry.moving.progress import Progress
     from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.sdk.entities import Compatibility
+    from counterfoil.schema.rest.object_forms import Document
+    from counterfoil.schema.rest.versions import Compatibility
     from counterfoil.sdk.operations import Operation
 
 _AT_A_TIME: Final = 16
@@ -131,7 +127,7 @@ def _version_fields(fact: VersionFact) -> Document:
         "deleted": fact.deleted,
         "schemaType": content.schema_type.value,
         "schema": content.text,
-        "references": [reference_document(reference) for reference in content.references] or None,
+        "references": reference_documents(content.references) or None,
         "metadata": metadata_document(content.metadata),
         "ruleSet": rule_set_document(content.rule_set),
     }

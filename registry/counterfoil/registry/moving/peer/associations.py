@@ -15,8 +15,8 @@ from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.sdk import operations
 
 if TYPE_CHECKING:
-    from counterfoil.registry.domain.documents import Document
     from counterfoil.registry.moving.peer.connection import Peer
+    from counterfoil.schema.rest.object_forms import Document
 
 _BY_ID: Final = "association"
 _BY_NAME: Final = "association-by-name"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.domain.keys.model import Algorithm, Dek, DekId, Kek
 from counterfoil.registry.domain.keys.stored import (
     DEK_KIND,
     KEK_KIND,
@@ -22,12 +21,13 @@ from counterfoil.registry.moving.errors import PeerRefused
 from counterfoil.registry.moving.facts import RecordFact, Unreadable
 from counterfoil.registry.moving.target import ABSENT, SAME, UNFINISHED, Standing, clash
 from counterfoil.schema.contexts import parse_subject
+from counterfoil.schema.rest.keys import Algorithm, Dek, DekId, Kek
+from counterfoil.schema.rest.versions import Visibility
 from counterfoil.sdk import operations
-from counterfoil.sdk.entities import Visibility
 
 if TYPE_CHECKING:
-    from counterfoil.registry.domain.documents import Document
     from counterfoil.registry.moving.peer.connection import Peer
+    from counterfoil.schema.rest.object_forms import Document
 
 _ALL: Final = Visibility.WITH_DELETED
 _OWN_TO_A_REGISTRY: Final = ("ts", "dekCount", "deleted")

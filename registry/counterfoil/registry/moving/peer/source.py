@@ -11,9 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.domain.config import Config
-from counterfoil.registry.domain.documents import read_config
-from counterfoil.registry.domain.modes import Mode
+from counterfoil.registry.domain.config import DEFAULT_LEVEL
 from counterfoil.registry.moving.canonical import Canonicaliser, version_in
 from counterfoil.registry.moving.errors import PeerRefused
 from counterfoil.registry.moving.facts import (
@@ -32,8 +30,11 @@ from counterfoil.registry.moving.peer.keys import PeerKeys
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, GLOBAL_LEVEL, TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import RegistryError
+from counterfoil.schema.rest.config import Config, read_config
+from counterfoil.schema.rest.json_values import RequestJson
+from counterfoil.schema.rest.modes import Mode
+from counterfoil.schema.rest.versions import Visibility
 from counterfoil.sdk import operations
-from counterfoil.sdk.entities import Visibility
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
 
 _SCOPES_AT_A_TIME: Final = 32
 _KEPT_SUBJECTS: Final = 256
-_DEFAULTS: Final = Config().updated({"compatibility": Config().level})
-_NONE: Final = Config().updated({"compatibility": CompatibilityLevel.NONE})
+_DEFAULTS: Final = Config(compatibility_level=DEFAULT_LEVEL)
+_NONE: Final = Config(compatibility_level=CompatibilityLevel.NONE)
 _SOFTLY: Final = " now that it is soft-deleted"
 
 
@@ -248,9 +249,8 @@ class PeerSource:
     def _config(self, scope: QualifiedSubject, document: Any) -> Config | None:
         if not isinstance(document, dict):
             return None
-        fields = {**document, "compatibility": document.get("compatibilityLevel", document.get("compatibility"))}
         try:
-            config = read_config(fields)
+            config = read_config(RequestJson(document))
         except RegistryError as error:
             raise PeerRefused(
                 f"the config of {str(scope) or 'the default context'!r} cannot be read: {error}"

@@ -12,9 +12,7 @@ import asyncio
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.domain.documents import config_document
 from counterfoil.registry.domain.keys.stored import DEK_KIND, KEK_KIND, read_stored_dek
-from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.moving.errors import MovingError, PeerRefused
 from counterfoil.registry.moving.facts import (
     ContextFact,
@@ -34,9 +32,11 @@ from counterfoil.registry.moving.target import ABSENT, SAME, UNFINISHED, Standin
 from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import RegistryError
 from counterfoil.schema.model import Schema
+from counterfoil.schema.rest.config import config_document, read_config
+from counterfoil.schema.rest.json_values import ReplyJson
+from counterfoil.schema.rest.modes import Mode
+from counterfoil.schema.rest.versions import Deletion, Visibility
 from counterfoil.sdk import operations
-from counterfoil.sdk.entities import Deletion, Visibility
-from counterfoil.sdk.entity_json import Node, read_config
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -285,7 +285,7 @@ class PeerTarget:
         if fact.config is not None:
             await self._open(fact.scope)
             document = {name: value for name, value in config_document(fact.config).items() if value != ""}
-            operation = operations.set_config(scope_text(fact.scope), read_config(Node(document)), clear=())
+            operation = operations.set_config(scope_text(fact.scope), read_config(ReplyJson(document)), clear=())
             await self._peer.carry_out(operation, f"the config of {_named(fact.scope)} was refused")
         if fact.mode is not None:
             self._modes[fact.scope] = fact.mode  # set at the end: it may forbid what comes before

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.changes import ChangeKind
 from counterfoil.registry.moving.facts import ContextFact, RecordFact, SettingsFact, Unreadable, VersionFact
-from counterfoil.registry.service.storage import Visibility
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, SubjectPrefix
+from counterfoil.schema.rest.versions import Visibility
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -42,7 +42,7 @@ class StoreSource:
 
     async def subjects(self) -> Sequence[QualifiedSubject]:
         """All subjects."""
-        return await self._storage.subjects(SubjectPrefix(None, ""), Visibility.ALL)
+        return await self._storage.subjects(SubjectPrefix(None, ""), Visibility.WITH_DELETED)
 
     async def versions(self, subject: QualifiedSubject) -> list[VersionFact | Unreadable]:
         """All versions of a subject."""

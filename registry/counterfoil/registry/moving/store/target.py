@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.domain.config import Config
+from counterfoil.registry.domain.config import level_of
 from counterfoil.registry.domain.content import make_content
 from counterfoil.registry.moving.facts import ContextFact, RecordFact, SettingsFact, VersionFact
 from counterfoil.registry.moving.source import targets_of
@@ -21,15 +21,16 @@ from counterfoil.registry.service.storage import (
     RecordWrite,
     SoftDelete,
     Target,
-    Visibility,
 )
 from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.rest.config import Config
+from counterfoil.schema.rest.versions import Visibility
 
 if TYPE_CHECKING:
-    from counterfoil.registry.domain.modes import Mode
     from counterfoil.registry.moving.facts import Fact
     from counterfoil.registry.service.storage import Record, Storage
+    from counterfoil.schema.rest.modes import Mode
 
 PLACEHOLDER: Final = "counterfoil-reserved-id"
 """The subject that takes a context's highest id, and goes again at once, so that the id is never given out."""
@@ -136,7 +137,7 @@ class StoreTarget:
             history = await self._storage.history(subject)
         numbers = tuple(entry.version for entry in history.entries)
         await self._storage.commit(HardDelete(subject, numbers, history.revision, revision))
-        is_empty = not await self._storage.subjects(SubjectPrefix(fact.name, ""), Visibility.ALL)
+        is_empty = not await self._storage.subjects(SubjectPrefix(fact.name, ""), Visibility.WITH_DELETED)
         if not fact.listed and not was_listed and is_empty:
             await self._storage.commit(DropContext(fact.name))
 
@@ -191,4 +192,4 @@ def shown(value: Config | Mode | None) -> Config | Mode | None:
 
 def as_read(config: Config) -> Config:
     """``config`` with the level that applies."""
-    return config.updated({"compatibility": config.level})
+    return replace(config, compatibility_level=level_of(config))

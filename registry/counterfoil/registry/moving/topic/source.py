@@ -14,9 +14,6 @@ import binascii
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.domain.documents import read_config
-from counterfoil.registry.domain.json_fields import integer_of, text_of
-from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.moving.canonical import Canonicaliser
 from counterfoil.registry.moving.facts import (
     ContextFact,
@@ -30,15 +27,18 @@ from counterfoil.registry.moving.facts import (
 from counterfoil.registry.moving.topic.lines import BadLine, read_lines
 from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import BadRequest, RegistryError
+from counterfoil.schema.rest.config import read_config
+from counterfoil.schema.rest.json_values import RequestJson
+from counterfoil.schema.rest.modes import Mode
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
     from pathlib import Path
     from uuid import UUID
 
-    from counterfoil.registry.domain.config import Config
     from counterfoil.registry.moving.facts import Key
     from counterfoil.registry.moving.topic.lines import TopicRecord
+    from counterfoil.schema.rest.config import Config
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +89,7 @@ def _config(state: _State, record: TopicRecord) -> None:
     if record.value is None:
         state.configs.pop(scope, None)
         return
-    level = record.value.get("compatibilityLevel", record.value.get("compatibility"))
-    state.configs[scope] = read_config({**record.value, "compatibility": level})
+    state.configs[scope] = read_config(RequestJson(record.value))
 
 
 def _mode(state: _State, record: TopicRecord) -> None:
@@ -98,10 +97,7 @@ def _mode(state: _State, record: TopicRecord) -> None:
     if record.value is None:
         state.modes.pop(scope, None)
         return
-    word = text_of(record.value.get("mode"), "mode").upper()
-    if word not in set(Mode):
-        raise BadRequest(f"mode is {word[:80]!r}; expected one of {', '.join(Mode)}")
-    state.modes[scope] = Mode(word)
+    state.modes[scope] = RequestJson(record.value).member("mode").one_of(Mode, any_case=True)
 
 
 def _delete_subject(state: _State, record: TopicRecord) -> None:
@@ -109,7 +105,7 @@ def _delete_subject(state: _State, record: TopicRecord) -> None:
     if record.value is None:
         return
     held = state.versions.get(_subject(record.value if "subject" in record.value else record.key), {})
-    up_to = integer_of(record.value.get("version"), "version")
+    up_to = RequestJson(record.value).member("version").integer()
     for number, stored in held.items():
         if number <= up_to:
             held[number] = _Stored(_deleted(stored.fact), stored.is_canonical)
@@ -148,7 +144,7 @@ def _take(state: _State, record: TopicRecord) -> None:
 
 
 def _subject(fields: Mapping[str, Any]) -> QualifiedSubject:
-    return parse_subject(text_of(fields.get("subject"), "subject"))
+    return parse_subject(RequestJson(fields).member("subject").text())
 
 
 def _scope(fields: Mapping[str, Any]) -> QualifiedSubject:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from itertools import chain
 from math import ceil, floor, gcd, lcm
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.read.values import are_equal
-from counterfoil.schema.formats.jsonschema.sound.literals import NoInteger, NoMultiple, asks_for_integers
+from counterfoil.schema.formats.jsonschema.values.literals import NoInteger, NoMultiple, asks_for_integers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from counterfoil.schema.formats.jsonschema.sound.facts import Facts
-    from counterfoil.schema.formats.jsonschema.sound.solver import Solver
-    from counterfoil.schema.formats.jsonschema.sound.state import State
+    from counterfoil.schema.formats.jsonschema.values.answers import Answering
+    from counterfoil.schema.formats.jsonschema.values.state import State
+    from counterfoil.schema.formats.jsonschema.view.facts import Facts
 
 MAX_ENUMERATED: Final = 200
 """So many numbers are tried one by one."""
@@ -29,7 +30,12 @@ _SHARES: Final = (
     Fraction(123, 1000),
     Fraction(1, 8),
 )
-_USUAL: Final = (0, 1, -1, Fraction(1, 2), 2, 3, 7, Fraction(3, 2), Fraction(1, 10), Fraction(-37, 100), 1000003)
+_USUAL: Final = (
+    *(0, 1, -1, Fraction(1, 2), 2, 3, 7, Fraction(3, 2), Fraction(1, 10), Fraction(-37, 100), 1000003),
+    *(5, 10, Fraction(-3, 2), 100, 65_537, 2**31, 2**53 + 1, -(2**31) - 1),
+)
+_LITTLE: Final = Fraction(1, 1000)
+_AROUND: Final = (0, 1, -1, _LITTLE, -_LITTLE, Fraction(1, 2), Fraction(-1, 2))
 
 
 class _Range:
@@ -64,8 +70,8 @@ class _Range:
         return least, most
 
 
-def number_values(_: Solver, state: State) -> Iterator[Any] | None:
-    """Numbers that are as ``state`` asks, or nearly; None where there is none."""
+def number_values(_: Answering, state: State, near: Sequence[Facts] = (), *, further: int = 0) -> Iterator[Any] | None:
+    """Numbers that are as ``state`` asks, or nearly, those first at which ``near`` looks; None where there is none."""
     between = _Range(state.facts)
     if between.is_empty():
         return None
@@ -77,6 +83,7 @@ def number_values(_: Solver, state: State) -> Iterator[Any] | None:
         return None
     if step is not None and any((step / other).denominator == 1 for other in apart):
         return None
+    is_all = False
     if between.low is not None and between.low == between.high:
         numbers: Iterable[Fraction] = [between.low]
         is_all = True
@@ -87,8 +94,8 @@ def number_values(_: Solver, state: State) -> Iterator[Any] | None:
         is_all = least is not None and most is not None and most - least < MAX_ENUMERATED
         numbers = (factor * step for factor in _factors(least, most, is_all=is_all))
     else:
-        is_all = False
         numbers = _between(between)
+    numbers = chain(_watched(near, between, step), numbers, _in_steps(between, step, further))
     fitting = (
         number
         for number in dict.fromkeys(numbers)
@@ -97,6 +104,40 @@ def number_values(_: Solver, state: State) -> Iterator[Any] | None:
     spelt = (one for number in fitting for one in _spelt(number, with_fraction=is_spelt_out))
     left = (one for one in spelt if not any(are_equal(one, each) for each in state.excluded))
     return _some_of(left) if is_all else left
+
+
+def _watched(near: Sequence[Facts], between: _Range, step: Fraction | None) -> Iterator[Fraction]:
+    """The numbers at which ``near`` changes its mind, and those at the limits, or the multiples next to them."""
+    for number in _limits(near, between) if near else ():
+        if step is None:
+            yield number
+        else:
+            factor = round(number / step)
+            yield from (factor * step, (factor + 1) * step, (factor - 1) * step)
+
+
+def _limits(near: Sequence[Facts], between: _Range) -> Iterator[Fraction]:
+    for each in near:
+        for limit in (each.minimum, each.maximum):
+            away = -1 if limit is each.minimum else 1
+            for number in () if limit is None else (Fraction(limit[0]),):
+                yield from (number, number + away, number + away * _LITTLE, number - away, number - away * _LITTLE)
+        for kind, value in each.scalars:
+            yield from (Fraction(value), Fraction(value) + 1) if kind == "number" else ()
+    yield from (limit + more for limit in (between.low, between.high) if limit is not None for more in _AROUND)
+    yield from (Fraction(number) for number in _USUAL)
+    for factor in (Fraction(each.multiple_of) for each in near if each.multiple_of is not None):
+        yield from (factor, factor + 1, factor / 2, factor * 3 / 2, factor + Fraction(1, 2))
+
+
+def _in_steps(between: _Range, step: Fraction | None, count: int) -> Iterator[Fraction]:
+    """Numbers from the lower limit up, or from the upper one down, a step at a time."""
+    away = step or Fraction(1)
+    start = between.low if between.low is not None else between.high if between.high is not None else Fraction(0)
+    start = start if step is None else ceil(start / step) * step
+    if between.low is None and between.high is not None:
+        away = -away
+    yield from (start + away * index for index in range(count))
 
 
 def _some_of(values: Iterable[Any]) -> Iterator[Any] | None:

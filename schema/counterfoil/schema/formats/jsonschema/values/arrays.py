@@ -6,33 +6,33 @@ from itertools import islice, product
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.read.values import are_equal
-from counterfoil.schema.formats.jsonschema.sound.facts import listing
-from counterfoil.schema.formats.jsonschema.sound.literals import Repetition, SomeItem
+from counterfoil.schema.formats.jsonschema.values.literals import Repetition, SomeItem
+from counterfoil.schema.formats.jsonschema.view.facts import listing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from counterfoil.schema.formats.jsonschema.sound.coverage import Literal
-    from counterfoil.schema.formats.jsonschema.sound.facts import Schema
-    from counterfoil.schema.formats.jsonschema.sound.solver import Solver
-    from counterfoil.schema.formats.jsonschema.sound.state import State
+    from counterfoil.schema.formats.jsonschema.values.answers import Answering
+    from counterfoil.schema.formats.jsonschema.values.coverage import Literal
+    from counterfoil.schema.formats.jsonschema.values.state import State
+    from counterfoil.schema.formats.jsonschema.view.facts import Schema
 
-MAX_MADE: Final = 60
+MAX_MADE: Final = 300
 """Items of an array that is made."""
 
 _MAX_ARRANGEMENTS: Final = 10
 
 
-def array_values(solver: Solver, state: State) -> Iterator[Any] | None:
+def array_values(solver: Answering, state: State) -> Iterator[Any] | None:
     """Arrays that are as ``state`` asks, or nearly; None where there is none."""
-    arrays = _Arrays(solver, state)
+    arrays = Arrays(solver, state)
     return None if arrays.are_impossible() else arrays.made()
 
 
-class _Arrays:
+class Arrays:
     """The arrays that are as a state asks."""
 
-    def __init__(self, solver: Solver, state: State) -> None:
+    def __init__(self, solver: Answering, state: State) -> None:
         self._solver = solver
         self._state = state
         contained = [each for each in state.facts if each.contains is not None]
@@ -44,7 +44,7 @@ class _Arrays:
         self._somewhere = state.demands(SomeItem)
         self._is_repeated = bool(state.demands(Repetition))
         starts = [some.start for some in self._somewhere]
-        self._behind = max([len(each.prefix) for each in state.facts] + starts, default=0)
+        self.behind = max([len(each.prefix) for each in state.facts] + starts, default=0)
         self._is_unique = any(each.has_unique_items for each in state.facts)
         least = [each.min_items for each in state.facts if each.min_items is not None]
         least += [some + 1 for some in starts]
@@ -62,6 +62,7 @@ class _Arrays:
             )
 
     def are_impossible(self) -> bool:
+        """Whether there is surely none."""
         if self._most is not None and (self._least > self._most or self._most < 0):
             return True
         if any(most < 0 for _, most in self._at_most):
@@ -75,15 +76,11 @@ class _Arrays:
     def item(self, index: int) -> tuple[Literal, ...]:
         """What is asked of an item; the same for all from ``behind`` on."""
         self._solver.evaluator.spend(len(self._state.facts))
-        schemas = [
-            schema
-            for each in self._state.facts
-            if (schema := each.prefix[index] if index < len(each.prefix) else each.items) is not None
-        ]
+        schemas = [schema for each in self._state.facts if (schema := each.item(index)) is not None]
         return (*((schema, True) for schema in schemas), *self._of_all, *self._contained_everywhere)
 
     def _find_end(self) -> None:
-        for index in range(self._behind + 1):
+        for index in range(self.behind + 1):
             if self._most is not None and index >= self._most:
                 return
             if self._solver.is_empty(self.item(index)):
@@ -92,7 +89,7 @@ class _Arrays:
 
     def _indexes(self, start: int = 0) -> range:
         """The places from ``start`` on that differ in what is asked of them."""
-        end = self._behind + 1
+        end = self.behind + 1
         return range(start, end if self._most is None else min(end, self._most))
 
     def _places(self, start: int, literal: Literal) -> list[int]:
@@ -100,7 +97,7 @@ class _Arrays:
         return [index for index in self._indexes(start) if not self._solver.is_empty((*self.item(index), literal))]
 
     def _may_repeat(self) -> bool:
-        last = self._behind + 2
+        last = self.behind + 2
         end = last if self._most is None else min(last, self._most)
         pairs = ((left, right) for right in range(end) for left in range(right))
         return any(not self._solver.is_empty((*self.item(left), *self.item(right))) for left, right in pairs)
@@ -111,8 +108,8 @@ class _Arrays:
         if least <= 0:
             return False
         places = self._places(0, (schema, True))
-        if self._behind in places:
-            possible = None if self._most is None else len(places) - 1 + self._most - self._behind
+        if self.behind in places:
+            possible = None if self._most is None else len(places) - 1 + self._most - self.behind
         else:
             possible = len(places)
         if possible is not None and possible < least:
@@ -131,7 +128,7 @@ class _Arrays:
         if self._least > most:
             for index in self._indexes():
                 if index < self._least and self._solver.is_empty((*self.item(index), (schema, False))):
-                    sure += 1 if index < self._behind else self._least - self._behind
+                    sure += 1 if index < self.behind else self._least - self.behind
         return bool(sure > most)
 
     def made(self) -> Iterator[list[Any]]:
@@ -145,18 +142,30 @@ class _Arrays:
             for arrangement in islice(product(*places), _MAX_ARRANGEMENTS):
                 yield from self._arranged(arrangement, length)
 
+    def smallest(self) -> list[Any] | None:
+        """The smallest array; None where none is found."""
+        return None if self.are_impossible() else next(self.made(), None)
+
+    def of_size(self, size: int) -> list[Any] | None:
+        """An array of a size; None where none is found."""
+        return next(self._filled(size, {}, self._contained(), spare=True), None)
+
+    def _contained(self) -> list[Schema]:
+        """What must be contained, as often as it must be."""
+        return [schema for schema, least in self._at_least for _ in range(min(int(least), MAX_MADE))]
+
     def _arranged(self, arrangement: Sequence[int], length: int) -> Iterator[list[Any]]:
         """Arrays of one length in which the items that must be somewhere are in these places."""
         extra: dict[int, list[Literal]] = {}
         for place, some in zip(arrangement, self._somewhere, strict=True):
             free = place
-            while free >= self._behind and free in extra and free + 1 < MAX_MADE:
+            while free >= self.behind and free in extra and free + 1 < MAX_MADE:
                 free += 1
             if self._most is not None and free >= self._most:
                 free = place
             extra.setdefault(free, []).append(some.literal)
         size = max([length, *(index + 1 for index in extra)])
-        wanted = [schema for schema, least in self._at_least for _ in range(min(int(least), MAX_MADE))]
+        wanted = self._contained()
         yield from self._filled(size, extra, wanted, spare=True)
         yield from self._filled(size, extra, wanted, spare=False)
         if wanted:
@@ -169,7 +178,7 @@ class _Arrays:
         made: list[Any] = []
         waiting = list(wanted)
         for index in range(size):
-            asked = [*self.item(min(index, self._behind)), *extra.get(index, ())]
+            asked = [*self.item(min(index, self.behind)), *extra.get(index, ())]
             taken = self._taken(made)
             value: list[Any] = []
             for schema in dict.fromkeys(waiting):
@@ -199,6 +208,6 @@ class _Arrays:
             yield made
         for right in range(len(made)):
             for left in range(right):
-                both = (*self.item(min(left, self._behind)), *self.item(min(right, self._behind)))
+                both = (*self.item(min(left, self.behind)), *self.item(min(right, self.behind)))
                 for value in self._solver.value(both):
                     yield [value if index in (left, right) else item for index, item in enumerate(made)]

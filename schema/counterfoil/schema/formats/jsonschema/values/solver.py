@@ -14,26 +14,24 @@ Programming Languages, chapter 21.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.formats.jsonschema.read.values import TYPES, type_of
-from counterfoil.schema.formats.jsonschema.sound.array_values import array_values
-from counterfoil.schema.formats.jsonschema.sound.coverage import TooManyWays, is_unevaluated_asked, ways_beside
-from counterfoil.schema.formats.jsonschema.sound.literals import alternatives, failures
-from counterfoil.schema.formats.jsonschema.sound.number_values import number_values
-from counterfoil.schema.formats.jsonschema.sound.object_values import object_values
-from counterfoil.schema.formats.jsonschema.sound.state import State
-from counterfoil.schema.formats.jsonschema.sound.text_values import text_values
+from counterfoil.schema.formats.jsonschema.read.values import TYPES
+from counterfoil.schema.formats.jsonschema.values.answers import EMPTY, UNKNOWN, Answer
+from counterfoil.schema.formats.jsonschema.values.arrays import array_values
+from counterfoil.schema.formats.jsonschema.values.choices import Choices
+from counterfoil.schema.formats.jsonschema.values.numbers import number_values
+from counterfoil.schema.formats.jsonschema.values.objects import object_values
+from counterfoil.schema.formats.jsonschema.values.state import State
+from counterfoil.schema.formats.jsonschema.values.texts import text_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from counterfoil.schema.formats.jsonschema.sound.coverage import Literal, Way
-    from counterfoil.schema.formats.jsonschema.sound.evaluate import Evaluator
-    from counterfoil.schema.formats.jsonschema.sound.facts import Facts
-    from counterfoil.schema.formats.jsonschema.sound.literals import Demand, Option
+    from counterfoil.schema.formats.jsonschema.values.answers import Answering
+    from counterfoil.schema.formats.jsonschema.values.coverage import Literal
+    from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
 
 MAX_CANDIDATES: Final = 24
 """How many values are made in one place before nothing more is expected."""
@@ -47,32 +45,22 @@ MAX_STATES: Final = 600
 MAX_DEPTH: Final = 24
 """How deep values nest that are looked at."""
 
+MAX_WAYS_LOOKED_AT: Final = 400
+"""How many choices are made to find what values may be like."""
+
 _NO_ASSUMPTION: Final = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Whether there is a value: surely none (``is_empty``), the one in ``values``, or not known."""
-
-    is_empty: bool = False
-    values: tuple[Any, ...] = ()
-
-
-EMPTY: Final = Answer(is_empty=True)
-UNKNOWN: Final = Answer()
 
 
 class Solver:
     """Answers whether values exist; one of it shares its steps and what it has found."""
 
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: Evaluator, *, trusts_unknown: bool = False) -> None:
         self.evaluator = evaluator
+        self.choices = Choices()
+        self._trusts_unknown = trusts_unknown
         self._known: dict[frozenset[tuple[object, bool]], tuple[Answer, Sequence[Literal]]] = {}
         self._depth_by_active: dict[frozenset[tuple[object, bool]], int] = {}
         self._assumed = _NO_ASSUMPTION
-        self._ways: dict[tuple[int, str], tuple[Facts, list[Way] | None]] = {}
-        self._failures: dict[tuple[int, str], tuple[Facts, Sequence[Option]]] = {}
-        self._alternatives: dict[tuple[int, str], tuple[Facts, list[list[Option]]]] = {}
 
     def solve(self, literals: Iterable[Literal]) -> Answer:
         """Whether there is a value of which all ``literals`` are true."""
@@ -122,32 +110,16 @@ class Solver:
                 return False
         return result
 
-    def ways(self, facts: Facts, kind: str) -> list[Way] | None:
-        """The ways in which all holds that is beside an unevaluated schema; None where they are not asked, or many."""
-        if not is_unevaluated_asked(facts, kind):
-            return None
-        key = (id(facts), kind)
-        if key not in self._ways:
-            try:
-                self._ways[key] = (facts, ways_beside(facts, kind))
-            except (TooManyWays, RecursionError):
-                self._ways[key] = (facts, None)
-        return self._ways[key][1]
+    def ways(self, literals: Iterable[Literal], kind: str) -> Iterator[State]:
+        """What a value of a type may be like, with every choice made; of what must not be, only what leaves none."""
+        state = State(self.choices, self.evaluator, kind)
+        if all(map(state.add, literals)):
+            yield from _leaves(state, iter(range(MAX_WAYS_LOOKED_AT)))
 
-    def failures(self, facts: Facts, kind: str) -> Sequence[Option]:
-        """The ways for a value of a type not to fit a schema."""
-        key = (id(facts), kind)
-        if key not in self._failures:
-            self._failures[key] = (facts, _distinct(failures(facts, kind, self.ways(facts, kind))))
-        return self._failures[key][1]
-
-    def alternatives(self, facts: Facts, kind: str) -> list[list[Option]]:
-        """The choices that a schema gives to values of a type."""
-        key = (id(facts), kind)
-        if key not in self._alternatives:
-            choices = alternatives(facts, kind, self.ways(facts, kind))
-            self._alternatives[key] = (facts, [_distinct(options) for options in choices])
-        return self._alternatives[key][1]
+    def is_found(self, literals: Iterable[Literal], value: Any) -> bool:
+        """Whether ``value`` counts as one of which all ``literals`` are true."""
+        fits = self.fits(literals, value)
+        return self._trusts_unknown if fits is None else fits
 
     def _solve(self, asked: Sequence[Literal]) -> Answer:
         result = EMPTY
@@ -160,7 +132,7 @@ class Solver:
         return result
 
     def _of_kind(self, asked: Sequence[Literal], kind: str) -> Answer:
-        state = State(self, kind)
+        state = State(self.choices, self.evaluator, kind)
         if not all(state.add(literal) for literal in asked):
             return EMPTY
         return _Branching(self, asked).answer(state)
@@ -181,7 +153,7 @@ class _Branching:
 
     def _chosen(self, state: State) -> Answer:
         """The same where a choice must be made."""
-        given, failing = ([[*self._children(state, choice)] for choice in choices] for choices in state.choices())
+        given, failing = ([[*state.children(choice)] for choice in choices] for choices in state.choices())
         if not all(given) or not all(failing):
             return EMPTY
         given.sort(key=len)
@@ -212,13 +184,6 @@ class _Branching:
             return UNKNOWN
         return self.answer(state) if is_possible else EMPTY
 
-    def _children(self, state: State, choice: Sequence[Option]) -> Iterator[State]:
-        """The states to which the options of a choice lead, but for those that contradict what is known."""
-        for option in choice:
-            child = state.without(choice)
-            if all(child.add(part) for part in option):
-                yield child
-
     def _settled(self, state: State) -> Answer:
         """What is known without another choice."""
         self._solver.evaluator.spend(1 + len(state.facts))
@@ -226,20 +191,14 @@ class _Branching:
         if self._left < 0:
             return UNKNOWN
         if state.listed is not None or state.kind in ("null", "boolean"):
-            return self._among(self._listed(state))
+            return self._among(state.listed_values())
         candidates = _VALUES_BY_KIND[state.kind](self._solver, state)
         if candidates is None:
             return EMPTY
         for value in islice(candidates, MAX_CANDIDATES):
-            if self._solver.fits(self._asked, value):
+            if self._solver.is_found(self._asked, value):
                 return Answer(values=(value,))
         return UNKNOWN
-
-    def _listed(self, state: State) -> Iterator[Any]:
-        if state.listed is None:
-            yield from (None,) if state.kind == "null" else (True, False)
-        else:
-            yield from (value for value in state.listed if type_of(value) == state.kind)
 
     def _among(self, values: Iterable[Any]) -> Answer:
         result = EMPTY
@@ -252,19 +211,18 @@ class _Branching:
         return result
 
 
-def _distinct(options: Sequence[Option]) -> list[Option]:
-    """Options without those that say what one before them says."""
-    return [*{tuple(map(_key, option)): option for option in reversed(options)}.values()][::-1]
+def _leaves(state: State, budget: Iterator[int]) -> Iterator[State]:
+    choices, _ = state.choices()
+    if not choices:
+        yield state
+        return
+    for child in state.children(choices[0]):
+        if next(budget, None) is None:
+            return
+        yield from _leaves(child, budget)
 
 
-def _key(part: Literal | Demand) -> object:
-    if not isinstance(part, tuple):
-        return part
-    schema, is_plain = part[0].stands_for
-    return schema.text or id(schema), part[1] is is_plain
-
-
-_VALUES_BY_KIND: Final = {
+_VALUES_BY_KIND: Final[Mapping[str, Callable[[Answering, State], Iterator[Any] | None]]] = {
     "number": number_values,
     "string": text_values,
     "array": array_values,

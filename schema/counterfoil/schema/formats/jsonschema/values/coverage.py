@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.formats.jsonschema.sound.facts import ANYTHING, Facts, Schema
+from counterfoil.schema.formats.jsonschema.view.facts import ANYTHING, Facts, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

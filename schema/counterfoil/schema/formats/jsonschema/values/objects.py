@@ -7,28 +7,29 @@ from itertools import chain, combinations, islice, product
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
-from counterfoil.schema.formats.jsonschema.sound.facts import Facts, Schema, listing
-from counterfoil.schema.formats.jsonschema.sound.literals import SomeProperty
+from counterfoil.schema.formats.jsonschema.values.literals import SomeProperty
+from counterfoil.schema.formats.jsonschema.view.facts import Facts, Schema, listing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from counterfoil.schema.formats.jsonschema.sound.coverage import Literal
-    from counterfoil.schema.formats.jsonschema.sound.solver import Solver
-    from counterfoil.schema.formats.jsonschema.sound.state import State
+    from counterfoil.schema.formats.jsonschema.values.answers import Answering
+    from counterfoil.schema.formats.jsonschema.values.coverage import Literal
+    from counterfoil.schema.formats.jsonschema.values.state import State
 
-MAX_MADE: Final = 60
+MAX_MADE: Final = 300
 """Properties of an object that is made."""
 
 MAX_PATTERNS: Final = 6
 """Patterns that may match a name or not, of which every combination is looked at."""
 
 _MAX_ARRANGEMENTS: Final = 12
+_UNDECLARED: Final = "\0"
 
 
-def object_values(solver: Solver, state: State) -> Iterator[Any] | None:
+def object_values(solver: Answering, state: State) -> Iterator[Any] | None:
     """Objects that are as ``state`` asks, or nearly; None where there is none."""
-    objects = _Objects(solver, state)
+    objects = Objects(solver, state)
     return None if objects.are_impossible() else objects.made()
 
 
@@ -40,23 +41,23 @@ class _Place:
     asked: tuple[Literal, ...]
 
 
-class _Objects:
+class Objects:
     """The objects that are as a state asks."""
 
-    def __init__(self, solver: Solver, state: State) -> None:
+    def __init__(self, solver: Answering, state: State) -> None:
         self._solver = solver
         self._state = state
         facts = state.facts
         self._required = sorted({name for each in facts for name in each.required})
-        self._declared = sorted(
+        self.declared = sorted(
             {name for each in facts for name in (*each.properties, *each.required, *each.needed_names)}
         )
         patterns = [pattern for each in facts for pattern in each.patterns]
         self._somewhere = state.demands(SomeProperty)
         for some in self._somewhere:
             patterns += [*([some.pattern] if some.pattern is not None else []), *sorted(some.outside)]
-        self._patterns = [*dict.fromkeys(patterns)]
-        self._names = tuple((each.names, True) for each in facts if each.names is not None)
+        self.patterns = [*dict.fromkeys(patterns)]
+        self.names = tuple((each.names, True) for each in facts if each.names is not None)
         least = [each.min_properties for each in facts if each.min_properties is not None]
         most = [each.max_properties for each in facts if each.max_properties is not None]
         self._least = max(-int(-max([0, *least]) // 1), len(self._required), 1 if self._somewhere else 0)
@@ -65,6 +66,7 @@ class _Objects:
         self._property_by_name: dict[str, tuple[Literal, ...]] = {}
 
     def are_impossible(self) -> bool:
+        """Whether there is surely none."""
         if self._most is not None and (self._least > self._most or self._most < 0):
             return True
         if any(not self._may_be_there(name) for name in self._required):
@@ -81,33 +83,32 @@ class _Objects:
         return self._least > len(self._required) and self._has_too_few_names()
 
     def _has_too_few_names(self) -> bool:
-        known = [name for name in self._declared if self._may_be_there(name)]
+        known = [name for name in self.declared if self._may_be_there(name)]
         return len(known) < self._least and not any(self._unknown_places((), (), frozenset(), ()))
 
     def _may_be_there(self, name: str) -> bool:
-        return self._may_be_called(name) and not self._solver.is_empty(self.property(name))
+        return self.may_be_called(name) and not self._solver.is_empty(self.property(name))
 
-    def _may_be_called(self, name: str) -> bool:
-        return self._solver.fits(self._names, name) is not False
+    def may_be_called(self, name: str) -> bool:
+        """Whether a property may have this name."""
+        return self._solver.fits(self.names, name) is not False
 
     def property(self, name: str) -> tuple[Literal, ...]:
         """What is surely asked of a property."""
         known = self._property_by_name.get(name)
         if known is None:
             self._solver.evaluator.spend(len(self._state.facts))
-            matches = {pattern: holds_match(pattern, name) for pattern in self._patterns}
+            matches = {pattern: holds_match(pattern, name) for pattern in self.patterns}
             known = self._property_by_name[name] = tuple(
-                (schema, True)
-                for each in self._state.facts
-                for schema in _schemas_for(each, matches, each.properties.get(name))
+                (schema, True) for each in self._state.facts for schema in each.property(name, matches)
             )
         return known
 
     def _places_for(self, some: SomeProperty) -> Iterator[_Place]:
         """Where a property may be that is as ``some`` asks."""
         has_no_more = self._most is not None and self._most <= len(self._required)
-        for name in self._required if has_no_more else self._declared:
-            if self._is_called_so(some, name) and self._may_be_called(name):
+        for name in self._required if has_no_more else self.declared:
+            if self._is_called_so(some, name) and self.may_be_called(name):
                 asked = (*self.property(name), *some.of_value)
                 if not self._solver.is_empty(asked):
                     yield _Place(name, some.of_value)
@@ -130,27 +131,27 @@ class _Objects:
         of_name: tuple[Literal, ...],
     ) -> Iterator[_Place]:
         """Properties of names that nothing declares: one place for each combination of patterns that match."""
-        open_ = [pattern for pattern in self._patterns if pattern not in needed and pattern not in outside]
+        open_ = [pattern for pattern in self.patterns if pattern not in needed and pattern not in outside]
         if len(open_) > MAX_PATTERNS:
             yield _Place(None, of_value)
             return
         for size in range(len(open_) + 1):
             for more in combinations(open_, size):
-                self._solver.evaluator.spend(len(self._state.facts) + len(self._patterns))
-                matches: dict[str, bool | None] = {pattern: pattern in {*needed, *more} for pattern in self._patterns}
-                schemas = [schema for each in self._state.facts for schema in _schemas_for(each, matches, None)]
+                self._solver.evaluator.spend(len(self._state.facts) + len(self.patterns))
+                matches: dict[str, bool | None] = {pattern: pattern in {*needed, *more} for pattern in self.patterns}
+                schemas = [schema for each in self._state.facts for schema in each.property(_UNDECLARED, matches)]
                 asked = (*((schema, True) for schema in schemas), *of_value)
                 if self._solver.is_empty(asked):
                     continue
-                answer = self._solver.solve(self._name_literals(matches, of_name, self._declared))
+                answer = self._solver.solve(self._name_literals(matches, of_name, self.declared))
                 if not answer.is_empty:
                     yield _Place(answer.values[0] if answer.values else None, of_value)
 
     def _name_literals(
         self, matches: dict[str, bool | None], of_name: tuple[Literal, ...], other_than: Sequence[str]
     ) -> Iterator[Literal]:
-        yield _STRING, True
-        yield from self._names
+        yield STRING, True
+        yield from self.names
         yield from of_name
         yield from ((_matching(pattern), bool(is_match)) for pattern, is_match in matches.items())
         if other_than:
@@ -169,6 +170,30 @@ class _Objects:
         if not self._somewhere:
             yield from self._fuller()
 
+    def smallest(self) -> dict[str, Any] | None:
+        """The smallest object, its properties in the order in which they are declared; None where none is found."""
+        made = None if self.are_impossible() else next(self.made(), None)
+        if made is None:
+            return None
+        declared = [name for each in self._state.facts for name in each.properties]
+        return {name: made[name] for name in (*declared, *made) if name in made}
+
+    def values_of(self, name: str) -> list[Any]:
+        """A value that a property may have, in a list; an empty list where none is found."""
+        return self._solver.value(self.property(name)) if self.may_be_called(name) else []
+
+    def completed(self, given: dict[str, Any], size: int = 0) -> dict[str, Any] | None:
+        """The object of these properties, with those that must be there too, and of at least a size where possible."""
+        made = dict(given)
+        for name in self._required:
+            if name not in made:
+                value = self._solver.value(self.property(name))
+                if not value:
+                    return None
+                made[name] = value[0]
+        self._fill(made, max(size, self._least))
+        return made if len(made) >= self._least else None
+
     def _filled(self, extra: dict[str, list[Literal]]) -> Iterator[dict[str, Any]]:
         made: dict[str, Any] = {}
         for name, asked in extra.items():
@@ -186,17 +211,17 @@ class _Objects:
     def _fuller(self) -> Iterator[dict[str, Any]]:
         """Objects with what may be there and need not."""
         made: dict[str, Any] = {}
-        for name in self._declared:
-            if len(made) < MAX_MADE and self._may_be_called(name):
+        for name in self.declared:
+            if len(made) < MAX_MADE and self.may_be_called(name):
                 made |= dict.fromkeys([name], *value) if (value := self._solver.value(self.property(name))) else {}
         yield made
 
     def _fill(self, made: dict[str, Any], size: int) -> None:
         """Add properties up to a size."""
-        for name in chain(self._declared, self._fresh_names(made)):
+        for name in chain(self.declared, self._fresh_names(made)):
             if len(made) >= size:
                 return
-            if name not in made and self._may_be_called(name):
+            if name not in made and self.may_be_called(name):
                 value = self._solver.value(self.property(name))
                 if value:
                     made[name] = value[0]
@@ -205,9 +230,9 @@ class _Objects:
         yield from ("zz", "other", "a", "b", "x", "0")
         places = [place.name for place in self._unknown_places((), (), frozenset(), ()) if place.name is not None]
         yield from places
-        if self._names or self._patterns:
-            for pattern in (None, *self._patterns):
-                taken = {*made, *self._declared}
+        if self.names or self.patterns:
+            for pattern in (None, *self.patterns):
+                taken = {*made, *self.declared}
                 for _ in range(MAX_MADE):
                     matches: dict[str, bool | None] = {} if pattern is None else {pattern: True}
                     found = self._solver.value([*self._name_literals(matches, (), sorted(taken))])
@@ -218,22 +243,9 @@ class _Objects:
         yield from (f"p{index}" for index in range(MAX_MADE))
 
 
-_STRING: Final = Schema(Facts(types=frozenset({"string"})), text="a string")
+STRING: Final = Schema(Facts(types=frozenset({"string"})), text="a string")
 
 
 def _matching(pattern: str) -> Schema:
     """A schema for strings that match."""
     return Schema(Facts(types=frozenset({"string"}), pattern=pattern), text=f"a string that matches {pattern}")
-
-
-def _schemas_for(facts: Facts, matches: dict[str, bool | None], declared: Schema | None) -> Iterator[Schema]:
-    """What a schema surely asks of a property, of which it is known which patterns match its name."""
-    if declared is not None:
-        yield declared
-    is_other = declared is None
-    for pattern, schema in facts.patterns.items():
-        if matches[pattern]:
-            yield schema
-        is_other = is_other and matches[pattern] is False
-    if is_other and facts.additional is not None:
-        yield facts.additional

@@ -1,7 +1,4 @@
-"""Keys: what encrypts data (DEK), wrapped by what a key management service holds (KEK). Their names and fields.
-
-A key encryption key never leaves its key management service; the registry knows where it is. A data encryption key is
-kept wrapped.
+"""Which names, fields and subjects of encryption keys are valid.
 
 Source: Confluent's documentation of client-side field level encryption, and the public API of its DEK registry.
 """
@@ -10,22 +7,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.versions import MAX_VERSION
 from counterfoil.schema.errors import InvalidKey
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from counterfoil.schema.contexts import QualifiedSubject
 
 FIRST_VERSION: Final = 1
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,255}")
-_ALTERNATE_IDS: Final = "encrypt.alternate.kms.key.ids"
 _CANONICAL_TYPES: Final = {"aws": "aws-kms", "azure": "azure-kms", "gcp": "gcp-kms"}
 _ID_BEGINNINGS: Final = {
     "aws-kms": ("arn:aws:kms:",),
@@ -33,66 +25,6 @@ _ID_BEGINNINGS: Final = {
     "gcp-kms": ("projects/",),
     "hcvault": ("http://", "https://"),
 }
-
-
-class Algorithm(StrEnum):
-    """What a data encryption key is for."""
-
-    AES128_GCM = "AES128_GCM"
-    AES256_GCM = "AES256_GCM"
-    AES256_SIV = "AES256_SIV"
-
-
-DEFAULT_ALGORITHM: Final = Algorithm.AES256_GCM
-
-
-@dataclass(frozen=True, slots=True)
-class Kek:
-    """A key encryption key: where it is, and whether the registry may use it (``shared``).
-
-    ``ts`` (epoch ms) is when it was stored as it is; ``dek_count`` is how many keys it wraps, soft-deleted ones too.
-    """
-
-    name: str
-    kms_type: str
-    kms_key_id: str
-    kms_props: Mapping[str, str] = field(default_factory=dict, repr=False)
-    doc: str | None = None
-    shared: bool = False
-    deleted: bool = False
-    ts: int = 0
-    dek_count: int = 0
-
-    @property
-    def kms_key_ids(self) -> tuple[str, ...]:
-        """The key's id, and after it those that may stand in for it."""
-        listed = self.kms_props.get(_ALTERNATE_IDS, "").split(",")
-        return (self.kms_key_id, *(each.strip() for each in listed if each.strip()))
-
-    @property
-    def content(self) -> tuple[object, ...]:
-        """What makes two keys of one name the same, deleted or not."""
-        return (self.kms_type, self.kms_key_id, dict(self.kms_props), self.doc, self.shared)
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class DekId:
-    """What tells data encryption keys apart."""
-
-    kek_name: str
-    subject: QualifiedSubject
-    algorithm: Algorithm
-    version: int
-
-
-@dataclass(frozen=True, slots=True)
-class Dek:
-    """A data encryption key, wrapped: ``wrapped`` is the base64 of it. ``ts`` (epoch ms) is when it was made."""
-
-    id: DekId
-    wrapped: str
-    deleted: bool = False
-    ts: int = 0
 
 
 def check_kek_name(name: str) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from counterfoil.schema.formats.jsonschema.sound.facts import Facts, NegatedSchema
-from counterfoil.schema.formats.jsonschema.sound.literals import (
+from counterfoil.schema.formats.jsonschema.read.values import type_of
+from counterfoil.schema.formats.jsonschema.values.literals import (
     NOTHING,
     Absence,
     Afterwards,
@@ -13,14 +13,16 @@ from counterfoil.schema.formats.jsonschema.sound.literals import (
     NoneOf,
     knows_kind,
 )
+from counterfoil.schema.formats.jsonschema.view.facts import Facts, NegatedSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from counterfoil.schema.formats.jsonschema.sound.coverage import Literal
-    from counterfoil.schema.formats.jsonschema.sound.facts import Schema
-    from counterfoil.schema.formats.jsonschema.sound.literals import Demand, Option
-    from counterfoil.schema.formats.jsonschema.sound.solver import Solver
+    from counterfoil.schema.formats.jsonschema.values.choices import Choices
+    from counterfoil.schema.formats.jsonschema.values.coverage import Literal
+    from counterfoil.schema.formats.jsonschema.values.literals import Demand, Option
+    from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
+    from counterfoil.schema.formats.jsonschema.view.facts import Schema
 
 _Demanded = TypeVar("_Demanded")
 
@@ -32,26 +34,41 @@ class State:
     which do not.
     """
 
-    def __init__(self, solver: Solver, kind: str) -> None:
+    def __init__(self, choices: Choices, evaluator: Evaluator, kind: str) -> None:
         self.kind = kind
         self.facts: list[Facts] = []
         self.listed: list[Any] | None = None
-        self._solver = solver
+        self._of_schemas = choices
+        self._evaluator = evaluator
         self._demands: list[Demand] = []
-        self._afterwards: list[Literal] = []
+        self._afterwards: list[Afterwards] = []
         self._choices: list[Sequence[Option]] = []
         self._failing: list[Sequence[Option]] = []
         self._seen: set[tuple[object, bool]] = set()
 
     def without(self, choice: Sequence[Option]) -> State:
         """A copy in which a choice is made already."""
-        other = State(self._solver, self.kind)
+        other = State(self._of_schemas, self._evaluator, self.kind)
         other.listed, other.facts = self.listed, [*self.facts]
         other._demands, other._seen = [*self._demands], {*self._seen}
         other._afterwards = [*self._afterwards]
         other._choices = [options for options in self._choices if options is not choice]
         other._failing = [options for options in self._failing if options is not choice]
         return other
+
+    def children(self, choice: Sequence[Option]) -> Iterator[State]:
+        """The states to which the options of a choice lead, but for those that contradict what is known."""
+        for option in choice:
+            child = self.without(choice)
+            if all(child.add(part) for part in option):
+                yield child
+
+    def listed_values(self) -> Iterator[Any]:
+        """All values that are left, where they are listed, or where the type has few."""
+        if self.listed is None:
+            yield from (None,) if self.kind == "null" else (True, False)
+        else:
+            yield from (value for value in self.listed if type_of(value) == self.kind)
 
     def demands(self, kind: type[_Demanded]) -> list[_Demanded]:
         """The demands of one kind."""
@@ -64,7 +81,7 @@ class State:
 
     def add(self, part: Literal | Demand) -> bool:
         """Add what is asked; False where it contradicts what is known."""
-        self._solver.evaluator.spend()
+        self._evaluator.spend()
         match part:
             case (named, is_so):
                 schema, is_plain = named.stands_for
@@ -74,7 +91,7 @@ class State:
             case MisfitProperty():
                 return self._add_misfit(part)
             case Afterwards():
-                self._afterwards += part.literals
+                self._afterwards.append(part)
             case _:
                 self._demands.append(part)
         return True
@@ -114,8 +131,8 @@ class State:
 
     def add_afterwards(self) -> bool | None:
         """Add what was left for later; False where it contradicts what is known, None where nothing was."""
-        literals, self._afterwards = self._afterwards, []
-        return all(map(self.add, literals)) if literals else None
+        parts, self._afterwards = self._afterwards, []
+        return all(self.add(literal) for part in parts for literal in part.literals()) if parts else None
 
     def _is_given(self, option: Option) -> bool:
         return all(isinstance(part, tuple) and (part[0].text or id(part[0]), part[1]) in self._seen for part in option)
@@ -126,13 +143,13 @@ class State:
         if facts.values is not None and self.listed is None:
             self.listed = facts.values
         self.facts.append(facts)
-        ways = self._solver.ways(facts, self.kind)
+        ways = self._of_schemas.ways(facts, self.kind)
         beside = () if ways is not None else facts.all_of
         if not all(self.add((schema, True)) for schema in beside):
             return False
         if facts.refused is not None and not self.add((facts.refused, False)):
             return False
-        for options in self._solver.alternatives(facts, self.kind):
+        for options in self._of_schemas.alternatives(facts, self.kind):
             if len(options) > 1:
                 self._choices.append(options)
             elif not options or not all(map(self.add, options[0])):
@@ -140,7 +157,7 @@ class State:
         return True
 
     def _add_failures(self, facts: Facts) -> bool:
-        options = self._solver.failures(facts, self.kind)
+        options = self._of_schemas.failures(facts, self.kind)
         if len(options) == 1:
             return all(map(self.add, options[0]))
         self._failing += [options] if options else []

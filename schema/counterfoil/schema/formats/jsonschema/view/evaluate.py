@@ -9,14 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.schema.formats.jsonschema.compare.scalars import is_multiple
 from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
-from counterfoil.schema.formats.jsonschema.read.values import are_equal, is_integer, type_of
+from counterfoil.schema.formats.jsonschema.read.values import are_equal, is_integer, is_multiple, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from counterfoil.schema.formats.jsonschema.sound.facts import Facts, Schema
+    from counterfoil.schema.formats.jsonschema.view.facts import Facts, Schema
 
 
 class OutOfSteps(Exception):
@@ -66,6 +65,13 @@ class Evaluator:
         if self._active and self._remembers:
             self._known[key] = judgement
         return judgement
+
+    def may_accept(self, schema: Schema, value: Any) -> bool:
+        """Whether ``schema`` may accept ``value``; False where references lead too deep to be followed."""
+        try:
+            return self.accepts(schema, value) is not False
+        except RecursionError:
+            return False
 
     def all_accept(self, schemas: Iterable[Schema], value: Any) -> bool | None:
         """Whether each of ``schemas`` accepts ``value``."""

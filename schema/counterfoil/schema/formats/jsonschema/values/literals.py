@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.read.values import type_of
-from counterfoil.schema.formats.jsonschema.sound.coverage import is_unevaluated_asked, remainder, unevaluated_of
-from counterfoil.schema.formats.jsonschema.sound.facts import ANYTHING, Facts, NegatedSchema, Schema
+from counterfoil.schema.formats.jsonschema.values.coverage import is_unevaluated_asked, remainder, unevaluated_of
+from counterfoil.schema.formats.jsonschema.view.facts import ANYTHING, Facts, NegatedSchema, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from counterfoil.schema.formats.jsonschema.compare.model import Number
-    from counterfoil.schema.formats.jsonschema.sound.coverage import Literal, Way
+    from counterfoil.schema.formats.jsonschema.read.values import Number
+    from counterfoil.schema.formats.jsonschema.values.coverage import Literal, Way
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +91,16 @@ class SomeProperty:
     of_value: tuple[Literal, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Afterwards:
-    """What must be true as well, and is looked at when all else leads nowhere: mostly it does not matter."""
+    """A value that fits none of ``schemas`` but one: looked at last, as mostly it does not matter."""
 
-    literals: tuple[Literal, ...]
+    schemas: tuple[Schema, ...]
+    but: Schema
+
+    def literals(self) -> Iterator[Literal]:
+        """What must be true."""
+        yield from ((schema, False) for schema in self.schemas if schema is not self.but)
 
 
 Demand = (
@@ -143,10 +148,7 @@ def alternatives(facts: Facts, kind: str, ways: Sequence[Way] | None) -> Iterato
     if facts.any_of is not None:
         yield [((branch, True),) for branch in facts.any_of]
     if facts.one_of is not None:
-        yield [
-            ((branch, True), Afterwards(tuple((other, False) for other in facts.one_of if other is not branch)))
-            for branch in facts.one_of
-        ]
+        yield [((branch, True), Afterwards(facts.one_of, branch)) for branch in facts.one_of]
     if facts.condition is not None and (facts.consequence or facts.alternative):
         yield [
             ((facts.condition, True), (facts.consequence or ANYTHING, True)),
