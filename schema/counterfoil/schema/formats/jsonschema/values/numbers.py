@@ -98,7 +98,7 @@ def number_values(_: Answering, state: State, near: Sequence[Facts] = (), *, fur
     numbers = chain(_watched(near, between, step), numbers, _in_steps(between, step, further))
     fitting = (
         number
-        for number in dict.fromkeys(numbers)
+        for number in _distinct(numbers)
         if between.holds(number) and not any((number / other).denominator == 1 for other in apart)
     )
     spelt = (one for number in fitting for one in _spelt(number, with_fraction=is_spelt_out))
@@ -138,6 +138,14 @@ def _in_steps(between: _Range, step: Fraction | None, count: int) -> Iterator[Fr
     if between.low is None and between.high is not None:
         away = -away
     yield from (start + away * index for index in range(count))
+
+
+def _distinct(numbers: Iterable[Fraction]) -> Iterator[Fraction]:
+    seen: set[Fraction] = set()
+    for number in numbers:
+        if number not in seen:
+            seen.add(number)
+            yield number
 
 
 def _some_of(values: Iterable[Any]) -> Iterator[Any] | None:
