@@ -12,7 +12,7 @@ from counterfoil.schema.compatibility.report import CompatibilityReport, Earlier
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.judgement.check import check_compatibility
 from counterfoil.schema.judgement.messages import OLD_SCHEMA_LIMIT, confluent_messages
-from counterfoil.schema.judgement.witnesses import find_witness
+from counterfoil.schema.judgement.witnesses import search_for_witness
 from counterfoil.schema.model import SchemaType
 
 NEW, OLD = parse_avro('"int"'), parse_avro('"string"')
@@ -87,7 +87,7 @@ def test_a_long_old_schema_is_cut():
 def test_a_witness_is_worked_into_the_description():
     broken = report(CompatibilityLevel.BACKWARD)
     (failure,) = broken.failures
-    witnesses = {each: find_witness(failure.reader, failure.writer, each) for each in failure.differences}
+    witnesses = {each: search_for_witness(failure.reader, failure.writer, each) for each in failure.differences}
     (message, *_) = confluent_messages(broken, witnesses=witnesses)
     assert message == (
         "{errorType:'TYPE_MISMATCH', description:'The new schema expects int, the old schema writes string "

@@ -15,7 +15,7 @@ from grpc_tools import protoc
 from hypothesis import given
 
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.formats.protobuf.describe.descriptors import descriptor_set, file_descriptor, serialized
+from counterfoil.schema.formats.protobuf.describe.descriptors import descriptor_set, file_descriptor
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
 from counterfoil.schema.formats.protobuf.read.naming import json_name_of, map_entry_name
 from counterfoil.schema.model import Reference, ResolvedReference
@@ -249,16 +249,16 @@ RECORDED_SERIALIZED = {
 
 @pytest.mark.parametrize("text", RECORDED_SERIALIZED)
 def test_the_serialised_form_is_the_references_byte_for_byte(text: str) -> None:
-    assert serialized(parse_protobuf(text)) == RECORDED_SERIALIZED[text]
+    assert parse_protobuf(text).serialized() == RECORDED_SERIALIZED[text]
 
 
 @given(protobuf_schemas().filter(lambda text: "e-7" not in text))
 def test_the_serialised_form_is_read_as_the_same_text_and_the_runtime_takes_it(text: str) -> None:
     schema = parse_protobuf(text)
-    once = serialized(schema)
+    once = schema.serialized()
     back = parse_protobuf(once)
     assert back.normalized() == schema.normalized()
-    assert serialized(back) == once
+    assert back.serialized() == once
     pool = _load(FileDescriptorSet(file=_ours(text).file[:-1]))
     pool.AddSerializedFile(b64decode(once))
     assert pool.FindMessageTypeByName(schema.name or "")
@@ -294,7 +294,7 @@ def test_an_option_of_confluent_is_interpreted_and_comes_back_by_name() -> None:
     schema = parse_protobuf(text)
     proto = FileDescriptorProto.FromString(file_descriptor(schema))
     assert not proto.message_type[0].field[0].options.uninterpreted_option
-    assert parse_protobuf(serialized(schema)).canonical() == text
+    assert parse_protobuf(schema.serialized()).canonical() == text
 
 
 def test_an_option_that_nobody_knows_stays_as_it_was_written() -> None:
@@ -302,7 +302,7 @@ def test_an_option_that_nobody_knows_stays_as_it_was_written() -> None:
     schema = parse_protobuf(text)
     proto = FileDescriptorProto.FromString(file_descriptor(schema))
     assert [option.name[0].name_part for option in proto.options.uninterpreted_option] == ["nope", "n2", "n3"]
-    back = parse_protobuf(serialized(schema)).canonical()
+    back = parse_protobuf(schema.serialized()).canonical()
     assert 'option (nope).x = {\n  a: [\n    1,\n    "b"\n  ]\n};\n' in back
     assert "option (n2) = -5;\noption (n3) = 1.5;\n" in back
 
@@ -318,7 +318,7 @@ def test_a_set_of_descriptors_is_its_last_file_with_the_others_as_imports() -> N
 
 
 def test_a_descriptor_may_be_a_reference() -> None:
-    item = serialized(parse_protobuf('syntax = "proto3"; package p; message I {}'))
+    item = parse_protobuf('syntax = "proto3"; package p; message I {}').serialized()
     reference = ResolvedReference(Reference("item.proto", "item", 1), item)
     schema = parse_protobuf('syntax = "proto3"; import "item.proto"; message M { p.I i = 1; }', [reference])
     assert ".p.I i = 1;" in schema.normalized()

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema.errors import InvalidSchema, SchemaParseError
-from counterfoil.schema.formats.protobuf.describe.descriptors import serialized
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
 from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.parsed import Validation
@@ -82,7 +81,7 @@ def test_it_is_read_in_bounded_time(case: str) -> None:
 def test_the_deepest_file_has_every_text_and_a_descriptor() -> None:
     schema = parse_protobuf(HEAD + "message A {" * 90 + "}" * 90)
     assert parse_protobuf(schema.canonical()).canonical() == schema.canonical()
-    assert parse_protobuf(serialized(schema)).canonical() == schema.canonical()
+    assert parse_protobuf(schema.serialized()).canonical() == schema.canonical()
 
 
 def test_messages_and_values_share_the_limit_of_depth() -> None:
@@ -134,7 +133,7 @@ def _use_all(text: str) -> None:
     assert parse_protobuf(canonical, validation=Validation.LENIENT).canonical() == canonical
     schema.normalized()
     schema.warnings()
-    serialized(schema)
+    schema.serialized()
 
 
 @given(protobuf_schemas(), st.integers(0, 100_000), st.integers(0, 9), TOKENS)
@@ -145,7 +144,7 @@ def test_a_damaged_text_gives_our_own_error_or_a_schema(text: str, place: int, c
 
 @given(protobuf_schemas(), st.integers(0, 100_000), st.integers(0, 4), st.binary(max_size=3))
 def test_a_damaged_descriptor_gives_our_own_error_or_a_schema(text: str, place: int, cut: int, put: bytes) -> None:
-    data = b64decode(serialized(parse_protobuf(text)))
+    data = b64decode(parse_protobuf(text).serialized())
     at = place % (len(data) + 1)
     with suppress(InvalidSchema):
         _use_all(b64encode(data[:at] + put + data[at + cut :]).decode())

@@ -13,7 +13,7 @@ from counterfoil.contracts.cli.defects import defects_on_stderr
 from counterfoil.schema.compatibility.report import Difference
 from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.judgement.confirmation import confirm_compatible, confirm_unguarded
-from counterfoil.schema.judgement.witnesses import find_witness, search_for_witness, search_unguarded
+from counterfoil.schema.judgement.witnesses import search_for_witness, search_unguarded
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.witness import NoWitness
@@ -47,7 +47,7 @@ def test_a_search_that_fails_is_no_witness_and_is_logged(language: SchemaType, c
     assert found == NoWitness(
         0, "the search failed with TypeError, which is a defect of counterfoil and stands in its log"
     )
-    assert find_witness(reader, writer, DIFFERENCE) is None
+    assert not search_for_witness(reader, writer, DIFFERENCE)
     record = caplog.records[0]
     assert (record.name, record.levelname) == ("counterfoil.schema.witness", "ERROR")
     assert "a text of its own" in caplog.text  # the schemas, to repeat it with

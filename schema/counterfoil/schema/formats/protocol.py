@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.parsed import ParsedSchema, Validation
     from counterfoil.schema.witness import Confirmation, NoWitness, Witness
 
+_Parsed = TypeVar("_Parsed", bound="ParsedSchema")
 _Parsed_co = TypeVar("_Parsed_co", bound="ParsedSchema", covariant=True)
 _Parsed_contra = TypeVar("_Parsed_contra", bound="ParsedSchema", contravariant=True)
 
@@ -114,7 +115,8 @@ class Format(Protocol):
         """Return the canonical text with the tags changed; every entity of ``edit`` must be in the schema."""
 
 
-def require_language(schema: ParsedSchema, schema_type: SchemaType) -> None:
-    """Raise ``TypeError`` for a schema of another language than ``schema_type``."""
-    if schema.schema_type is not schema_type:
-        raise TypeError(f"the schema must be in the language {schema_type}, not {schema.schema_type}")
+def schema_of(kind: type[_Parsed], schema: ParsedSchema) -> _Parsed:
+    """Return ``schema``; raise ``TypeError`` where it is not of the class ``kind``, as one of another language."""
+    if not isinstance(schema, kind):
+        raise TypeError(f"the schema must be of the class {kind.__name__}, not {type(schema).__name__}")
+    return schema

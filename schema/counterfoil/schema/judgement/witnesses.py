@@ -16,19 +16,11 @@ if TYPE_CHECKING:
 _ABOUT_TABLES: Final = frozenset(rule.id for rule in TABLE_RULES)
 
 
-def find_witness(reader: ParsedSchema, writer: ParsedSchema, difference: Difference) -> Witness | None:
-    """A datum that ``writer`` may write and ``reader`` cannot read because of ``difference``; None when none is found.
-
-    :func:`search_for_witness` says also how many were tried, and why it gave up. Raises nothing: a schema that the
-    decoder does not take has no witness.
-    """
-    return search_for_witness(reader, writer, difference) or None
-
-
 def search_for_witness(reader: ParsedSchema, writer: ParsedSchema, difference: Difference) -> Witness | NoWitness:
-    """The same as :func:`find_witness`; what comes back instead of None says how many data were tried, and why.
+    """A value that ``writer`` may write and ``reader`` cannot read because of ``difference``, or why none was found.
 
-    Raises nothing: a search that fails by a defect of its own is one that found nothing, and the defect is logged.
+    Raises nothing: a schema that the decoder does not take has no witness; a search that fails by a defect of its own
+    found nothing, and the defect is logged.
     """
     return guarded(
         lambda: search_unguarded(reader, writer, difference),

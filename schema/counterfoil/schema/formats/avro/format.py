@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.protocol import Format, require_language
+from counterfoil.schema.formats.protocol import Format, schema_of
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
@@ -48,41 +48,50 @@ class AvroFormat(Format):
     def find_differences(
         self, reader: ParsedSchema, writer: ParsedSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
     ) -> Sequence[Difference]:
-        return self._find_differences(_avro(reader), _avro(writer), policy=policy)
+        return self._find_differences(self._own(reader), self._own(writer), policy=policy)
 
     def find_changes(self, earlier: ParsedSchema, later: ParsedSchema) -> list[Change]:
         from counterfoil.schema.formats.avro.diff.changes import find_changes
 
-        return find_changes(_avro(earlier), _avro(later))
+        return find_changes(self._own(earlier), self._own(later))
 
     def search_for_witness(
         self, reader: ParsedSchema, writer: ParsedSchema, difference: Difference
     ) -> Witness | NoWitness:
         from counterfoil.schema.formats.avro.witness.search import search_for_witness
 
-        return search_for_witness(_avro(reader), _avro(writer), difference)
+        return search_for_witness(self._own(reader), self._own(writer), difference)
 
     def confirm_compatible(self, reader: ParsedSchema, writer: ParsedSchema, count: int) -> Confirmation:
         from counterfoil.schema.formats.avro.witness.confirm import confirm_compatible
 
-        return confirm_compatible(_avro(reader), _avro(writer), count)
+        return confirm_compatible(self._own(reader), self._own(writer), count)
 
     def table_column(self, schema: ParsedSchema) -> Column:
         from counterfoil.schema.formats.avro.table_type import table_column
 
-        return table_column(_avro(schema))
+        return table_column(self._own(schema))
 
     def find_tags(self, schema: ParsedSchema) -> list[tuple[Entity, tuple[str, ...]]]:
         from counterfoil.schema.formats.avro.tags import find_tags
 
-        return find_tags(_avro(schema))
+        return find_tags(self._own(schema))
 
     def edit_tags(self, schema: ParsedSchema, edit: TagEdit) -> str:
         from counterfoil.schema.formats.avro.tags import edit_tags
 
-        return edit_tags(_avro(schema), edit)
+        return edit_tags(self._own(schema), edit)
 
-    # These two are called most, so they are imported once: an import statement at each call would be noticed.
+    def _own(self, schema: ParsedSchema) -> AvroSchema:
+        return schema_of(self._schema_class, schema)
+
+    # What is used most is imported once: an import statement at each call would be noticed.
+
+    @cached_property
+    def _schema_class(self) -> type[AvroSchema]:
+        from counterfoil.schema.formats.avro.schema import AvroSchema
+
+        return AvroSchema
 
     @cached_property
     def _parse(self) -> Parse[AvroSchema]:
@@ -95,8 +104,3 @@ class AvroFormat(Format):
         from counterfoil.schema.formats.avro.policies import find_differences
 
         return find_differences
-
-
-def _avro(schema: ParsedSchema) -> AvroSchema:
-    require_language(schema, SchemaType.AVRO)
-    return cast("AvroSchema", schema)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.protocol import Format, require_language
+from counterfoil.schema.formats.protocol import Format, schema_of
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
@@ -48,41 +48,50 @@ class JsonSchemaFormat(Format):
     def find_differences(
         self, reader: ParsedSchema, writer: ParsedSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
     ) -> Sequence[Difference]:
-        return self._find_differences(_json_schema(reader), _json_schema(writer), policy=policy)
+        return self._find_differences(self._own(reader), self._own(writer), policy=policy)
 
     def find_changes(self, earlier: ParsedSchema, later: ParsedSchema) -> list[Change]:
         from counterfoil.schema.formats.jsonschema.diff.changes import find_changes
 
-        return find_changes(_json_schema(earlier), _json_schema(later))
+        return find_changes(self._own(earlier), self._own(later))
 
     def search_for_witness(
         self, reader: ParsedSchema, writer: ParsedSchema, difference: Difference
     ) -> Witness | NoWitness:
         from counterfoil.schema.formats.jsonschema.witness.search import search_for_witness
 
-        return search_for_witness(_json_schema(reader), _json_schema(writer), difference)
+        return search_for_witness(self._own(reader), self._own(writer), difference)
 
     def confirm_compatible(self, reader: ParsedSchema, writer: ParsedSchema, count: int) -> Confirmation:
         from counterfoil.schema.formats.jsonschema.witness.confirm import confirm_compatible
 
-        return confirm_compatible(_json_schema(reader), _json_schema(writer), count)
+        return confirm_compatible(self._own(reader), self._own(writer), count)
 
     def table_column(self, schema: ParsedSchema) -> Column:
         from counterfoil.schema.formats.jsonschema.table_type import table_column
 
-        return table_column(_json_schema(schema))
+        return table_column(self._own(schema))
 
     def find_tags(self, schema: ParsedSchema) -> list[tuple[Entity, tuple[str, ...]]]:
         from counterfoil.schema.formats.jsonschema.tags import find_tags
 
-        return find_tags(_json_schema(schema))
+        return find_tags(self._own(schema))
 
     def edit_tags(self, schema: ParsedSchema, edit: TagEdit) -> str:
         from counterfoil.schema.formats.jsonschema.tags import edit_tags
 
-        return edit_tags(_json_schema(schema), edit)
+        return edit_tags(self._own(schema), edit)
 
-    # These two are called most, so they are imported once: an import statement at each call would be noticed.
+    def _own(self, schema: ParsedSchema) -> JsonSchema:
+        return schema_of(self._schema_class, schema)
+
+    # What is used most is imported once: an import statement at each call would be noticed.
+
+    @cached_property
+    def _schema_class(self) -> type[JsonSchema]:
+        from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+
+        return JsonSchema
 
     @cached_property
     def _parse(self) -> Parse[JsonSchema]:
@@ -95,8 +104,3 @@ class JsonSchemaFormat(Format):
         from counterfoil.schema.formats.jsonschema.policies import find_differences
 
         return find_differences
-
-
-def _json_schema(schema: ParsedSchema) -> JsonSchema:
-    require_language(schema, SchemaType.JSON)
-    return cast("JsonSchema", schema)
