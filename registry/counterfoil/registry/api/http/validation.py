@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError, WrapValidator
-from pydantic_core import PydanticCustomError
 
 from counterfoil.schema.errors import BadRequest
 
@@ -30,7 +29,7 @@ def expected(what: str, *, empty: Any = _NOT_GIVEN) -> WrapValidator:
         try:
             return validated(value)
         except ValidationError:
-            raise PydanticCustomError("expected", "expected {what}", {"what": what}) from None
+            raise ValueError(f"expected {what}") from None
 
     return WrapValidator(read)
 
@@ -41,7 +40,7 @@ def refusal(error: RequestValidationError) -> BadRequest:
     name = _name(first["loc"])
     if first["type"] == "missing":
         return BadRequest(f"{name} is missing")
-    value, problem = first["input"], first["msg"]
+    value, problem = first["input"], first["msg"].removeprefix("Value error, ")
     shown = repr(value[:_SHOWN]) if isinstance(value, str) else repr(value)[:_SHOWN]
     return BadRequest(f"{name} is {shown}; {problem[:1].lower()}{problem[1:]}")
 

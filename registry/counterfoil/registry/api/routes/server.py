@@ -2,39 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 from counterfoil.registry.api import server
 from counterfoil.registry.api.routes.route import ConfluentRoute
 
+_route = partial(ConfluentRoute, tag="server", reads_store=False, errors=())
+
 SERVER_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
-    ConfluentRoute("GET", "/", server.get_root, tag="server", result=dict[str, str], reads_store=False, errors=()),
-    ConfluentRoute("POST", "/", server.post_root, tag="server", result=dict[str, str], reads_store=False, errors=()),
-    ConfluentRoute(
-        "GET",
-        "/v1/metadata/id",
-        server.get_cluster_id,
-        tag="server",
-        result=dict[str, Any],
-        reads_store=False,
-        errors=(),
-    ),
-    ConfluentRoute(
-        "GET",
-        "/v1/metadata/version",
-        server.get_server_version,
-        tag="server",
-        result=dict[str, str],
-        reads_store=False,
-        errors=(),
-    ),
-    ConfluentRoute(
-        "GET",
-        "/v1/metadata/deployment",
-        server.get_deployment,
-        tag="server",
-        result=dict[str, Any],
-        reads_store=False,
-        errors=(),
-    ),
+    _route("GET", "/", server.get_root, result=dict[str, str]),
+    _route("POST", "/", server.post_root, result=dict[str, str]),
+    _route("GET", "/v1/metadata/id", server.get_cluster_id, result=dict[str, Any]),
+    _route("GET", "/v1/metadata/version", server.get_server_version, result=dict[str, str]),
+    _route("GET", "/v1/metadata/deployment", server.get_deployment, result=dict[str, Any]),
 )
