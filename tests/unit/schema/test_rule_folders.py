@@ -20,13 +20,14 @@ from counterfoil.schema.compatibility.rules import NEVER
 from counterfoil.schema.formats.avro.compare import differences as avro_differences
 from counterfoil.schema.formats.avro.compare.rules import RULES as AVRO_RULES
 from counterfoil.schema.formats.jsonschema.compare import differences as json_differences
-from counterfoil.schema.formats.jsonschema.compare.rules import RULES as JSON_RULES
+from counterfoil.schema.formats.jsonschema.rules import RULES as JSON_RULES
 from counterfoil.schema.formats.protobuf.compare import differences as protobuf_differences
-from counterfoil.schema.formats.protobuf.compare.rules import RULES as PROTOBUF_RULES
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.formats.protobuf.rules import RULES as PROTOBUF_RULES
 from counterfoil.schema.formats.table import format_for
+from counterfoil.schema.judgement.witnesses import search_for_witness
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.witness import Witness, search_for_witness
+from counterfoil.schema.parsed import Validation
+from counterfoil.schema.witness import Witness
 from each_case import check_each
 
 if TYPE_CHECKING:

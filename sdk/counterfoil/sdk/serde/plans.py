@@ -11,8 +11,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import ResolvedReference, SchemaType
+from counterfoil.schema.parsed import Validation
 from counterfoil.sdk.errors import RulesNotSupported, SerdeError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.model import Reference, Rule, Schema
-    from counterfoil.sdk.entities import RegisteredSchema
+    from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.sdk.serde.avro_codec import Decode, Encode
     from counterfoil.sdk.subjects import Field
 

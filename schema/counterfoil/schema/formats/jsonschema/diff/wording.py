@@ -1,0 +1,64 @@
+"""Schemas and values as people write them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
+from counterfoil.schema.formats.jsonschema.read.drafts import Draft
+
+if TYPE_CHECKING:
+    from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema
+
+_LONGEST: Final = 80
+_MAX_DEPTH: Final = 4
+_DRAFT_WORDS: Final = {
+    Draft.DRAFT_4: "draft-04",
+    Draft.DRAFT_6: "draft-06",
+    Draft.DRAFT_7: "draft-07",
+    Draft.DRAFT_2019_09: "2019-09",
+    Draft.DRAFT_2020_12: "2020-12",
+}
+
+
+def draft_words(draft: Draft) -> str:
+    """The draft by the name that people know it by."""
+    return _DRAFT_WORDS[draft]
+
+
+def value_words(value: Any) -> str:
+    """A value as JSON with its keys sorted, cut where it grows long."""
+    text = print_exact(value, sort_keys=True)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def said(keyword: str, value: Any) -> str:
+    """A keyword with its value: ``maxLength 10``."""
+    return f"{keyword} {value_words(value)}"
+
+
+def type_words(schema: WrittenSchema, depth: int = 0) -> str:
+    """A schema in one line: ``string | null``, ``array<integer>``, ``enum ["A","B"]``, ``anything``."""
+    if isinstance(schema.value, bool):
+        return "anything" if schema.value else "nothing"
+    keywords = schema.keywords
+    if depth > _MAX_DEPTH:
+        return "…"
+    if "enum" in keywords or "const" in keywords:
+        return said("enum", keywords["enum"]) if "enum" in keywords else said("const", keywords["const"])
+    referred = schema.referred
+    if referred:
+        return type_words(referred[0], depth + 1)
+    named = keywords.get("type")
+    if named is not None:
+        names = named if isinstance(named, list) else [named]
+        return " | ".join(_name_words(name, schema, depth) for name in names)
+    for keyword, sign in (("anyOf", " | "), ("oneOf", " | "), ("allOf", " & ")):
+        if keyword in keywords:
+            return sign.join(type_words(branch, depth + 1) for branch in schema.children(keyword)) or "anything"
+    return "object" if "properties" in keywords else "anything"
+
+
+def _name_words(name: Any, schema: WrittenSchema, depth: int) -> str:
+    items = schema.one("items") if name == "array" else None
+    return f"array<{type_words(items, depth + 1)}>" if items else str(name)

@@ -1,0 +1,178 @@
+"""The validator that is not ours: the package jsonschema, one validator for a schema with everything it refers to.
+
+Formats are not asserted. References lead to the schema's own documents and to the drafts' metaschemas, never to the
+network. Patterns are searched by the package ``regex``, so that none can take forever.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.formats.jsonschema.read.drafts import Draft, draft_of, specifications
+from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
+from counterfoil.schema.formats.jsonschema.read.resolve import join_uris
+from counterfoil.schema.formats.jsonschema.read.values import is_integer, is_multiple, plain, type_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jsonschema import ValidationError
+    from jsonschema.protocols import Validator
+
+    from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+
+_QUOTED_LENGTH: Final = 200
+_MAX_FAILURES: Final = 40
+_CLASS_BY_DRAFT: Final = {
+    Draft.DRAFT_4: "Draft4Validator",
+    Draft.DRAFT_6: "Draft6Validator",
+    Draft.DRAFT_7: "Draft7Validator",
+    Draft.DRAFT_2019_09: "Draft201909Validator",
+    Draft.DRAFT_2020_12: "Draft202012Validator",
+}
+
+
+class ValidatorRefuses(CounterfoilError):
+    """jsonschema cannot work with a schema or a value at all, which proves nothing about either."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One thing that a validator found: the place in the value, the keyword that is broken, and what it said.
+
+    ``limit`` is the keyword's value. ``is_inner`` says that it speaks for one branch of a combination alone.
+    """
+
+    path: tuple[str | int, ...]
+    keyword: str
+    limit: Any
+    message: str
+    is_inner: bool
+
+
+class SchemaValidator:
+    """Validates values against one schema; ``ValidatorRefuses`` where the package does not take it."""
+
+    def __init__(self, schema: JsonSchema) -> None:
+        try:
+            self._validator = _class_for(schema.draft)(plain(schema.document), registry=_registry(schema))
+        except Exception as refused:  # such as an identifier that is no string
+            raise ValidatorRefuses(f"jsonschema does not take the schema: {quote(refused)}") from refused
+
+    def accepts(self, value: Any) -> bool:
+        """Whether ``value`` is valid; ``ValidatorRefuses`` where the package cannot tell."""
+        try:
+            return bool(self._validator.is_valid(value))
+        except Exception as refused:  # whatever a pattern, a number or a reference makes it raise proves nothing
+            raise ValidatorRefuses(f"jsonschema cannot tell: {quote(refused)}") from refused
+
+    def failures(self, value: Any) -> list[Failure]:
+        """Everything that is wrong with ``value``, what lies inside combinations too; empty when it is valid."""
+        try:
+            return [*_failures(self._validator.iter_errors(value))][:_MAX_FAILURES]
+        except Exception as refused:  # likewise
+            raise ValidatorRefuses(f"jsonschema cannot tell: {quote(refused)}") from refused
+
+
+@cache
+def validator_name() -> str:
+    """The validator and its version, such as ``jsonschema 4.26.0``."""
+    from importlib.metadata import version
+
+    return f"jsonschema {version('jsonschema')}"
+
+
+def quote(exception: Exception) -> str:
+    """What an exception says, on one line, no longer than people read."""
+    text = re.sub(r"Decimal\('([^']*)'\)", r"\1", " ".join(str(getattr(exception, "message", exception)).split()))
+    return text if len(text) <= _QUOTED_LENGTH else f"{text[:_QUOTED_LENGTH]}…"
+
+
+def _failures(errors: Iterable[ValidationError], *, is_inner: bool = False) -> Iterator[Failure]:
+    for error in errors:
+        keyword = str(error.validator)
+        yield Failure(tuple(error.absolute_path), keyword, error.validator_value, quote(error), is_inner)
+        yield from _failures(error.context or (), is_inner=True)
+
+
+@cache
+def _class_for(draft: Draft) -> type[Validator]:
+    import jsonschema
+    from jsonschema import validators
+
+    base = getattr(jsonschema, _CLASS_BY_DRAFT[draft])
+    bounded = {
+        "pattern": _pattern,
+        "patternProperties": _pattern_properties,
+        "additionalProperties": _additional_properties,
+        "multipleOf": _multiple_of,
+    }
+    with_fraction = draft is not Draft.DRAFT_4
+    checker = base.TYPE_CHECKER.redefine("integer", lambda _, value: _is_integer(value, with_fraction=with_fraction))
+    return cast("type[Validator]", validators.extend(base, bounded, type_checker=checker))  # type: ignore[no-untyped-call]  # stubs lack it
+
+
+def _registry(schema: JsonSchema) -> Any:
+    """Every document that the schema refers to, under its name and under that name as its base makes it."""
+    documents = []
+    for name, document in schema.references.items():
+        draft = draft_of(document, default=schema.draft)
+        contents = plain(document) if isinstance(document, dict) else {"allOf": [document]}
+        contents.setdefault("$schema", draft.value)
+        documents += [(one, contents) for one in dict.fromkeys((name, join_uris(schema.base.uri, name)))]
+    return specifications().with_contents(documents)
+
+
+def _searches(pattern: str, text: str) -> bool:
+    found = holds_match(pattern, text)
+    if found is None:
+        raise ValidatorRefuses(f"the pattern {pattern!r} cannot be tried")
+    return found
+
+
+def _is_integer(value: Any, *, with_fraction: bool) -> bool:
+    """Whether a value is an integer; the package does not count a ``Decimal`` as one, whatever its digits are."""
+    return type_of(value) == "number" and is_integer(value, with_fraction=with_fraction)
+
+
+def _multiple_of(validator: Any, of: Any, value: Any, _: Any) -> Iterator[ValidationError]:
+    """In exact arithmetic: the package's own gives up beyond 28 digits."""
+    from jsonschema import ValidationError
+
+    if validator.is_type(value, "number") and not is_multiple(value, of):
+        yield ValidationError(f"{value} is not a multiple of {of}")
+
+
+def _pattern(validator: Any, pattern: str, value: Any, _: Any) -> Iterator[ValidationError]:
+    from jsonschema import ValidationError
+
+    if validator.is_type(value, "string") and not _searches(pattern, value):
+        yield ValidationError(f"{value!r} does not match {pattern!r}")
+
+
+def _pattern_properties(validator: Any, schemas: dict[str, Any], value: Any, _: Any) -> Iterator[ValidationError]:
+    if not validator.is_type(value, "object"):
+        return
+    for pattern, schema in schemas.items():
+        for name, item in value.items():
+            if _searches(pattern, name):
+                yield from validator.descend(item, schema, path=name, schema_path=pattern)
+
+
+def _additional_properties(validator: Any, rest: Any, value: Any, schema: Any) -> Iterator[ValidationError]:
+    from jsonschema import ValidationError
+
+    if not validator.is_type(value, "object"):
+        return
+    declared, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    extra = [name for name in value if name not in declared and not any(_searches(one, name) for one in patterns)]
+    if validator.is_type(rest, "object"):
+        for name in extra:
+            yield from validator.descend(value[name], rest, path=name)
+    elif rest is False and extra:
+        names = ", ".join(map(repr, extra))
+        yield ValidationError(f"Additional properties are not allowed ({names})")
