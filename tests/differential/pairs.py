@@ -19,7 +19,7 @@ from counterfoil.schema.parsed import Validation
 if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.schema import AvroSchema
 
-COUNT = int(os.environ.get("COUNTERFOIL_DIFFERENTIAL_PAIRS") or 600)
+COUNT = int(os.environ.get("COUNTERFOIL_DIFFERENTIAL_PAIRS") or 2000)
 SEED = 20_000
 DRAWN_OF_TEN = 1  # this many of ten pairs are drawn by the strategy that the property tests use; it is slow
 
