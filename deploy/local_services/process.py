@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import time
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -53,18 +52,18 @@ def stop_services_of(run_folder: Path) -> None:
     listed = run_folder / _LIST
     for line in reversed(listed.read_text().splitlines() if listed.exists() else []):
         pid, start = line.split()
-        if _start_of(int(pid)) != start:
-            continue
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(int(pid), signal.SIGTERM)
+        if _start_of(int(pid)) == start:
+            _end(int(pid), start)
+
+
+def _end(pid: int, start: str) -> None:
+    """End the process group of a process that another process may have started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGTERM)
         try:
-            wait_until(partial(_has_ended, int(pid), start), what=pid, deadline_s=_GRACE_S)
+            wait_until(lambda: _start_of(pid) != start, what=f"the end of process {pid}", deadline_s=_GRACE_S)
         except TimeoutError:
-            os.killpg(int(pid), signal.SIGKILL)
-
-
-def _has_ended(pid: int, start: str) -> bool:
-    return _start_of(pid) != start
+            os.killpg(pid, signal.SIGKILL)
 
 
 def _start_of(pid: int) -> str:

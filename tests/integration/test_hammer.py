@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-SECONDS = float(os.environ.get("HAMMER_SECONDS", "10"))
+SECONDS = float(os.environ.get("HAMMER_SECONDS", "4"))
 SEED = int(os.environ.get("HAMMER_SEED") or random.randrange(10**6))
 PROCESSES, CLIENTS = 4, 32
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Storage
 
 EXAMPLES = int(os.environ.get("REGISTRY_MODEL_EXAMPLES", "0"))
-BUDGETS = {"memory": 120, "sqlite": 40, "postgres": 12}
+BUDGETS = {"memory": 40, "sqlite": 12, "postgres": 6}
 STEPS = 50
 
 CONTEXTS = (".", ".c", ".d")
