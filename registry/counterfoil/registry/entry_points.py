@@ -2,9 +2,9 @@
 
 serve = "counterfoil.registry.cli:serve", "Run the schema registry until SIGTERM or SIGINT."
 db = "counterfoil.registry.db_cli:db", "Upgrade, check or measure a registry's store."
-export = "counterfoil.registry.moving.cli:export_command", "Write all of a registry into one file."
+export = "counterfoil.registry.moving.cli:export_command", "Write the whole content of a registry to one file."
 import_ = (
     "counterfoil.registry.moving.cli:import_command",
-    "Bring a backup, another registry or a schemas topic into a registry.",
+    "Import a backup, another registry or a schemas topic into a registry.",
 )
 compare = "counterfoil.registry.moving.cli:compare_command", "List every difference between two running registries."

@@ -83,7 +83,7 @@ def test_a_rule_is_written_for_people():
     for rule in RULES:
         assert rule.sentence.startswith("The reader"), rule.id
         assert rule.why.endswith("."), rule.id
-        assert rule.mend.endswith("."), rule.id
+        assert rule.fix.endswith("."), rule.id
         assert rule.error_type in {"", rule.id.upper().replace("-", "_")}, rule.id
 
 
