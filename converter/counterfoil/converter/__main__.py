@@ -9,7 +9,7 @@ from counterfoil.converter.cli import bridge
 
 
 def main() -> int:
-    """The exit code of the command that the process's arguments ask for."""
+    """Return the exit code of the command that the process's arguments ask for."""
     return run(bridge, sys.argv[1:], name="counterfoil bridge")
 
 

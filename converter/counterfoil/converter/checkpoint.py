@@ -84,7 +84,7 @@ class Checkpoint:
         unfinished.replace(self.folder / _STATE)
 
     def identity(self) -> Identity | None:
-        """Whose the checkpoint is; None when nobody has claimed it."""
+        """Return whose the checkpoint is; None when nobody has claimed it."""
         path = self.folder / _STATE
         if not path.exists():
             return None
@@ -117,18 +117,18 @@ class Checkpoint:
             raise CheckpointBusy(f"Process {holder} is running on the checkpoint {self.folder}") from None
 
     def position(self, topic: str) -> dict[int, int] | None:
-        """Where the first batch that is not finished begins, by partition; None when nothing was ever planned."""
+        """Return where the first batch that is not finished begins, by partition; None when nothing was ever planned."""
         done = self._numbers("commits")
         if done:
             return self._offsets(done[-1], topic)[1]
         return self._beginning(topic)
 
     def beginning(self, topic: str) -> dict[int, int] | None:
-        """Where the very first batch began, by partition; None when nothing was ever planned."""
+        """Return where the very first batch began, by partition; None when nothing was ever planned."""
         return self._beginning(topic)
 
     def unfinished_batch(self, topic: str) -> Batch | None:
-        """The batch that was planned and not committed; None when there is none."""
+        """Return the batch that was planned and not committed; None when there is none."""
         planned, done = self._numbers("offsets"), self._numbers("commits")
         if not planned or (done and done[-1] >= planned[-1]):
             return None
@@ -170,5 +170,5 @@ class Checkpoint:
 
 
 def _partitions(text: str, topic: str) -> dict[int, int]:
-    """The offsets of ``topic`` by partition, from ``{"topic":{"0":42}}``."""
+    """Return the offsets of ``topic`` by partition, from ``{"topic":{"0":42}}``."""
     return {int(partition): int(offset) for partition, offset in json.loads(text)[topic].items()}

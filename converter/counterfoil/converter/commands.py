@@ -284,7 +284,7 @@ def verify_bridge(
 
 
 def _finished(folder: Path, topic: str) -> dict[int, tuple[int, int]]:
-    """The source offsets whose batches are finished, by partition."""
+    """Return the source offsets whose batches are finished, by partition."""
     from counterfoil.converter.checkpoint import Checkpoint
 
     checkpoint = Checkpoint(folder)

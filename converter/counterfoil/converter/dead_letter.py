@@ -21,7 +21,7 @@ _OWN_HEADERS_BYTES: Final = 1024
 
 
 def problem(max_message_bytes: int) -> Column:
-    """The ``failure`` of a record, or that it is too large for ``max_message_bytes``; null where it can be written."""
+    """Return the ``failure`` of a record, or that it is too large for ``max_message_bytes``; null where it can be written."""
     size = _record_bytes()
     too_large = F.struct(
         F.lit(TOO_LARGE).alias("code"),
@@ -37,7 +37,7 @@ def problem(max_message_bytes: int) -> Column:
 
 
 def _record_bytes() -> Column:
-    """An upper bound of what the converted record takes on the broker, uncompressed."""
+    """Return an upper bound of what the converted record takes on the broker, uncompressed."""
     own = F.lit(_RECORD_OVERHEAD_BYTES + _OWN_HEADERS_BYTES)
     names = F.octet_length(F.array_join(F.col("headers")["key"], ""))
     values = F.octet_length(F.array_join(F.col("headers")["value"].cast("array<string>"), ""))
@@ -50,7 +50,7 @@ def _length(column: str) -> Column:
 
 
 def explanation() -> list[Column]:
-    """The headers that say what is wrong, from the column ``problem``, as structs of key and value."""
+    """Return the headers that say what is wrong, from the column ``problem``, as structs of key and value."""
     return [
         _header(headers.ERROR, F.col("problem.code")),
         _header(headers.ERROR_FIELD, F.coalesce(F.col("problem.field"), F.lit(""))),

@@ -49,7 +49,7 @@ class Origin:
 
 
 def parse_origin(text: bytes | str | None) -> Origin | None:
-    """The origin that a ``bridge.src`` header spells; None when it spells none.
+    """Return the origin that a ``bridge.src`` header spells; None when it spells none.
 
     >>> parse_origin(b"rides/3/42/1700000000000")
     Origin(topic='rides', partition=3, offset=42, timestamp_ms=1700000000000)
@@ -66,12 +66,12 @@ def parse_origin(text: bytes | str | None) -> Origin | None:
 
 
 def last_value(headers: Headers, name: str) -> bytes | None:
-    """The value of the last header called ``name``; None when there is none."""
+    """Return the value of the last header called ``name``; None when there is none."""
     return next((value for key, value in reversed(headers or ()) if key == name), None)
 
 
 def written_by(headers: Headers, *, bridge: str, topic: str) -> Origin | None:
-    """The origin in ``topic`` of a record that ``bridge`` wrote; None for every other record."""
+    """Return the origin in ``topic`` of a record that ``bridge`` wrote; None for every other record."""
     if last_value(headers, VIA) != bridge.encode():
         return None
     origin = parse_origin(last_value(headers, SOURCE))
@@ -79,6 +79,6 @@ def written_by(headers: Headers, *, bridge: str, topic: str) -> Origin | None:
 
 
 def is_echo(headers: Headers, *, target: str) -> bool:
-    """Whether a record has been on the topic ``target`` before, so that a bridge to it must not carry it back."""
+    """Return whether a record has been on the topic ``target`` before, so that a bridge to it must not carry it back."""
     prefix = f"{target}/".encode()
     return any(key == SOURCE and (value or b"").startswith(prefix) for key, value in headers or ())

@@ -17,7 +17,7 @@ OLDEST: Final = 17
 
 
 def check_java() -> str:
-    """The ``java`` that Spark will start: JAVA_HOME's where it is set, else the PATH's.
+    """Return the ``java`` that Spark will start: JAVA_HOME's where it is set, else the PATH's.
 
     ``MissingPart`` says what was found and what to install.
     """

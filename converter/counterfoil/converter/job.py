@@ -125,7 +125,7 @@ class BridgeRun:
         return writer.trigger(processingTime=f"{round(self.settings.interval_s * 1000)} milliseconds").start()
 
     def _written_before(self) -> Mapping[int, OffsetSet]:
-        """What the outputs hold of a batch that an earlier run left unfinished."""
+        """Return what the outputs hold of a batch that an earlier run left unfinished."""
         file = self.bridge.file
         batch = self.settings.checkpoint.unfinished_batch(file.source_topic)
         if batch is None:
@@ -198,13 +198,13 @@ class BridgeRun:
                 query.stop()
 
     def _count(self, report: Mapping[str, Any]) -> progress.Totals:
-        """The totals, with one batch more."""
+        """Return the totals, with one batch more."""
         self._totals.add(report, codes=self._all_codes)
         self.on_batch(report)
         return self._totals
 
     def _too_many(self) -> bool:
-        """Whether dead letters are above the limit; a rate needs some records, or the end, to mean anything."""
+        """Return whether dead letters are above the limit; a rate needs some records, or the end, to mean anything."""
         limit, totals = self.bridge.file.stop_above, self._totals
         if limit.count is None and totals.written < _FEWEST_FOR_A_RATE and self.settings.interval_s is not None:
             return False
@@ -220,7 +220,7 @@ class BridgeRun:
         return known or {partition: first for partition, (first, _) in self.cluster.watermarks(topic).items()}
 
     def _why(self, failure: Exception) -> str:
-        """The innermost cause of a failed query, in one line."""
+        """Return the innermost cause of a failed query, in one line."""
         lines = [line.strip() for line in str(failure).splitlines()]
         causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
         first = next((line for line in lines if line), type(failure).__name__)
@@ -253,7 +253,7 @@ class _Watch:
         self._read = 0
 
     def take(self, reports: Iterable[Any]) -> bool:
-        """Whether there were reports of batches not seen before; they are counted and told."""
+        """Return whether there were reports of batches not seen before; they are counted and told."""
         unseen = [json.loads(report.json) for report in reports if report["batchId"] > self._seen]
         new = [report for report in unseen if report["numInputRows"] > 0]
         for report in new:

@@ -41,7 +41,7 @@ class OffsetSet:
         return f"OffsetSet({list(self)})"
 
     def add(self, offset: int) -> bool:
-        """Whether ``offset`` is new; it is in the set afterwards."""
+        """Return whether ``offset`` is new; it is in the set afterwards."""
         if self._lasts and offset == self._lasts[-1] + 1:  # the usual case: the next in a row
             self._lasts[-1] = offset
             self._count += 1

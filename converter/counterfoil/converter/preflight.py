@@ -72,7 +72,7 @@ class TopicFacts:
 def ready_topics(
     file: BridgeFile, cluster: Cluster, checkpoint: Checkpoint | None, *, create_target: bool
 ) -> list[str]:
-    """What was created and what people should know before a run, as sentences.
+    """Return what was created and what people should know before a run, as sentences.
 
     Raises ``PreflightFailed``, before anything is created, when the run could not keep its promises.
     """
@@ -85,7 +85,7 @@ def ready_topics(
 
 
 def prepare_topics(file: BridgeFile, cluster: Cluster, *, create_target: bool) -> list[str]:
-    """What was created, as sentences: the dead-letter topic, and with ``create_target`` the target, where missing.
+    """Return what was created, as sentences: the dead-letter topic, and with ``create_target`` the target, where missing.
 
     Call it when ``inspect`` has found no error. Both get as many partitions as the source. Dead letters stay until
     somebody has looked at them (``retention.ms=-1``), and have room for the original and the headers that say what is
@@ -108,7 +108,7 @@ def prepare_topics(file: BridgeFile, cluster: Cluster, *, create_target: bool) -
 
 
 def _as_created(target: str, source: TopicFacts) -> TopicFacts:
-    """The target topic as ``prepare_topics`` creates it."""
+    """Return the target topic as ``prepare_topics`` creates it."""
     kept = ("cleanup.policy", "retention.ms", "retention.bytes", _MAX_BYTES)
     return TopicFacts(
         target, source.partitions, {name: source.settings[name] for name in kept if name in source.settings}
@@ -116,7 +116,7 @@ def _as_created(target: str, source: TopicFacts) -> TopicFacts:
 
 
 def facts_of(topic: str, cluster: Cluster) -> TopicFacts | None:
-    """What the broker says about ``topic``; None when there is no such topic."""
+    """Return what the broker says about ``topic``; None when there is no such topic."""
     partitions = cluster.partition_count(topic)
     return None if partitions is None else TopicFacts(topic, partitions, cluster.settings(topic))
 
@@ -124,7 +124,7 @@ def facts_of(topic: str, cluster: Cluster) -> TopicFacts | None:
 def inspect(
     file: BridgeFile, cluster: Cluster, checkpoint: Checkpoint | None, *, will_create_target: bool = False
 ) -> list[Finding]:
-    """All findings about a bridge's topics and, where there is one, its checkpoint; errors first.
+    """Return all findings about a bridge's topics and, where there is one, its checkpoint; errors first.
 
     With ``will_create_target`` a missing target is looked at as ``prepare_topics`` would create it afterwards.
     """
@@ -217,7 +217,7 @@ def _dead_letters(file: BridgeFile, source: TopicFacts, dead: TopicFacts) -> Ite
 
 
 def overtaken(topic: str, position: Mapping[int, int], marks: Mapping[int, tuple[int, int]]) -> list[Finding]:
-    """What retention deleted before the bridge read it, and positions beyond the end, by partition."""
+    """Return what retention deleted before the bridge read it, and positions beyond the end, by partition."""
     findings = []
     for partition, offset in sorted(position.items()):
         first, end = marks.get(partition, (0, 0))

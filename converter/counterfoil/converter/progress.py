@@ -72,17 +72,17 @@ def _by_code(bars: Iterable[Mapping[str, Any]], codes: Sequence[str]) -> Counter
 
 
 def observe_repeats(records: DataFrame, is_repeat: Column) -> DataFrame:
-    """The records, counted where ``is_repeat`` holds."""
+    """Return the records, counted where ``is_repeat`` holds."""
     return records.observe(_READ, F.count_if(is_repeat).alias("repeats"))
 
 
 def observe_written(judged: DataFrame, *, codes: Sequence[str]) -> DataFrame:
-    """The judged records, counted by what becomes of them; ``codes`` are the reasons that are told apart."""
+    """Return the judged records, counted by what becomes of them; ``codes`` are the reasons that are told apart."""
     return judged.observe(_WRITTEN, *written_metrics(codes))
 
 
 def written_metrics(codes: Sequence[str]) -> list[Column]:
-    """The aggregates of ``observe_written``.
+    """Return the aggregates of ``observe_written``.
 
     Every aggregate costs every record something, so that the reasons are one: a histogram, which a record without a
     reason does not touch. It is exact as long as there are bars enough for every reason of every task.
@@ -112,7 +112,7 @@ class Position:
 
 
 def position_of(report: Mapping[str, Any], *, beginning: Mapping[int, int], ends: Mapping[int, int]) -> Position:
-    """Where a Spark progress report says that the query is.
+    """Return where a Spark progress report says that the query is.
 
     ``beginning`` and ``ends`` are the topic's first offset and the one after its last, by partition, when the run
     started; the end moves on with what the report has seen.
@@ -130,7 +130,7 @@ def position_of(report: Mapping[str, Any], *, beginning: Mapping[int, int], ends
 
 
 def _by_partition(offsets: Any) -> dict[int, int]:
-    """The offsets of a one-topic source, from ``{"topic": {"0": 42}}``; empty when a report has none."""
+    """Return the offsets of a one-topic source, from ``{"topic": {"0": 42}}``; empty when a report has none."""
     if not isinstance(offsets, dict) or not offsets:
         return {}
     only = next(iter(offsets.values()))
@@ -138,7 +138,7 @@ def _by_partition(offsets: Any) -> dict[int, int]:
 
 
 def progress_line(totals: Totals, position: Position, *, rate_per_s: float) -> str:
-    """One line about a run, for people.
+    """Return one line about a run, for people.
 
     >>> totals = Totals(batches=2, read=1500, converted=1490, dead_by_code=Counter({"lookup": 7, "too-large": 3}))
     >>> progress_line(totals, Position(done=1500, total=6000), rate_per_s=300.0)
@@ -154,7 +154,7 @@ def progress_line(totals: Totals, position: Position, *, rate_per_s: float) -> s
 
 
 def summary_line(totals: Totals, *, took_s: float, ending: str) -> str:
-    """The last line of a run. ``ending`` says why it ended."""
+    """Return the last line of a run. ``ending`` says why it ended."""
     rate = totals.read / took_s if took_s > 0 else 0.0
     read = f"{counted(totals.read, 'record', spec=',')} in {counted(totals.batches, 'batch', 'batches', spec=',')}"
     parts = [read, f"{totals.converted:,} converted", _dead(totals)]
@@ -173,7 +173,7 @@ def _oddities(totals: Totals) -> list[str]:
 
 
 def duration(seconds: float) -> str:
-    """A duration in words, such as ``2 h 5 min``, ``3 min 20 s`` or ``12 s``."""
+    """Return a duration in words, such as ``2 h 5 min``, ``3 min 20 s`` or ``12 s``."""
     whole = round(seconds)
     hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
     if hours:

@@ -24,7 +24,7 @@ class Form:
 
 
 def parse_forms(options: Sequence[str]) -> tuple[Form, ...]:
-    """The forms that ``--format`` options ask for; text on stdout when there are none.
+    """Return the forms that ``--format`` options ask for; text on stdout when there are none.
 
     >>> parse_forms(["text", "json=report.json"])
     (Form(name='text', path=None), Form(name='json', path=PosixPath('report.json')))

@@ -69,14 +69,14 @@ class ResolvedBridge:
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
     def conversion(self) -> Conversion:
-        """What an engine is made from; ``PlanIncomplete`` while there are problems."""
+        """Return what an engine is made from; ``PlanIncomplete`` while there are problems."""
         if self.problems:
             raise PlanIncomplete(self.file.name, self.problems)
         return Conversion(plan=self.plan, writer_by_id=self.writer_by_id, target_id=self.target_id)
 
 
 def resolve(file: BridgeFile, registry: Registry) -> ResolvedBridge:
-    """The bridge that ``file`` means, by what ``registry`` holds now.
+    """Return the bridge that ``file`` means, by what ``registry`` holds now.
 
     Raises ``SubjectMissing`` for a subject or version that is not there, ``BridgeError`` for one that is not Avro, and
     whatever the registry raises when it cannot be asked.
@@ -116,7 +116,7 @@ def _writers(registry: Registry, subject: str, active: Sequence[int]) -> list[_W
 
 
 def _versions(registry: Registry, file: BridgeFile) -> list[int]:
-    """The active versions of the source subject, ascending."""
+    """Return the active versions of the source subject, ascending."""
     try:
         versions = sorted(registry.versions(file.source_subject))
     except SubjectNotFound:
@@ -138,7 +138,7 @@ def _registered(registry: Registry, subject: str, version: int | None) -> Regist
 
 
 def _avro(registered: RegisteredSchema, registry: Registry) -> AvroSchema:
-    """The schema, with its references read; what an earlier writer was allowed to register is taken as it is."""
+    """Return the schema, with its references read; what an earlier writer was allowed to register is taken as it is."""
     schema = registered.schema
     if schema.schema_type is not SchemaType.AVRO:
         raise BridgeError(

@@ -29,7 +29,7 @@ _RANGES: Final = 64
 def written_of(
     batch: Batch, cluster: Cluster, *, bridge: str, source_topic: str, outputs: Iterable[str]
 ) -> dict[int, OffsetSet]:
-    """The offsets of ``batch`` whose records are on an output topic, by source partition; only partitions with any."""
+    """Return the offsets of ``batch`` whose records are on an output topic, by source partition; only partitions with any."""
     written: dict[int, OffsetSet] = {}
     for topic in outputs:
         since = cluster.offsets_since(topic, batch.started_ms - CLOCK_SKEW_MS)
@@ -46,7 +46,7 @@ def written_of(
 
 
 def repeat_condition(written: Mapping[int, OffsetSet]) -> str:
-    """A Spark SQL condition on ``partition`` and ``offset`` that holds for the records in ``written``.
+    """Return a Spark SQL condition on ``partition`` and ``offset`` that holds for the records in ``written``.
 
     >>> repeat_condition({})
     'false'

@@ -58,7 +58,7 @@ class TrialReport:
     disagreements: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        """The report as JSON has it."""
+        """Return the report as JSON has it."""
         failures = [
             {"code": code, "field": name, "count": count, "example": self.examples[code, name]}
             for (code, name), count in self.failures.most_common()
@@ -67,7 +67,7 @@ class TrialReport:
         return {**plain, "failures": failures, "dead_letters": self.failures.total()}
 
     def lines(self) -> list[str]:
-        """The report as people read it."""
+        """Return the report as people read it."""
         if not self.records:
             return ["no records to try"]
         growth = f"{self.bytes_out / self.bytes_in:.2f} times the size" if self.bytes_in and self.bytes_out else "empty"
@@ -101,13 +101,13 @@ def sample(cluster: Cluster, topic: str, *, size: int, seed: int) -> Iterator[Sa
 
 
 def _spots(first: int, end: int, chunk: int, chooser: random.Random) -> list[int]:
-    """Where the chunks of a partition begin, ascending."""
+    """Return where the chunks of a partition begin, ascending."""
     newest = max(first, end - chunk)
     return sorted({first, newest, *(chooser.randint(first, newest) for _ in range(_SPOTS - 2))})
 
 
 def _end_of(spots: Sequence[int], turn: int, chunk: int, end: int) -> int:
-    """The end of a chunk, which never runs into the next one."""
+    """Return the end of a chunk, which never runs into the next one."""
     following = spots[turn + 1] if turn + 1 < len(spots) else end
     return min(spots[turn] + chunk, following, end)
 
@@ -115,7 +115,7 @@ def _end_of(spots: Sequence[int], turn: int, chunk: int, end: int) -> int:
 def try_out(
     records: Iterable[Sampled], *, engine: Engine, reference: Callable[[bytes], Judgement], spark: SparkSession
 ) -> TrialReport:
-    """What becomes of ``records``, by the reference, and whether the engine agrees on every one of them."""
+    """Return what becomes of ``records``, by the reference, and whether the engine agrees on every one of them."""
     report = TrialReport(engine=engine.name)
     kept = list(records)
     expected = [None if record.value is None else reference(record.value) for record in kept]
@@ -146,7 +146,7 @@ def _count(report: TrialReport, record: Sampled, judgement: Judgement | None) ->
 
 
 def _run(engine: Engine, records: Sequence[Sampled], spark: SparkSession) -> Mapping[tuple[int, int], Any]:
-    """The engine's rows, by partition and offset."""
+    """Return the engine's rows, by partition and offset."""
     converted = engine.convert(_frame(records, spark)).select("partition", "offset", "converted", "failure")
     return {(row["partition"], row["offset"]): row for row in converted.collect()}
 

@@ -44,7 +44,7 @@ appender.file.strategy.max = 3
 
 
 def pyspark_version() -> str:
-    """The version of the PySpark that would run; ``MissingPart`` when there is none."""
+    """Return the version of the PySpark that would run; ``MissingPart`` when there is none."""
     if find_spec("pyspark") is None:
         raise MissingPart('A bridge needs PySpark, which is not installed: pip install "counterfoil[converter]"')
     from pyspark.version import __version__
@@ -53,7 +53,7 @@ def pyspark_version() -> str:
 
 
 def connector_settings(jars: Path | None) -> dict[str, str]:
-    """The setting that brings the Kafka and Avro connectors, of the running PySpark's own version.
+    """Return the setting that brings the Kafka and Avro connectors, of the running PySpark's own version.
 
     From the folder ``jars`` where one is given, else from Maven Central. ``MissingPart`` names what a folder lacks.
     """
@@ -71,7 +71,7 @@ def connector_settings(jars: Path | None) -> dict[str, str]:
 
 
 def start_session(*, master: str | None, jars: Path | None, log_file: Path) -> SparkSession:
-    """A session for a bridge, with everything that Spark and Java print in ``log_file``.
+    """Return a session for a bridge, with everything that Spark and Java print in ``log_file``.
 
     Under spark-submit the session is the one that was submitted, and ``master`` None leaves it where it is; otherwise
     None is ``local[*]``. Raises ``MissingPart`` when Java, PySpark or the connectors are not there.

@@ -34,12 +34,12 @@ class Destination:
 
 
 def judge(converted: DataFrame, destination: Destination) -> DataFrame:
-    """The engine's result with the column ``problem``: null for what goes to the target."""
+    """Return the engine's result with the column ``problem``: null for what goes to the target."""
     return converted.withColumn("problem", dead_letter.problem(destination.max_message_bytes))
 
 
 def outgoing(judged: DataFrame, destination: Destination) -> DataFrame:
-    """The columns that Spark's Kafka sink takes: topic, partition, key, value, headers.
+    """Return the columns that Spark's Kafka sink takes: topic, partition, key, value, headers.
 
     A dead letter carries the original's key, value and headers untouched. A record for which an engine gave neither a
     value nor a reason ends the query rather than becoming a tombstone.
@@ -69,7 +69,7 @@ def _converted() -> Column:
 
 
 def _headers(destination: Destination, is_dead: Column) -> Column:
-    """The headers kept, then the bridge's own; the usual record, which had none and is converted, takes a short way."""
+    """Return the headers kept, then the bridge's own; the usual record, which had none and is converted, takes a short way."""
     about = [
         _header(headers.SOURCE, _origin()),
         _header(headers.PLAN, F.lit(destination.plan_hash[: headers.PLAN_DIGITS])),
@@ -87,7 +87,7 @@ def _headers(destination: Destination, is_dead: Column) -> Column:
 
 
 def _writer_id(known: Iterable[int]) -> Column:
-    """The id in the frame, in decimal; the known ids are spelt beforehand."""
+    """Return the id in the frame, in decimal; the known ids are spelt beforehand."""
     framed = F.substring("value", 2, 4)
     spelt = F.conv(F.hex(framed), 16, 10)
     for each in known:
@@ -112,7 +112,7 @@ def _header(name: str, text: Column) -> Column:
 def write_stream(
     records: DataFrame, *, bootstrap_servers: str, checkpoint: str, largest_request_bytes: int
 ) -> DataStreamWriter:
-    """A writer of ``outgoing`` records: acknowledged by all replicas, idempotent, in order."""
+    """Return a writer of ``outgoing`` records: acknowledged by all replicas, idempotent, in order."""
     return records.writeStream.format("kafka").options(
         **{
             "kafka.bootstrap.servers": bootstrap_servers,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def read_stream(spark: SparkSession, *, bootstrap_servers: str, topic: str, max_offsets_per_trigger: int) -> DataFrame:
-    """The records of ``topic`` from the beginning, or from where the checkpoint stands, with ``RECORD_COLUMNS``.
+    """Return the records of ``topic`` from the beginning, or from where the checkpoint stands, with ``RECORD_COLUMNS``.
 
     Neither ``minPartitions`` nor ``maxRecordsPerPartition`` is ever set: both give a partition to several tasks, and
     with that up its order. Offsets that retention has overtaken end the query.
@@ -33,7 +33,7 @@ def read_stream(spark: SparkSession, *, bootstrap_servers: str, topic: str, max_
 
 
 def echoes(target: str) -> Column:
-    """Whether a record has been on the topic ``target`` before: a condition on ``headers``.
+    """Return whether a record has been on the topic ``target`` before: a condition on ``headers``.
 
     Two bridges in opposite directions would carry a record to and fro for ever; ``bridge.src`` tells where it was.
     """

@@ -54,12 +54,12 @@ class Cluster:
             raise BrokerUnreachable(self.bootstrap_servers, reason=reason) from None
 
     def partition_count(self, topic: str) -> int | None:
-        """How many partitions ``topic`` has; None when there is no such topic."""
+        """Return how many partitions ``topic`` has; None when there is no such topic."""
         found = self._metadata().topics.get(topic)
         return len(found.partitions) if found is not None and found.error is None else None
 
     def settings(self, topic: str) -> dict[str, str]:
-        """The settings in force for ``topic``, as Kafka spells them."""
+        """Return the settings in force for ``topic``, as Kafka spells them."""
         from confluent_kafka.admin import ConfigResource, ResourceType
 
         resource = ConfigResource(ResourceType.TOPIC, topic)
@@ -92,7 +92,7 @@ class Cluster:
             raise BrokerUnreachable(self.bootstrap_servers, reason=failure.args[0].str()) from None
 
     def watermarks(self, topic: str) -> dict[int, tuple[int, int]]:
-        """The first offset that is there and the one after the last, by partition."""
+        """Return the first offset that is there and the one after the last, by partition."""
         from confluent_kafka import KafkaException, TopicPartition
 
         partitions = self.partition_count(topic) or 0
@@ -106,7 +106,7 @@ class Cluster:
                 raise BrokerUnreachable(self.bootstrap_servers, reason=failure.args[0].str()) from None
 
     def settled_watermarks(self, topic: str, *, deadline_s: float = 30.0) -> dict[int, tuple[int, int]]:
-        """The watermarks once they stand still, or as they are after ``deadline_s`` seconds.
+        """Return the watermarks once they stand still, or as they are after ``deadline_s`` seconds.
 
         After a crash, of a broker or of a producer, the end of a partition may still move for a moment.
         """
@@ -134,7 +134,7 @@ class Cluster:
         return {each.partition: each.offset if each.offset >= 0 else ends[each.partition][1] for each in found}
 
     def read(self, topic: str, range_by_partition: Mapping[int, tuple[int, int]]) -> Iterator[Any]:
-        """The records of ``topic`` in ranges of offsets, the end of each exclusive, in order within a partition.
+        """Yield the records of ``topic`` in ranges of offsets, the end of each exclusive, in order within a partition.
 
         Only committed records come; holes are passed over. Raises ``BrokerUnreachable`` when nothing comes for a
         minute.
@@ -156,7 +156,7 @@ class Cluster:
                 yield from self._within(messages, open_end)
 
     def _within(self, messages: list[Any], open_end: dict[int, int]) -> Iterator[Any]:
-        """The records among ``messages`` that are in range; partitions that reach their end leave ``open_end``."""
+        """Yield the records among ``messages`` that are in range; partitions that reach their end leave ``open_end``."""
         from confluent_kafka import KafkaError
 
         for message in messages:
@@ -172,7 +172,7 @@ class Cluster:
                 del open_end[partition]
 
     def _consumer(self) -> Any:
-        """A consumer without a group: it is told what to read, and commits nothing."""
+        """Return a consumer without a group: it is told what to read, and commits nothing."""
         return self._new_consumer(
             {
                 **self._base,

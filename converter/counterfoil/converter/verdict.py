@@ -93,13 +93,13 @@ class VerifyReport:
         return ExitCode.OK if self.records else ExitCode.CANNOT_SAY
 
     def totals(self) -> dict[str, int]:
-        """The counts of all partitions together; ``source`` is how many records of the source were looked at."""
+        """Return the counts of all partitions together; ``source`` is how many records of the source were looked at."""
         names = [name for name, value in asdict(PartitionVerdict(0, 0, 0)).items() if isinstance(value, int)]
         sums = {name: self._count(name) for name in names if name not in {"partition", "first", "end", "records"}}
         return {"source": self.records, **sums}
 
     def as_json(self) -> dict[str, Any]:
-        """The report as JSON has it."""
+        """Return the report as JSON has it."""
         return {
             **asdict(self),
             "partitions": [{**asdict(each), "faults": each.faults} for each in self.partitions],
@@ -108,7 +108,7 @@ class VerifyReport:
         }
 
     def lines(self) -> list[str]:
-        """The report as people read it."""
+        """Return the report as people read it."""
         shown = [f"{self.source_topic} -> {self.target_topic} (dead letters: {self.dead_letter_topic})"]
         shown += [line for each in self.partitions for line in _partition_lines(each)]
         if self.native:

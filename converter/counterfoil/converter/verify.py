@@ -35,10 +35,10 @@ class Topics(Protocol):
     """What verification needs of a cluster."""
 
     def settled_watermarks(self, topic: str) -> dict[int, Range]:
-        """The first offset and the one after the last, by partition, once they stand still."""
+        """Return the first offset and the one after the last, by partition, once they stand still."""
 
     def read(self, topic: str, range_by_partition: Mapping[int, Range]) -> Iterator[Any]:
-        """The records in the ranges."""
+        """Return the records in the ranges."""
 
 
 Recompute: TypeAlias = "Callable[[bytes], bytes | None]"
@@ -57,7 +57,7 @@ class BlockChecksums:
         self._sum_by_block[block] = (self._sum_by_block.get(block, 0) + hash((offset, item))) & _MASK
 
     def differing(self, other: BlockChecksums) -> Iterator[Range]:
-        """The blocks that are not alike, each as its first and last offset, ascending."""
+        """Yield the blocks that are not alike, each as its first and last offset, ascending."""
         for block in sorted(self._sum_by_block.keys() | other._sum_by_block.keys()):
             if self._sum_by_block.get(block, 0) != other._sum_by_block.get(block, 0):
                 yield block * _BLOCK, block * _BLOCK + _BLOCK - 1
@@ -116,7 +116,7 @@ class Verification:
     ranges: Mapping[int, Range] | None = None
 
     def run(self) -> VerifyReport:
-        """The report, after all three topics were read once."""
+        """Return the report, after all three topics were read once."""
         source = self.file.source_topic
         here = self.topics.settled_watermarks(source)
         ranges = {
@@ -161,7 +161,7 @@ class _Reading:
         self.dead_by_code: Counter[str] = Counter()
 
     def read_outputs(self, topic: str, *, is_dead: bool) -> int:
-        """How many records of an output topic are not from this bridge; the others are taken in."""
+        """Return how many records of an output topic are not from this bridge; the others are taken in."""
         last: dict[tuple[int, int], int] = {}
         others = 0
         for message in self._task.topics.read(topic, self._task.topics.settled_watermarks(topic)):
@@ -271,7 +271,7 @@ class _Reading:
             verdict.unmatched += placed - self._matched[number]
 
     def _blocks_to_blame(self, verdict: PartitionVerdict, here: BlockChecksums, there: BlockChecksums) -> list[Range]:
-        """The blocks that differ; none where records are unmatched, which differ by themselves."""
+        """Return the blocks that differ; none where records are unmatched, which differ by themselves."""
         found = self._found[verdict.partition]
         if len(found.target) + len(found.dead) != self._matched[verdict.partition] or verdict.unwarranted:
             return []
@@ -279,7 +279,7 @@ class _Reading:
 
 
 def _kept(own: list[Any]) -> list[Any]:
-    """The headers that the record had before the bridge put its own after them."""
+    """Return the headers that the record had before the bridge put its own after them."""
     for place in range(len(own) - 1, -1, -1):
         if own[place][0] == headers.SOURCE:
             return own[:place]
@@ -287,7 +287,7 @@ def _kept(own: list[Any]) -> list[Any]:
 
 
 def _untouched(key: bytes | None, kept: Iterable[Any], value: bytes | None) -> object:
-    """What must be the same on both sides, to be hashed."""
+    """Return what must be the same on both sides, to be hashed."""
     return key, tuple(kept), value
 
 

@@ -72,7 +72,7 @@ class RegistryApp:
 
 
 def create_app(settings: ServerSettings, *, telemetry: Telemetry | None = None) -> RegistryApp:
-    """The registry as an ASGI application over the store that ``settings`` name.
+    """Return the registry as an ASGI application over the store that ``settings`` name.
 
     The store is opened here and closed when the application's lifespan ends. ``StoreNotUsable`` when it cannot be
     opened.
@@ -89,7 +89,7 @@ def assemble(
     heartbeat_s: float = HEARTBEAT_S,
     telemetry: Telemetry | None = None,
 ) -> RegistryApp:
-    """The registry as an ASGI application over ``storage``.
+    """Return the registry as an ASGI application over ``storage``.
 
     ``wrapping`` uses key management services; by default those that the environment names. ``heartbeat_s`` is how long
     its event streams are silent at most. ``telemetry`` takes the application's measures.
@@ -153,7 +153,7 @@ def assemble(
 
 
 def _gauges(storage: Storage, replies: Replies, counting: Counting) -> Gauges:
-    """What the application has just now."""
+    """Return what the application has just now."""
     load, totals = storage.load, counting.totals
     return Gauges(
         store_up=storage.contact.error is None,
@@ -187,7 +187,7 @@ def _open_to_pages(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
 
 
 async def _description(_: Request) -> Response:
-    """The API in the terms of OpenAPI."""
+    """Return the API in the terms of OpenAPI."""
     return JSONResponse(await asyncio.to_thread(_described))
 
 
@@ -199,7 +199,7 @@ def _described() -> dict[str, Any]:
 
 
 async def _framework_error(methods: Methods, request: Request, error: Exception) -> Response:
-    """The API's error body for what the framework's router refuses."""
+    """Return the API's error body for what the framework's router refuses."""
     status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.INTERNAL_SERVER_ERROR
     path = request.scope["path"]
     if status == HTTPStatus.NOT_FOUND:
@@ -215,5 +215,5 @@ async def _framework_error(methods: Methods, request: Request, error: Exception)
 
 
 async def _unforeseen_error(_: Request, __: Exception) -> Response:
-    """The answer to what nobody foresaw; the framework raises the error on, and the envelope logs it."""
+    """Return the answer to what nobody foresaw; the framework raises the error on, and the envelope logs it."""
     return error_answer(unforeseen())

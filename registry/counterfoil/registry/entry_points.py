@@ -1,4 +1,4 @@
-"""The room's commands: where each one is, and its line in ``counterfoil --help``. Nothing is imported."""
+"""The room's commands: the location of each, and its line in ``counterfoil --help``. Nothing is imported."""
 
 serve = "counterfoil.registry.cli:serve", "Run the schema registry until SIGTERM or SIGINT."
 db = "counterfoil.registry.db_cli:db", "Upgrade, check or measure a registry's store."

@@ -66,7 +66,7 @@ class SubjectPrefix:
 
 
 def parse_subject(text: str, *, context: str = DEFAULT_CONTEXT) -> QualifiedSubject:
-    """The subject that ``text`` names; a name without a context is one of ``context``.
+    """Return the subject that ``text`` names; a name without a context is one of ``context``.
 
     Every text is a name: ``:foo`` is the subject ``:foo``, since a context is marked by a colon and a dot.
     """
@@ -77,7 +77,7 @@ def parse_subject(text: str, *, context: str = DEFAULT_CONTEXT) -> QualifiedSubj
 
 
 def parse_prefix(text: str) -> SubjectPrefix:
-    """The prefix that ``text`` names: ``:*:foo`` in all contexts, else in the one that the name is in."""
+    """Return the prefix that ``text`` names: ``:*:foo`` in all contexts, else in the one that the name is in."""
     if text.startswith(_WILDCARD):
         return SubjectPrefix(None, text.removeprefix(_WILDCARD))
     subject = parse_subject(text)

@@ -30,7 +30,7 @@ def content_guid(
     metadata: Metadata | None = None,
     rule_set: RuleSet | None = None,
 ) -> uuid.UUID:
-    """The identity of a schema's content: equal content has the equal guid, in every registry.
+    """Return the identity of a schema's content: equal content has the equal guid, in every registry.
 
     ``text`` is the canonical text. Metadata and rules count when they are there, even when they are empty; schema type
     and subject do not count.
@@ -71,7 +71,7 @@ def sha256_fingerprint(schema: AvroSchema) -> bytes:
 def _parts(
     references: Iterable[Reference], metadata: Metadata | None, rule_set: RuleSet | None
 ) -> Iterator[str | bytes]:
-    """What is hashed after the text, in order; nothing stands between the parts."""
+    """Yield what is hashed after the text, in order; nothing stands between the parts."""
     for reference in references:
         yield reference.name
         yield reference.subject

@@ -1,4 +1,4 @@
-"""What a registry answers with, as frozen values.
+"""The content of a registry's responses, as frozen values.
 
 Source of the vocabulary: the REST entities of Confluent Schema Registry's public API.
 """
@@ -20,7 +20,7 @@ VersionNumber: TypeAlias = int | Literal["latest"]
 
 
 class Visibility(Enum):
-    """Which subjects or versions an answer takes in. Soft-deleted ones are still readable by schema id."""
+    """Which subjects or versions a response includes. Soft-deleted ones are still readable by schema id."""
 
     ACTIVE = "active"
     WITH_DELETED = "with deleted"
@@ -28,14 +28,17 @@ class Visibility(Enum):
 
 
 class Deletion(Enum):
-    """How to delete: ``SOFT`` hides and keeps the schema readable by id; ``PERMANENT`` comes after it."""
+    """How to delete: ``SOFT`` hides it and keeps the schema readable by id.
+
+    ``PERMANENT`` requires an earlier ``SOFT``.
+    """
 
     SOFT = "soft"
     PERMANENT = "permanent"
 
 
 class Mode(StrEnum):
-    """What a registry, a context or a subject lets happen."""
+    """What a registry, a context or a subject permits."""
 
     READWRITE = "READWRITE"
     READONLY = "READONLY"
@@ -46,11 +49,11 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RegisteredSchema:
-    """A schema under the subject that holds it.
+    """A version of a subject, with its schema.
 
     ``version`` counts from 1, ``id`` is the registry's number for the content, ``guid`` the content's identity in every
-    registry. ``version`` and ``guid`` are None where a registry does not tell them: before Confluent's 8.0 the answer
-    to a registration is the id alone.
+    registry. ``version`` and ``guid`` are None where a registry does not return them: before Confluent's 8.0 the
+    response to a registration has only the id.
     """
 
     subject: str
@@ -78,7 +81,7 @@ class ContextId:
 
 @dataclass(frozen=True, slots=True)
 class Compatibility:
-    """The registry's verdict on a candidate. ``messages`` says why not; empty when compatible or not asked for."""
+    """The registry's verdict on a candidate. ``messages`` are the reasons; empty when compatible or not requested."""
 
     is_compatible: bool
     messages: tuple[str, ...] = ()
@@ -86,7 +89,10 @@ class Compatibility:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """The settings of a registry, a context or a subject. None: not set here (when read), left alone (when written)."""
+    """The settings of a registry, a context or a subject.
+
+    None: not set here (when read), not changed (when written).
+    """
 
     compatibility_level: CompatibilityLevel | None = None
     compatibility_policy: str | None = None

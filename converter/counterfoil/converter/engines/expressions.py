@@ -70,7 +70,7 @@ class SqlScope:
     source: str
 
     def type_at(self, path: tuple[str, ...]) -> AvroType:
-        """The type of the field at ``path``."""
+        """Return the type of the field at ``path``."""
         node = self.node
         for name in path:
             _, inner = split_null(node)
@@ -80,7 +80,7 @@ class SqlScope:
         return node
 
     def null_when(self, path: tuple[str, ...]) -> str | None:
-        """The condition under which the value at ``path``, or a record on the way, is null; None for never."""
+        """Return the condition under which the value at ``path``, or a record on the way, is null; None for never."""
         ends = range(len(path) + 1)
         nullable = [path[:end] for end in ends if split_null(self.type_at(path[:end]))[0]]
         return f"{path_of(self.source, path)} IS NULL" if nullable else None
@@ -99,7 +99,7 @@ class Compiler:
         self._reader = WireReader()
 
     def compile(self, op: Op, target: AvroType, scope: SqlScope, where: str) -> Code:
-        """The code of an operation whose result is a value of ``target``."""
+        """Return the code of an operation whose result is a value of ``target``."""
         compile_parts = self._parts.get(type(op))
         if compile_parts is not None:
             return compile_parts(self, op, target, scope, where)
@@ -111,7 +111,7 @@ class Compiler:
         return replace(code, value=self._out(code.value, target))
 
     def _renumbered(self, op: Read, target: AvroType, scope: SqlScope) -> Code:
-        """A copied enum: from number to number."""
+        """Return a copied enum: from number to number."""
         _, source_type = split_null(scope.type_at(op.path))
         _, target_type = split_null(target)
         numbers = {symbol: number for number, symbol in enumerate(getattr(target_type, "symbols", ()))}
@@ -123,7 +123,7 @@ class Compiler:
         return isinstance(inner, (Record, Array, Map))
 
     def _copied(self, op: Read, target: AvroType, scope: SqlScope) -> Code:
-        """A copied value with parts. A map of several entries has an order, which Spark loses: that is a doubt."""
+        """Return a copied value with parts. A map of several entries has an order, which Spark loses: that is a doubt."""
         source = path_of(scope.source, op.path)
         node = scope.type_at(op.path)
         natural = self._reader.natural(node, source) if self._is_wire else source
@@ -148,7 +148,7 @@ class Compiler:
         return [f"{source} IS NULL OR ({all_of(found)})"] if has_null and found else found
 
     def _out(self, value: str, node: AvroType) -> str:
-        """A natural value as ``to_avro`` takes it."""
+        """Return a natural value as ``to_avro`` takes it."""
         if not self._enum_as_number or not has_enum(node):
             return value
         _, inner = split_null(node)
@@ -189,7 +189,7 @@ class Compiler:
         return Code(guarded, guard, (f"({guard}) OR ({all_of(conditions)})",))
 
     def compile_guard(self, guard: Op, scope: SqlScope) -> str:
-        """The condition under which the guarding source record is null."""
+        """Return the condition under which the guarding source record is null."""
         if not isinstance(guard, Read):
             raise TypeError(guard)
         return scope.null_when(guard.path) or "false"
@@ -248,7 +248,7 @@ class Compiler:
     # -- scalars
 
     def _scalar(self, op: Any, target: AvroType, scope: SqlScope, where: str) -> Code:
-        """The natural value of a scalar operation."""
+        """Return the natural value of a scalar operation."""
         compile_scalar = self._scalars.get(type(op))
         if compile_scalar is None:
             raise EngineCannot(_ENGINE, field=where, why="a union other than null and one type")
@@ -341,14 +341,14 @@ class Compiler:
 
 
 def _key_literal(key: Any) -> str:
-    """A key of a table; booleans are looked up by their text, whole numbers as longs."""
+    """Return a key of a table; booleans are looked up by their text, whole numbers as longs."""
     if isinstance(key, bool):
         return text("true" if key else "false")
     return text(key) if isinstance(key, str) else f"cast('{key}' AS bigint)"
 
 
 def _as_key(value: str, table: tuple[tuple[Any, Any], ...]) -> str:
-    """A value in the type of the table's keys."""
+    """Return a value in the type of the table's keys."""
     first = table[0][0]
     if isinstance(first, bool):
         return f"cast({value} AS string)"
@@ -356,5 +356,5 @@ def _as_key(value: str, table: tuple[tuple[Any, Any], ...]) -> str:
 
 
 def java_literal(value: str) -> str:
-    """A Java regular expression for a text itself."""
+    """Return a Java regular expression for a text itself."""
     return re.sub(r"([^\w\s])", r"\\\1", value, flags=re.ASCII)

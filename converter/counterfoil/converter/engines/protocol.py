@@ -54,7 +54,7 @@ class Engine(Protocol):
         """What ``--engine`` calls it."""
 
     def convert(self, records: DataFrame) -> DataFrame:
-        """The records, each with what became of its value.
+        """Return the records, each with what became of its value.
 
         ``records`` has ``RECORD_COLUMNS``. The result has the same rows and columns in the same order, and after them
         ``converted: binary`` (the new value, framed with the target id) and ``failure`` (``FAILURE_TYPE``). Exactly

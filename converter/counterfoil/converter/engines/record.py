@@ -64,7 +64,7 @@ class RecordRecipe:
 
 
 def recipe_of(conversion: Conversion) -> RecordRecipe:
-    """The recipe of a conversion.
+    """Return the recipe of a conversion.
 
     Raises ``PlanUnfinished`` for a plan with problems, and ``EngineCannot`` where a writer's value would mean something
     else as the source's: a timestamp that changed its unit, say.
@@ -100,14 +100,14 @@ class RecordConverter:
         self._source = source
 
     def convert_value(self, data: bytes) -> Converted:
-        """The value as the target's bytes, framed with the target id, or why not."""
+        """Return the value as the target's bytes, framed with the target id, or why not."""
         try:
             return Converted(value=self.convert(data))
         except ConversionError as failure:
             return Converted(failure=failure)
 
     def convert(self, data: bytes) -> bytes:
-        """The target's bytes, framed with the target id. Raises ``ConversionError``."""
+        """Return the target's bytes, framed with the target id. Raises ``ConversionError``."""
         value = self._decoded(data)
         made = self._evaluate(value)
         try:
@@ -131,7 +131,7 @@ class RecordConverter:
             raise self._unreadable(schema_id, data, error) from None
 
     def _unreadable(self, schema_id: int, data: bytes, error: DecodeError) -> ConversionError:
-        """Why the bytes are no value of the writer: trailing bytes, when all before them is one."""
+        """Return why the bytes are no value of the writer: trailing bytes, when all before them is one."""
         if schema_id not in self._lenient_by_id:
             self._lenient_by_id[schema_id] = _decoder(_parsed(self._texts[schema_id]), self._source, whole=False)
         try:
@@ -171,5 +171,5 @@ def _parsed(text: str) -> AvroSchema:
 
 @lru_cache(maxsize=8)
 def converter_of(packed: bytes) -> RecordConverter:
-    """The converter of a packed recipe; made once in each process."""
+    """Return the converter of a packed recipe; made once in each process."""
     return RecordConverter(RecordRecipe(*pickle.loads(packed)))  # noqa: S301 - these bytes come from our own driver

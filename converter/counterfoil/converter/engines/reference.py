@@ -33,11 +33,11 @@ class ReferenceEngine:
         self._converter = converter_of(self._recipe.packed)
 
     def convert_value(self, data: bytes) -> Converted:
-        """What becomes of one value, without Spark."""
+        """Return what becomes of one value, without Spark."""
         return self._converter.convert_value(data)
 
     def convert(self, records: DataFrame) -> DataFrame:
-        """The records with ``converted`` and ``failure``."""
+        """Return the records with ``converted`` and ``failure``."""
         from pyspark.sql.functions import col
 
         answered = records.withColumn("_answer", answer_column(self._recipe.packed, col("value")))
@@ -49,21 +49,21 @@ class ReferenceEngine:
 
 
 def answer_column(packed: bytes, values: Column) -> Column:
-    """The reference evaluator's answers to ``values``, as bytes; null for null. Read with the two functions below."""
+    """Return the reference evaluator's answers to ``values``, as bytes; null for null. Read with the two functions below."""
     from pyspark.sql.functions import pandas_udf
 
     return pandas_udf(answers(packed), "binary")(values)
 
 
 def converted_of(answer: str) -> Column:
-    """The converted value in the answers of a column, null where there is a failure."""
+    """Return the converted value in the answers of a column, null where there is a failure."""
     from pyspark.sql.functions import expr
 
     return expr(f"CASE WHEN substring({answer}, 1, 1) = X'00' THEN {answer} END")
 
 
 def failure_of(answer: str) -> Column:
-    """The failure in the answers of a column, null where there is none."""
+    """Return the failure in the answers of a column, null where there is none."""
     from pyspark.sql.functions import expr
 
     text = f"cast(substring({answer}, 2) AS string)"
@@ -72,7 +72,7 @@ def failure_of(answer: str) -> Column:
 
 
 def answers(packed: bytes) -> Callable[..., Any]:
-    """The function that workers run on a batch of values."""
+    """Return the function that workers run on a batch of values."""
     import pandas as pd
 
     def answer_batch(values: pd.Series) -> pd.Series:
@@ -88,7 +88,7 @@ def answers(packed: bytes) -> Callable[..., Any]:
 
 
 def answer(packed: bytes, data: bytes) -> bytes:
-    """The converted value, or ``FF`` and the failure as JSON."""
+    """Return the converted value, or ``FF`` and the failure as JSON."""
     converted = converter_of(packed).convert_value(bytes(data))
     if converted.value is not None:
         return converted.value

@@ -80,7 +80,7 @@ class SqlEngine:
         self._fields, self._sure = self._plan_sql()
 
     def convert(self, records: DataFrame) -> DataFrame:
-        """The records with ``converted`` and ``failure``."""
+        """Return the records with ``converted`` and ``failure``."""
         kept = list(records.columns)
         made = self._made(records)
         doubtful = functions.when(functions.col("_made").isNull(), functions.col("value"))
@@ -92,11 +92,11 @@ class SqlEngine:
         )
 
     def doubtful(self, records: DataFrame) -> DataFrame:
-        """Those records that the reference evaluator is asked about: they cost several times as much."""
+        """Return those records that the reference evaluator is asked about: they cost several times as much."""
         return self._made(records).where("_made IS NULL AND value IS NOT NULL").drop("_made")
 
     def _made(self, records: DataFrame) -> DataFrame:
-        """The records with ``_made``, the target's bytes; null for tombstones and where there is a doubt."""
+        """Return the records with ``_made``, the target's bytes; null for tombstones and where there is a doubt."""
         limit_avro(records.sparkSession)
         kept = list(records.columns)
         names = [f"_t{number}" for number in range(len(self._fields))]
@@ -112,7 +112,7 @@ class SqlEngine:
         return made.select(*kept, functions.when(functions.expr(self._sure), encoded).alias("_made"))
 
     def _shaped(self, records: DataFrame) -> DataFrame:
-        """The records with the source value, as read (``_d``, ``_sound``) or resolved (``_s``, null in doubt)."""
+        """Return the records with the source value, as read (``_d``, ``_sound``) or resolved (``_s``, null in doubt)."""
         kept = list(records.columns)
         names = [f"_d{number}" for number in range(len(self._writers))]
         if self._is_direct:
@@ -125,14 +125,14 @@ class SqlEngine:
         return made.select(*kept, functions.coalesce(*shapes).alias("_s"))
 
     def _resolved(self, writer: _Writer, name: str) -> Column:
-        """The source value from a writer's, null when doubtful."""
+        """Return the source value from a writer's, null when doubtful."""
         compiler = Compiler(is_wire=True, enum_as_number=False)
         code = compiler.compile(writer.resolution.root, self._source, SqlScope(writer.root, name), "")
         sure = functions.expr(f"coalesce({all_of(list(code.conditions))}, false)")
         return functions.when(_is_sound(writer, name) & sure, functions.expr(code.value))
 
     def _plan_sql(self) -> tuple[list[str], str]:
-        """The expression of each target field, and the condition that all of them are sure, over ``_t0`` and so on."""
+        """Return the expression of each target field, and the condition that all of them are sure, over ``_t0`` and so on."""
         compiler = Compiler(is_wire=self._is_direct, enum_as_number=True)
         scope = SqlScope(self._source, "_d" if self._is_direct else "_s")
         op_by_name = dict(self._plan.root.fields)
@@ -147,13 +147,13 @@ class SqlEngine:
 
 
 def _read(writer: _Writer) -> Column:
-    """The value as the wire schema reads it; null for other frames, a record of nulls for what cannot be read."""
+    """Return the value as the wire schema reads it; null for other frames, a record of nulls for what cannot be read."""
     read = from_avro(functions.expr(_BODY), wire_schema(writer.root), {"mode": "PERMISSIVE"})
     return functions.when(functions.expr(writer.is_framed), read)
 
 
 def _is_sound(writer: _Writer, name: str) -> Column:
-    """A condition, true or false: the column ``name`` is what the value's bytes say, all of them."""
+    """Return a condition, true or false: the column ``name`` is what the value's bytes say, all of them."""
     reader = WireReader()
     again = functions.when(
         functions.expr(reader.is_read(writer.root, name)), to_avro(functions.col(name), wire_schema(writer.root))
@@ -163,7 +163,7 @@ def _is_sound(writer: _Writer, name: str) -> Column:
 
 
 def _writers(conversion: Conversion) -> tuple[_Writer, ...]:
-    """The shapes that records come in; ids with equal shapes are one."""
+    """Return the shapes that records come in; ids with equal shapes are one."""
     source_text = base_text(conversion.plan.source.root)
     ids_by_text: dict[str, list[int]] = {}
     schema_by_text: dict[str, AvroSchema] = {}

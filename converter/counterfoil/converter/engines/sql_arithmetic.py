@@ -18,7 +18,7 @@ _EXACT_WHOLE = "4503599627370496D"  # 2 to the 52nd: every double beyond is whol
 
 
 def arithmetic_sql(op: Arithmetic, read: Callable[[tuple[str, ...]], str]) -> str:
-    """The formula; ``read`` gives the expression of the field at a path."""
+    """Return the formula; ``read`` gives the expression of the field at a path."""
     integers = set(op.integers)
     kinds = {path: "long" if path in integers else "double" for path in paths_of(op.expression)}
     value = _Writer(kinds, read).write(op.expression)
@@ -37,7 +37,7 @@ class _Writer:
         self._read = read
 
     def write(self, expression: Expression) -> str:
-        """A bigint or a double; null for an error."""
+        """Return a bigint or a double; null for an error."""
         if isinstance(expression, Number):
             return number(expression.value, "bigint" if isinstance(expression.value, int) else "double")
         if isinstance(expression, FieldValue):
@@ -75,5 +75,5 @@ class _Writer:
 
 
 def _finite(value: str) -> str:
-    """The double, or null for NaN and the infinities."""
+    """Return the double, or null for NaN and the infinities."""
     return f"CASE WHEN abs({value}) < cast('Infinity' AS double) THEN {value} END"

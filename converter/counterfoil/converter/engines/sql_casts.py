@@ -20,7 +20,7 @@ _MAX_SCALED: Final = "1e15D"
 
 
 def widen_sql(op: Widen, value: str) -> str:
-    """The value as the larger type."""
+    """Return the value as the larger type."""
     if op.target.base in {"long", "double"} and op.source.base != op.target.base:
         return f"cast({value} AS {_SQL_BY_BASE[op.target.base]})"
     if op.target.base == "bytes" and op.source.base in {"string", "enum"}:
@@ -29,7 +29,7 @@ def widen_sql(op: Widen, value: str) -> str:
 
 
 def cast_sql(op: Cast, value: str, where: str) -> str:
-    """The value as the other type; raises ``EngineCannot`` for decimals, which Spark rounds by rules of its own."""
+    """Return the value as the other type; raises ``EngineCannot`` for decimals, which Spark rounds by rules of its own."""
     source, target = op.source, op.target
     if "decimal" in {source.word, target.word}:
         raise EngineCannot("sql", field=where, why=f"{source} as {target} is not done in Spark's decimals")
@@ -72,7 +72,7 @@ def _to_text(op: Cast, value: str) -> str:
 
 
 def _real_text(value: str, decimals: int, *, is_float: bool) -> str:
-    """A real number with fixed decimals, unless it is so near to the middle of two that the last digits decide."""
+    """Return a real number with fixed decimals, unless it is so near to the middle of two that the last digits decide."""
     if decimals > _MAX_SQL_DECIMALS:
         return "cast(NULL AS string)"
     scaled = f"(abs(cast({value} AS double)) * {10**decimals}D)"

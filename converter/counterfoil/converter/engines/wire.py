@@ -60,7 +60,7 @@ def _check_record(node: Record, where: str, above: tuple[int, ...], engine: str)
 
 
 def wire_schema(root: AvroType) -> str:
-    """The text of a schema of equal bytes for Spark's functions: enums are ints, names are short, nothing else is left.
+    """Return the text of a schema of equal bytes for Spark's functions: enums are ints, names are short, nothing else is left.
 
     Every record is declared where it is used, since its name does not matter here.
     """
@@ -89,11 +89,11 @@ class WireReader:
         self._fresh = count(1)
 
     def variable(self) -> str:
-        """A name for a lambda variable that nothing else has."""
+        """Return a name for a lambda variable that nothing else has."""
         return f"w{next(self._fresh)}"
 
     def natural(self, node: AvroType, source: str) -> str:
-        """The value that ``source`` reads, with symbols for enums; null for null and for a symbol that is not there."""
+        """Return the value that ``source`` reads, with symbols for enums; null for null and for a symbol that is not there."""
         _, inner = split_null(node)
         if inner is None or not has_enum(inner):
             return source
@@ -113,17 +113,17 @@ class WireReader:
         return f"get(array({symbols}), {source})"
 
     def is_read(self, root: Record, source: str) -> str:
-        """A condition: the read did not fail. A failed one is a record of nulls, so such a record is not believed."""
+        """Return a condition: the read did not fail. A failed one is a record of nulls, so such a record is not believed."""
         required = [member.name for member in root.fields if not split_null(member.type)[0]]
         names = required[:1] or [member.name for member in root.fields]
         return " OR ".join(f"{source}.{quoted(name)} IS NOT NULL" for name in names)
 
     def is_sound(self, root: Record, source: str) -> str:
-        """A condition: what was read holds nothing that the specification forbids, and nothing that Spark changes."""
+        """Return a condition: what was read holds nothing that the specification forbids, and nothing that Spark changes."""
         return all_of([c for m in root.fields for c in self._conditions(m.type, f"{source}.{quoted(m.name)}")])
 
     def _conditions(self, node: AvroType, source: str) -> list[str]:
-        """What must hold for ``source``; each condition is true for null where null is a value."""
+        """Return what must hold for ``source``; each condition is true for null where null is a value."""
         has_null, inner = split_null(node)
         found = self._conditions_of(inner, source) if inner is not None else []
         return [f"{source} IS NULL OR ({all_of(found)})"] if has_null and found else found
@@ -152,5 +152,5 @@ class WireReader:
 
 
 def path_of(source: str, path: tuple[str, ...]) -> str:
-    """The field at ``path`` of a struct."""
+    """Return the field at ``path`` of a struct."""
     return ".".join([source, *map(quoted, path)])

@@ -60,7 +60,7 @@ class Resource:
     id: str
 
     def subject_of(self, association_type: AssociationType) -> QualifiedSubject:
-        """The subject that belongs to this resource alone: ``:.namespace:name-type``."""
+        """Return the subject that belongs to this resource alone: ``:.namespace:name-type``."""
         return QualifiedSubject(f".{self.namespace}", f"{self.name}-{association_type}")
 
     def __str__(self) -> str:
@@ -88,7 +88,7 @@ class Association:
 
 
 def association_document(association: Association) -> Document:
-    """The association as the API prints it: ``frozen`` only where the lifecycle does not say it already."""
+    """Return the association as the API prints it: ``frozen`` only where the lifecycle does not say it already."""
     resource = association.resource
     document: Document = {
         "subject": str(association.subject),
@@ -104,14 +104,14 @@ def association_document(association: Association) -> Document:
 
 
 def bond_fields(lifecycle: Lifecycle, *, frozen: bool) -> Document:
-    """The fields that say how close an association is."""
+    """Return the fields that say how close an association is."""
     if frozen == lifecycle.freezes:
         return {"lifecycle": lifecycle.value}
     return {"lifecycle": lifecycle.value, "frozen": frozen}
 
 
 def stored_document(association: Association) -> Document:
-    """The association as it is stored: every field, the subject in its two parts."""
+    """Return the association as it is stored: every field, the subject in its two parts."""
     return {
         **association_document(association),
         "subject": [association.subject.context, association.subject.name],
@@ -120,7 +120,7 @@ def stored_document(association: Association) -> Document:
 
 
 def stored_association(document: Mapping[str, Any]) -> Association:
-    """The association that was stored as ``document``."""
+    """Return the association that was stored as ``document``."""
     resource = Resource(
         document["resourceName"], document["resourceNamespace"], document["resourceType"], document["resourceId"]
     )
@@ -154,19 +154,19 @@ def check_resource_id(resource_id: str | None) -> str:
 
 
 def check_resource_type(text: str | None) -> str:
-    """The type of a resource; ``topic`` where none is given. Else ``InvalidAssociation``."""
+    """Return the type of a resource; ``topic`` where none is given. Else ``InvalidAssociation``."""
     if text in {None, "", TOPIC}:
         return TOPIC
     raise _invalid("resourceType", text, repr(TOPIC))
 
 
 def parse_association_type(text: str | None) -> AssociationType:
-    """The association type that ``text`` names; ``value`` where none is given. Else ``InvalidAssociation``."""
+    """Return the association type that ``text`` names; ``value`` where none is given. Else ``InvalidAssociation``."""
     return AssociationType(_one_of(AssociationType, text or AssociationType.VALUE, "associationType"))
 
 
 def parse_lifecycle(text: str | None) -> Lifecycle | None:
-    """The lifecycle that ``text`` names, or None where none is given. Else ``InvalidAssociation``."""
+    """Return the lifecycle that ``text`` names, or None where none is given. Else ``InvalidAssociation``."""
     return Lifecycle(_one_of(Lifecycle, text, "lifecycle")) if text else None
 
 
@@ -183,5 +183,5 @@ def _invalid(what: str, value: str | None, expected: str) -> InvalidAssociation:
 
 
 def property_fault(what: str, fault: str) -> InvalidAssociation:
-    """The error for a property whose value does not go with something else: ``fault`` says with what, and why."""
+    """Return the error for a property whose value does not go with something else: ``fault`` says with what, and why."""
     return InvalidAssociation(f"The association's property {what!r} is not valid: {fault}")

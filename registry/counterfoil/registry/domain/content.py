@@ -33,6 +33,6 @@ def make_content(
     metadata: Metadata | None = None,
     rule_set: RuleSet | None = None,
 ) -> Content:
-    """The content with its fingerprint worked out."""
+    """Return the content with its fingerprint worked out."""
     guid = content_guid(text, references, metadata, rule_set)
     return Content(guid, schema_type, text, references, metadata, rule_set)

@@ -22,7 +22,7 @@ class Candidate:
 
 
 def may_match(asked: Content, stored: Content, version: int) -> bool:
-    """Whether all but the text says that ``stored``, which is ``version`` of its subject, is what was asked for.
+    """Return whether all but the text says that ``stored``, which is ``version`` of its subject, is what was asked for.
 
     References are equal, or the request has none (its types are written out); rules are equal; metadata is equal apart
     from the version property, see :func:`_same_metadata`.

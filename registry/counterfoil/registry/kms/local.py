@@ -36,7 +36,7 @@ class LocalKms:
         return nonce + self._cipher(key_id, props).encrypt(nonce, plain, None)
 
     async def unwrap(self, key_id: str, props: Mapping[str, str], wrapped: bytes) -> bytes:
-        """What was wrapped; ``KeyWrapFailed`` where it was with another secret."""
+        """Return what was wrapped; ``KeyWrapFailed`` where it was with another secret."""
         from cryptography.exceptions import InvalidTag
 
         try:

@@ -26,7 +26,7 @@ def open_kms(
     timeout_s: float = DEFAULT_KMS_TIMEOUT_S,
     brought: Iterable[EntryPoint] | None = None,
 ) -> KeyWrapping:
-    """The key management services that ``environment`` lets the registry use.
+    """Return the key management services that ``environment`` lets the registry use.
 
     ``brought`` are the entry points of other packages' drivers, by default all that are installed.
     """

@@ -46,7 +46,7 @@ class VaultSettings:
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, str]) -> VaultSettings:
-        """The settings in the variables ``VAULT_…``; an empty one is as good as none."""
+        """Return the settings in the variables ``VAULT_…``; an empty one is as good as none."""
         names = ("ADDR", "TOKEN", "NAMESPACE", "APPROLE_ROLE_ID", "APPROLE_SECRET_ID", "CACERT")
         return cls(*(environment.get(f"VAULT_{name}") or None for name in names))
 
@@ -65,7 +65,7 @@ class VaultKms:
         return _text(answer, "ciphertext", key_id).encode()
 
     async def unwrap(self, key_id: str, props: Mapping[str, str], wrapped: bytes) -> bytes:
-        """What was wrapped."""
+        """Return what was wrapped."""
         ciphertext = wrapped.decode("utf-8", errors="replace")
         answer = await self._ask("decrypt", key_id, props, {"ciphertext": ciphertext})
         try:
@@ -98,7 +98,7 @@ class VaultKms:
         return _checked(answer, f"The Vault key {key_id[:200]!r}")
 
     def _place(self, key_id: str) -> tuple[str, str]:
-        """The engine's path and the key's name; ``KeyWrapFailed`` for a key of another Vault."""
+        """Return the engine's path and the key's name; ``KeyWrapFailed`` for a key of another Vault."""
         address = self._settings.address
         if address is None:
             raise KeyWrapFailed(
@@ -144,7 +144,7 @@ class VaultKms:
             ) from None
 
     def _connected(self) -> httpx.AsyncClient:
-        """The client; it takes no redirects and no proxy, so that a token goes nowhere else."""
+        """Return the client; it takes no redirects and no proxy, so that a token goes nowhere else."""
         if self._client is None:
             import httpx
 
@@ -158,7 +158,7 @@ class VaultKms:
 
 
 def _checked(answer: httpx.Response, what: str) -> Any:
-    """The answer's JSON object; an error for whatever is none."""
+    """Return the answer's JSON object; an error for whatever is none."""
     try:
         found = answer.json()
     except ValueError:

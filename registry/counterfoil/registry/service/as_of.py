@@ -80,7 +80,7 @@ class AsOf:
     # --- versions
 
     async def history(self, subject: QualifiedSubject) -> History:
-        """All versions that the subject had.
+        """Return all versions that the subject had.
 
         A version's time is the one that it was stored with; where its row is gone, the time of the change.
         """
@@ -94,7 +94,7 @@ class AsOf:
         return History(earlier[-1].seq if earlier else 0, tuple(entries))
 
     async def content(self, guid: UUID) -> Content:
-        """The content with this fingerprint; ``VersionRemoved`` when it is gone."""
+        """Return the content with this fingerprint; ``VersionRemoved`` when it is gone."""
         found = await self._storage.content(guid)
         if found is None:
             await self._refuse_removed(guid)
@@ -112,7 +112,7 @@ class AsOf:
     # --- subjects and contexts
 
     async def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
-        """The subjects that there were whose context and name begin so.
+        """Return the subjects that there were whose context and name begin so.
 
         Those of now, put right where something has happened since: it takes as long as that is much.
         """
@@ -128,12 +128,12 @@ class AsOf:
         return sorted(found)
 
     async def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, *, first: int, last: int) -> str:
-        """The names of those subjects, as the text of a JSON array."""
+        """Return the names of those subjects, as the text of a JSON array."""
         names = sorted(map(str, await self.subjects(prefix, visibility)))[first:last]
         return json.dumps(names, ensure_ascii=False, separators=(",", ":"))
 
     async def contexts(self) -> Sequence[str]:
-        """The contexts in which something may have been registered: those of now, and those deleted since."""
+        """Return the contexts in which something may have been registered: those of now, and those deleted since."""
         found = set(await self._storage.contexts())
         async for change in self._since():
             if change.kind is ChangeKind.CONTEXT_DELETED:
@@ -141,7 +141,7 @@ class AsOf:
         return sorted(found)
 
     async def _since(self) -> AsyncIterator[Change]:
-        """What has happened since, in order; others get their turn in between."""
+        """Yield what has happened since, in order; others get their turn in between."""
         after = self._seq
         while page := await self._storage.changes(after, _PAGE):
             for change in page:
@@ -155,7 +155,7 @@ class AsOf:
     # --- settings
 
     async def settings(self, scope: QualifiedSubject) -> ScopeSettings:
-        """What was stored for a scope."""
+        """Return what was stored for a scope."""
         for change in reversed(await self._changes_until(scope)):
             if change.kind is ChangeKind.SETTINGS:
                 document = change.document or {}
@@ -166,7 +166,7 @@ class AsOf:
         return ScopeSettings()
 
     async def settings_revision(self) -> int:
-        """The number of the moment, at which nothing changes any more."""
+        """Return the number of the moment, at which nothing changes any more."""
         return self._seq
 
     # --- what the past cannot be asked
@@ -222,15 +222,15 @@ class AsOf:
         raise _not_then(f"What was kept as {kind} {'/'.join(prefix)} is not known")
 
     async def changes(self, after: int, limit: int) -> Sequence[Change]:
-        """The changes up to the moment."""
+        """Return the changes up to the moment."""
         return [change for change in await self._storage.changes(after, limit) if change.seq <= self._seq]
 
     async def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
-        """The changes of one scope up to the moment."""
+        """Return the changes of one scope up to the moment."""
         return await self._storage.changes_of(subject, min(until, self._seq))
 
     async def last_change(self, until_ts: int | None = None) -> int:
-        """The number of the last change up to the moment."""
+        """Return the number of the last change up to the moment."""
         return min(self._seq, await self._storage.last_change(until_ts))
 
     async def check(self) -> None:
@@ -242,7 +242,7 @@ class AsOf:
 
 
 def _entries(changes: Iterable[Change]) -> list[VersionEntry]:
-    """The versions that ``changes`` of one subject lead to, ascending."""
+    """Return the versions that ``changes`` of one subject lead to, ascending."""
     found: dict[int, VersionEntry] = {}
     for change in changes:
         if change.version is None or change.schema_id is None or change.guid is None:

@@ -64,7 +64,7 @@ class Verdict:
         return self.report.is_compatible and not self.reservations
 
     def messages(self) -> tuple[str, ...]:
-        """The message list of an incompatible verdict: differences with a witness each, versions, the level."""
+        """Return the message list of an incompatible verdict: differences with a witness each, versions, the level."""
         validates = "true" if self.config.validate_fields else "false"
         settings = f"{{validateFields: '{validates}', compatibility: '{self.config.level}'}}"
         found = confluent_messages(self.report, witnesses=_witnesses(self.report))
@@ -92,7 +92,7 @@ class CompatibilityCheck:
     async def verdict(
         self, subject: QualifiedSubject, candidate: Candidate, versions: Sequence[VersionEntry], config: Config
     ) -> Verdict:
-        """The verdict on ``candidate`` against ``versions``, which are ascending, under ``config``."""
+        """Return the verdict on ``candidate`` against ``versions``, which are ascending, under ``config``."""
         earlier: list[Earlier] = []
         if config.level.directions:
             earlier = await self._earlier(subject, candidate, versions, config)
@@ -111,7 +111,7 @@ class CompatibilityCheck:
     async def _earlier(
         self, subject: QualifiedSubject, candidate: Candidate, versions: Sequence[VersionEntry], config: Config
     ) -> list[Earlier]:
-        """The versions that the level asks about, newest first."""
+        """Return the versions that the level asks about, newest first."""
         group = _group(config, candidate.content.metadata)
         earlier = []
         for number, entry in enumerate(reversed(versions), 1):
@@ -157,14 +157,14 @@ class CompatibilityTest:
     async def against_all(
         self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, verbose: bool
     ) -> CompatibilityResult:
-        """The verdict that registering ``request`` now would get."""
+        """Return the verdict that registering ``request`` now would get."""
         history = await self._storage.history(subject)
         return await self._test(subject, request, history.active, normalize=normalize, verbose=verbose)
 
     async def against_version(
         self, subject: QualifiedSubject, version: int | None, request: SchemaRequest, *, normalize: bool, verbose: bool
     ) -> CompatibilityResult:
-        """The verdict against one version, or the latest for None; a subject without a latest takes anything."""
+        """Return the verdict against one version, or the latest for None; a subject without a latest takes anything."""
         entry = (await self._storage.history(subject)).find(version, deleted=False)
         if entry is None and version is not None:
             raise VersionNotFound(f"Version {version} of subject {str(subject)!r} not found")

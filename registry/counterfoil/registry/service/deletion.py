@@ -34,7 +34,7 @@ class Deletion:
         self._turns = turns
 
     async def soft_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
-        """The versions that were active and are now deleted."""
+        """Return the versions that were active and are now deleted."""
         return await self._turns.take(partial(self._soft_delete_subject, subject), written=subject)
 
     async def _soft_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
@@ -55,7 +55,7 @@ class Deletion:
         return versions
 
     async def hard_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
-        """All versions of the subject, which are gone now."""
+        """Return all versions of the subject, which are gone now."""
         return await self._turns.take(partial(self._hard_delete_subject, subject), written=subject)
 
     async def _hard_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
@@ -77,7 +77,7 @@ class Deletion:
         return versions
 
     async def soft_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
-        """The number of the version that is deleted now; None means the latest."""
+        """Return the number of the version that is deleted now; None means the latest."""
         return await self._turns.take(partial(self._soft_delete_version, subject, version), written=subject)
 
     async def _soft_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
@@ -95,7 +95,7 @@ class Deletion:
         return entry.version
 
     async def hard_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
-        """The number of the version that is gone now; None means the latest."""
+        """Return the number of the version that is gone now; None means the latest."""
         return await self._turns.take(partial(self._hard_delete_version, subject, version), written=subject)
 
     async def _hard_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
@@ -127,7 +127,7 @@ class Deletion:
 
 
 def _existing(subject: QualifiedSubject, history: History, version: int | None) -> VersionEntry:
-    """The version to delete, soft-deleted or not; None means the latest, which is an active one.
+    """Return the version to delete, soft-deleted or not; None means the latest, which is an active one.
 
     ``SubjectNotFound`` only where the subject has no version at all: a soft-deleted one can be deleted for good.
     """

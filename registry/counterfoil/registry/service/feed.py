@@ -42,7 +42,7 @@ class ChangeFilter:
     prefix: SubjectPrefix | None = None
 
     def wants(self, change: Change) -> bool:
-        """Whether ``change`` is one of them."""
+        """Return whether ``change`` is one of them."""
         if change.kind not in self.kinds:
             return False
         prefix, subject = self.prefix, change.subject
@@ -58,7 +58,7 @@ class Page(NamedTuple):
 
 
 async def read_page(storage: Storage, after: int, limit: int, *, wanted: ChangeFilter) -> Page:
-    """The next changes after ``after``, ``limit`` at most.
+    """Return the next changes after ``after``, ``limit`` at most.
 
     Where few are wanted, it ends before there are so many, so that one request does not read a whole journal.
     """
@@ -126,7 +126,7 @@ class Feed:
         self._end_following()
 
     async def after(self, seq: int, limit: int) -> Sequence[Change]:
-        """The changes after ``seq`` that are there now, ``limit`` at most; ``StoreUnavailable``."""
+        """Return the changes after ``seq`` that are there now, ``limit`` at most; ``StoreUnavailable``."""
         if self._last is not None and seq >= self._last:
             return ()
         if self._recent and seq >= self._recent[0].seq - 1:
@@ -203,7 +203,7 @@ def _size_bytes(change: Change) -> int:
 
 
 async def is_set_within(event: asyncio.Event, timeout_s: float) -> bool:
-    """Whether ``event`` is set in time."""
+    """Return whether ``event`` is set in time."""
     try:
         async with asyncio.timeout(timeout_s):
             return await event.wait()

@@ -47,7 +47,7 @@ class Lookup:
     async def by_content(
         self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, deleted: bool
     ) -> Stored:
-        """The version of ``subject`` that holds the schema; a plain name is then sought in the other contexts.
+        """Return the version of ``subject`` that holds the schema; a plain name is then sought in the other contexts.
 
         Raises ``InvalidSchema``, ``SubjectNotFound`` when no version is visible, else ``SchemaNotFound``.
         """
@@ -104,7 +104,7 @@ class Lookup:
         return None if match is None else Stored(subject, match.entry, match.content, match.exact)
 
     async def by_metadata(self, subject: QualifiedSubject, wanted: Mapping[str, str], *, deleted: bool) -> Stored:
-        """The highest version whose metadata has all properties of ``wanted``, or any metadata when that is empty."""
+        """Return the highest version whose metadata has all properties of ``wanted``, or any metadata when that is empty."""
         entries = (await self._storage.history(subject)).visible(deleted=deleted)
         if not entries:
             raise subject_not_found(subject)

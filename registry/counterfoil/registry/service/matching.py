@@ -44,7 +44,7 @@ class Matcher:
         self._marks: RecentValues[UUID, tuple[int, int]] = RecentValues(_MAX_MARKS)
 
     async def find(self, context: str, candidate: Candidate, entries: Iterable[VersionEntry]) -> Match | None:
-        """The version among ``entries`` that holds the candidate: the very content first, else one that says the same.
+        """Return the version among ``entries`` that holds the candidate: the very content first, else one that says the same.
 
         The newest wins.
         """
@@ -65,7 +65,7 @@ class Matcher:
         return None
 
     def _possible(self, candidate: Candidate, entries: Sequence[VersionEntry]) -> list[VersionEntry]:
-        """Those that may say the same, as far as is known. A subject with a thousand versions is not read each time."""
+        """Return those that may say the same, as far as is known. A subject with a thousand versions is not read each time."""
         if candidate.content.references:
             return list(entries)
         mark = _mark(candidate.parsed)
@@ -81,7 +81,7 @@ class Matcher:
 
 
 def _mark(parsed: ParsedSchema) -> tuple[int, int]:
-    """What schemas share that say the same, without references: in whatever order, the characters are the same."""
+    """Return what schemas share that say the same, without references: in whatever order, the characters are the same."""
     text = parsed.canonical().encode("utf-8", "surrogatepass")
     return len(text), sum(text)
 

@@ -19,7 +19,7 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 async def resolve_moment(storage: Storage, text: str) -> int:
-    """The number of the last change up to the moment that ``text`` names; 0 is before the first.
+    """Return the number of the last change up to the moment that ``text`` names; 0 is before the first.
 
     ``42`` and ``seq:42`` are the moment right after change 42. ``ts:`` and a number is a time in epoch milliseconds;
     anything else is a time of ISO 8601 with ``Z`` or an offset. ``BadRequest`` for another text, and for what has not
@@ -36,7 +36,7 @@ async def resolve_moment(storage: Storage, text: str) -> int:
 
 
 def iso_time(ts: int) -> str:
-    """A time (epoch ms) as ISO 8601 writes it.
+    """Return a time (epoch ms) as ISO 8601 writes it.
 
     >>> iso_time(1793534400000)
     '2026-11-01T12:00:00.000Z'

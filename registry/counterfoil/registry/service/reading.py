@@ -69,13 +69,13 @@ class SchemaReader:
         self._parsed: RecentValues[tuple[object, ...], ParsedSchema] = RecentValues(memory_chars)
 
     def over(self, storage: Storage) -> SchemaReader:
-        """A reader of another storage of the same contents, which shares what this one remembers."""
+        """Return a reader of another storage of the same contents, which shares what this one remembers."""
         other = SchemaReader(storage, memory_chars=0)
         other._contents, other._parsed = self._contents, self._parsed
         return other
 
     async def content(self, guid: UUID) -> Content:
-        """The content that a stored version holds; ``StaleWrite`` when it holds it no longer."""
+        """Return the content that a stored version holds; ``StaleWrite`` when it holds it no longer."""
         found = self._contents.get(guid)
         if found is None:
             found = await self._storage.content(guid)
@@ -98,14 +98,14 @@ class SchemaReader:
     async def parsed(
         self, context: str, content: Content, *, validation: Validation = Validation.LENIENT
     ) -> ParsedSchema:
-        """The parsed form of a content stored in ``context``."""
+        """Return the parsed form of a content stored in ``context``."""
         resolution = await self.resolve(context, content.references, deleted=True)
         return self._parse(content.text, content.schema_type, resolution, validation)[0]
 
     async def read(
         self, context: str, request: SchemaRequest, *, validation: Validation, normalize: bool, deleted: bool
     ) -> Reading:
-        """The schema that ``request`` describes, as it would be stored in ``context``.
+        """Return the schema that ``request`` describes, as it would be stored in ``context``.
 
         ``deleted``: its references may be soft-deleted versions. Raises ``InvalidSchema``.
         """
@@ -163,7 +163,7 @@ class SchemaReader:
         self._parsed.put(key, parsed, weight=len(text) + _ENTRY_CHARS)
 
     async def resolve(self, context: str, references: Sequence[Reference], *, deleted: bool) -> Resolution:
-        """What ``references``, made in ``context``, mean; ``InvalidSchema`` names the first that means nothing."""
+        """Return what ``references``, made in ``context``, mean; ``InvalidSchema`` names the first that means nothing."""
         if not references:
             return _NO_REFERENCES
         found: dict[str, ResolvedReference] = {}
@@ -221,5 +221,5 @@ def _sorted_references(references: Sequence[Reference]) -> tuple[Reference, ...]
 
 
 def in_context(subject: QualifiedSubject, context: str) -> QualifiedSubject:
-    """The subject of the same name in another context."""
+    """Return the subject of the same name in another context."""
     return QualifiedSubject(context, subject.name)

@@ -29,7 +29,7 @@ class RecentValues(Generic[_K, _V]):
         return self._weight
 
     def get(self, key: _K) -> _V | None:
-        """The value of ``key``, which is then the last used; None when it is not remembered."""
+        """Return the value of ``key``, which is then the last used; None when it is not remembered."""
         found = self._entries.get(key)
         if found is None:
             return None

@@ -88,7 +88,7 @@ class Registration:
     async def register(
         self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool = False, force: bool = False
     ) -> Registered:
-        """The id and version of the schema that ``request`` describes, stored under ``subject`` if it was not.
+        """Return the id and version of the schema that ``request`` describes, stored under ``subject`` if it was not.
 
         Raises, in this order: ``InvalidRuleSet``, ``InvalidSubject``, ``InvalidSchema``, ``OperationNotPermitted``,
         ``IncompatibleSchema``. ``force`` leaves out the compatibility check.
@@ -114,7 +114,7 @@ class Registration:
     async def plan(
         self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool = False
     ) -> Registered | Append:
-        """As :meth:`register`, but nothing is stored: where the schema is not there yet, the plan that would store it.
+        """Return as :meth:`register`, but nothing is stored: where the schema is not there yet, the plan that would store it.
 
         The plan names the version number.
         """
@@ -153,7 +153,7 @@ class Registration:
         return _append(now, request, reading)
 
     async def _read_as_sent(self, now: _Situation, request: SchemaRequest) -> Reading | None:
-        """The schema as it was sent, None where no text was: what cannot be read is refused before the mode is."""
+        """Return the schema as it was sent, None where no text was: what cannot be read is refused before the mode is."""
         if request.is_blank:
             return None
         return await self._reader.read(
@@ -161,7 +161,7 @@ class Registration:
         )
 
     async def _already_there(self, now: _Situation, request: SchemaRequest, candidate: Candidate) -> Registered | None:
-        """The active version that holds the schema as it was sent: asked before modes and levels come into play."""
+        """Return the active version that holds the schema as it was sent: asked before modes and levels come into play."""
         match = await self._matcher.find(now.subject.context, candidate, _wanted(now.history, request))
         if match is None:
             return None
@@ -201,7 +201,7 @@ class Registration:
         )
 
     async def _same_content(self, now: _Situation, request: SchemaRequest, candidate: Candidate) -> Registered | None:
-        """The version that holds the schema as it would be stored.
+        """Return the version that holds the schema as it would be stored.
 
         A version that was asked for by its number is a new one, but in an import, whose versions are not stamped.
         """
@@ -253,7 +253,7 @@ def _number(now: _Situation, request: SchemaRequest) -> int:
 
 
 def _wanted(history: History, request: SchemaRequest) -> Sequence[VersionEntry]:
-    """The active versions with the id and number that the request names, so that an import which is repeated adds none.
+    """Return the active versions with the id and number that the request names, so that an import which is repeated adds none.
 
     One content may have several ids in a subject. A request for the next version is compared with the latest alone.
     """

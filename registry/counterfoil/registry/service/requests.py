@@ -47,7 +47,7 @@ class SchemaRequest:
 
 
 def parse_schema_type(text: str) -> SchemaType:
-    """The schema type that ``text`` names, letter by letter; ``InvalidSchema`` names those there are."""
+    """Return the schema type that ``text`` names, letter by letter; ``InvalidSchema`` names those there are."""
     if text not in SUPPORTED_TYPES:
         raise InvalidSchema(
             f"Schema type {text[:80]!r} is not supported; this registry reads {', '.join(SUPPORTED_TYPES)}"

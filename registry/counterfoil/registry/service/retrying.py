@@ -28,7 +28,7 @@ class Turns:
         self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
     async def take(self, attempt: Callable[[], Awaitable[_T]], *, written: Hashable) -> _T:
-        """What ``attempt`` gives, which writes ``written``.
+        """Return what ``attempt`` gives, which writes ``written``.
 
         It is made at once where nobody has a turn; one that is overtaken goes on as :func:`until_current` when its turn
         comes. ``StoreTimeout`` when that is not in time.
@@ -53,7 +53,7 @@ class Turns:
             turn.release()
 
     def _turn(self, written: Hashable) -> asyncio.Lock:
-        """The lock of what is written, which is there as long as somebody has it."""
+        """Return the lock of what is written, which is there as long as somebody has it."""
         found = self._locks.get(written)
         if found is None:
             found = self._locks[written] = asyncio.Lock()
@@ -61,7 +61,7 @@ class Turns:
 
 
 async def until_current(attempt: Callable[[], Awaitable[_T]], *, catch_up: Callable[[], Awaitable[None]]) -> _T:
-    """What ``attempt`` gives, made again as long as its plan is overtaken; ``StoreTimeout`` in the end.
+    """Return what ``attempt`` gives, made again as long as its plan is overtaken; ``StoreTimeout`` in the end.
 
     ``catch_up`` is the storage's, whose other writes an attempt has to know of.
     """

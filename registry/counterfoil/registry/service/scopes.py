@@ -44,7 +44,7 @@ class Scopes:
         return found
 
     async def _refresh(self) -> int:
-        """The stamp of what is stored now; what is known from before another one is forgotten."""
+        """Return the stamp of what is stored now; what is known from before another one is forgotten."""
         revision = await self._storage.settings_revision()
         if revision != self._revision:
             self._known = {}
@@ -52,12 +52,12 @@ class Scopes:
         return revision
 
     async def terms(self, scope: QualifiedSubject) -> Terms:
-        """What is in force for ``scope`` now."""
+        """Return what is in force for ``scope`` now."""
         revision = await self._refresh()
         return Terms(await self._config(scope), await self._mode(scope), revision)
 
     async def config(self, scope: QualifiedSubject) -> Config:
-        """The config in force."""
+        """Return the config in force."""
         await self._refresh()
         return await self._config(scope)
 
@@ -71,7 +71,7 @@ class Scopes:
         return effective_config(None, None, wider)
 
     async def mode(self, scope: QualifiedSubject) -> Mode:
-        """The mode in force."""
+        """Return the mode in force."""
         await self._refresh()
         return await self._mode(scope)
 
@@ -80,7 +80,7 @@ class Scopes:
         return effective_mode([(await self._settings(level)).mode for level in levels])
 
     async def aliased(self, subject: QualifiedSubject) -> QualifiedSubject:
-        """The subject that ``subject`` is an alias of, or itself; one hop, no further.
+        """Return the subject that ``subject`` is an alias of, or itself; one hop, no further.
 
         An alias without a context is in the context of its owner; the alias of a whole context is in the default one.
         """
@@ -88,12 +88,12 @@ class Scopes:
         return _named_by(config.alias, subject) if config is not None else subject
 
     async def aliased_for_keys(self, subject: QualifiedSubject) -> QualifiedSubject:
-        """As :meth:`aliased` where keys are meant: an alias for them goes before the one for all."""
+        """Return as :meth:`aliased` where keys are meant: an alias for them goes before the one for all."""
         config = await self._own_config(subject)
         return _named_by(config.alias_for_deks or config.alias, subject) if config is not None else subject
 
     async def _own_config(self, subject: QualifiedSubject) -> Config | None:
-        """What is stored for ``subject`` itself; the levels above all subjects are no aliases."""
+        """Return what is stored for ``subject`` itself; the levels above all subjects are no aliases."""
         if subject in {TOP_LEVEL, GLOBAL_LEVEL}:
             return None
         await self._refresh()

@@ -37,7 +37,7 @@ class Settings:
     # --- config
 
     async def config(self, scope: QualifiedSubject, *, effective: bool) -> Config:
-        """The config stored for ``scope``, or with ``effective`` the one in force.
+        """Return the config stored for ``scope``, or with ``effective`` the one in force.
 
         ``ConfigNotFound`` where nothing is stored, except for the top and the global level.
         """
@@ -51,7 +51,7 @@ class Settings:
         raise ConfigNotFound(f"Subject {str(scope)!r} has no config of its own; ask with defaultToGlobal=true")
 
     async def put_config(self, scope: QualifiedSubject, changes: Mapping[str, object]) -> Config:
-        """The config of ``scope`` with ``changes`` made to it.
+        """Return the config of ``scope`` with ``changes`` made to it.
 
         It is stored so, but for empty texts: they are answered once, and set nothing.
         """
@@ -70,7 +70,7 @@ class Settings:
         return config
 
     async def delete_config(self, scope: QualifiedSubject) -> Config:
-        """The config that ``scope`` had.
+        """Return the config that ``scope`` had.
 
         ``SubjectNotFound`` when it had none, except for the top and the global level.
         """
@@ -89,7 +89,7 @@ class Settings:
     # --- mode
 
     async def mode(self, scope: QualifiedSubject, *, effective: bool) -> Mode:
-        """The mode stored for ``scope``, or with ``effective`` the one in force.
+        """Return the mode stored for ``scope``, or with ``effective`` the one in force.
 
         ``ModeNotFound`` where nothing is stored, except for the top and the global level.
         """
@@ -118,7 +118,7 @@ class Settings:
         )
 
     async def delete_mode(self, scope: QualifiedSubject, *, recursive: bool = False) -> Mode | None:
-        """The mode that ``scope`` had; with ``recursive`` the subjects of a context lose theirs too.
+        """Return the mode that ``scope`` had; with ``recursive`` the subjects of a context lose theirs too.
 
         ``SubjectNotFound`` when nothing was set and not ``recursive``, except for the top and the global level.
         """
@@ -149,7 +149,7 @@ class Settings:
 
 
 def _extent(scope: QualifiedSubject) -> SubjectPrefix | QualifiedSubject:
-    """The subjects whose versions stand in the way of IMPORT for ``scope``."""
+    """Return the subjects whose versions stand in the way of IMPORT for ``scope``."""
     if scope in _ALWAYS_THERE:
         return SubjectPrefix(None, "")
     return SubjectPrefix(scope.context, "") if scope.is_context else scope

@@ -241,7 +241,7 @@ class Storage(Protocol):
         """Whether the store answers."""
 
     def last_known(self) -> Storage | None:
-        """What is in memory, as it was when the store was last reached; what is not raises ``StoreUnavailable``.
+        """Return what is in memory, as it was when the store was last reached; what is not raises ``StoreUnavailable``.
 
         None where nothing is kept for that: the store's own file goes on being read.
         """
@@ -270,65 +270,65 @@ class Storage(Protocol):
         """Carry out ``plan``, durably; ``StaleWrite``, ``ReferenceExists``, ``StoreUnavailable``, ``StoreTimeout``."""
 
     async def history(self, subject: QualifiedSubject) -> History:
-        """All versions of a subject."""
+        """Return all versions of a subject."""
 
     async def content(self, guid: UUID) -> Content | None:
-        """The content with this fingerprint."""
+        """Return the content with this fingerprint."""
 
     async def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
-        """The fingerprint of what an id stands for."""
+        """Return the fingerprint of what an id stands for."""
 
     async def id_of_guid(self, context: str, guid: UUID) -> int | None:
-        """The id that a content has in a context."""
+        """Return the id that a content has in a context."""
 
     async def ids_of_guid(self, guid: UUID) -> Sequence[tuple[str, int]]:
-        """All contexts and ids that a content has, sorted."""
+        """Return all contexts and ids that a content has, sorted."""
 
     async def max_id(self, context: str) -> int:
-        """The highest id that the context has given out or taken in; 0 when none."""
+        """Return the highest id that the context has given out or taken in; 0 when none."""
 
     async def uses(self, context: str, schema_id: int) -> Sequence[Use]:
-        """The versions that hold an id, sorted by subject and version, soft-deleted ones included."""
+        """Return the versions that hold an id, sorted by subject and version, soft-deleted ones included."""
 
     async def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
-        """The versions, in any context, whose schema refers to this one."""
+        """Return the versions, in any context, whose schema refers to this one."""
 
     async def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
-        """The subjects whose context and name begin so."""
+        """Return the subjects whose context and name begin so."""
 
     async def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, *, first: int, last: int) -> str:
-        """The names of those subjects, qualified, as the text of a JSON array sorted by code point.
+        """Return the names of those subjects, qualified, as the text of a JSON array sorted by code point.
 
         ``first`` and ``last`` are indexes into all of them; the latter is not included any more. There may be a hundred
         thousand: they go from the store to the caller without becoming objects on the way.
         """
 
     async def contexts(self) -> Sequence[str]:
-        """The contexts in which something was registered, sorted."""
+        """Return the contexts in which something was registered, sorted."""
 
     async def settings(self, scope: QualifiedSubject) -> ScopeSettings:
-        """What is stored for a scope."""
+        """Return what is stored for a scope."""
 
     async def settings_revision(self) -> int:
-        """A number that changes with every change of any config or mode."""
+        """Return a number that changes with every change of any config or mode."""
 
     async def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
-        """All scopes with something stored."""
+        """Return all scopes with something stored."""
 
     async def records(self, kind: str, prefix: tuple[str, ...] = ()) -> Sequence[Record]:
-        """The records of a kind whose keys begin with these parts, sorted by key."""
+        """Return the records of a kind whose keys begin with these parts, sorted by key."""
 
     async def changes(self, after: int, limit: int) -> Sequence[Change]:
         """At most ``limit`` changes with a higher ``seq`` than ``after``, in order."""
 
     async def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
-        """The changes of one subject or scope up to the one with the number ``until``, in order."""
+        """Return the changes of one subject or scope up to the one with the number ``until``, in order."""
 
     async def last_change(self, until_ts: int | None = None) -> int:
-        """The number of the last change, or of the last one up to a time (epoch ms); 0 when there is none."""
+        """Return the number of the last change, or of the last one up to a time (epoch ms); 0 when there is none."""
 
     async def totals(self) -> Totals:
-        """How much is stored: counted, which takes as long as there are many subjects."""
+        """Return how much is stored: counted, which takes as long as there are many subjects."""
 
     @property
     def load(self) -> Load:

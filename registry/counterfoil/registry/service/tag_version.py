@@ -45,7 +45,7 @@ class TagVersion:
         self._catalog = catalog
 
     async def tag(self, subject: QualifiedSubject, version: int | None, request: TagRequest) -> Registered:
-        """The new version, which is ``version`` (None: the latest) with other tags.
+        """Return the new version, which is ``version`` (None: the latest) with other tags.
 
         Raises, in this order: ``SubjectNotFound``, ``VersionNotFound``, ``InvalidRuleSet`` where rules are given in two
         ways, ``InvalidSchema`` where ``new_version`` is not the next one, and what a registration raises.

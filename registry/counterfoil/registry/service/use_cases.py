@@ -64,7 +64,7 @@ def use_cases(
     associations: bool = True,
     kafka_cluster_id: str = "",
 ) -> UseCases:
-    """The use cases over ``storage``; ``memory_chars`` bounds the schemas that are kept parsed.
+    """Return the use cases over ``storage``; ``memory_chars`` bounds the schemas that are kept parsed.
 
     ``reader`` is one over the same storage, in the place of a new one.
     ``wrapping`` uses the keys that are shared with the registry; without one it can use none. ``max_keys`` bounds how

@@ -44,7 +44,7 @@ class Transactions(Protocol):
         """Begin a transaction, and wait for it; called in another thread."""
 
     def carry_out(self, plan: Plan) -> Appended | Exception | None:
-        """The outcome of one plan, which leaves nothing behind when it is an exception."""
+        """Return the outcome of one plan, which leaves nothing behind when it is an exception."""
 
     def commit(self) -> None:
         """Make everything since ``begin`` durable; called in another thread."""
@@ -102,7 +102,7 @@ class GroupCommit:
         self._alarm: asyncio.TimerHandle | None = None
 
     async def commit(self, plan: Plan) -> Appended | None:
-        """The outcome of ``plan``, when it is durable."""
+        """Return the outcome of ``plan``, when it is durable."""
         if len(self._waiting) >= self._limits.max_waiting:
             raise queue_full(self._limits.max_waiting)
         loop = asyncio.get_running_loop()
@@ -180,7 +180,7 @@ class Committer:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="counterfoil-commit")
 
     async def commit(self, plan: Plan) -> Appended | None:
-        """The outcome of ``plan``, when it is durable."""
+        """Return the outcome of ``plan``, when it is durable."""
         return await self._group.commit(plan)
 
     @property
@@ -194,7 +194,7 @@ class Committer:
         self._thread.shutdown()
 
     async def _transact(self, plans: list[Plan]) -> list[Appended | Exception | None]:
-        """The outcomes. Where a plan fails for a reason of its own, each is tried by itself: no other suffers."""
+        """Return the outcomes. Where a plan fails for a reason of its own, each is tried by itself: no other suffers."""
         outcomes: list[Appended | Exception | None] = []
         try:
             if not self._transactions.begin():

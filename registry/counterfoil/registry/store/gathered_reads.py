@@ -29,11 +29,11 @@ class GatheredReads(Generic[_K, _V]):
         self._task: asyncio.Task[None] | None = None
 
     async def read(self, key: _K) -> _V:
-        """The value of one key; raises what the reading of all of them raises."""
+        """Return the value of one key; raises what the reading of all of them raises."""
         return await self.request(key)
 
     def request(self, key: _K) -> asyncio.Future[_V]:
-        """What will have the value of one key, for a caller who may do something else with it than wait."""
+        """Return what will have the value of one key, for a caller who may do something else with it than wait."""
         future: asyncio.Future[_V] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(key, []).append(future)
         if self._task is None or self._task.done():
@@ -59,5 +59,5 @@ class GatheredReads(Generic[_K, _V]):
 
 
 def _still_there(callers: Iterable[list[asyncio.Future[_V]]]) -> Iterator[asyncio.Future[_V]]:
-    """The futures of the callers who have not gone away."""
+    """Return the futures of the callers who have not gone away."""
     return (future for of_key in callers for future in of_key if not future.done())

@@ -53,23 +53,23 @@ class MemoryTables:
         self._settings: dict[QualifiedSubject, ScopeSettings] = {}
 
     def history(self, subject: QualifiedSubject) -> History:
-        """All versions of a subject."""
+        """Return all versions of a subject."""
         return self._histories.get(subject, History())
 
     def content(self, guid: UUID) -> Content | None:
-        """The content with this fingerprint."""
+        """Return the content with this fingerprint."""
         return self._contents.get(guid)
 
     def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
-        """What an id stands for."""
+        """Return what an id stands for."""
         return self._context(context).guid_by_id.get(schema_id)
 
     def id_of_guid(self, context: str, guid: UUID) -> int | None:
-        """The id of a content in a context."""
+        """Return the id of a content in a context."""
         return self._context(context).id_by_guid.get(guid)
 
     def ids_of_guid(self, guid: UUID) -> Sequence[tuple[str, int]]:
-        """All ids of a content."""
+        """Return all ids of a content."""
         return sorted(
             (name, schema_id)
             for name, context in self._contexts.items()
@@ -78,11 +78,11 @@ class MemoryTables:
         )
 
     def max_id(self, context: str) -> int:
-        """The highest id seen in a context."""
+        """Return the highest id seen in a context."""
         return self._context(context).next_id - 1
 
     def uses(self, context: str, schema_id: int) -> Sequence[Use]:
-        """The versions that hold an id."""
+        """Return the versions that hold an id."""
         return sorted(self._use(key) for key in self._context(context).versions_by_id.get(schema_id, ()))
 
     def _use(self, key: _Key) -> Use:
@@ -93,12 +93,12 @@ class MemoryTables:
         return Use(subject, version, entry.schema_id, entry.deleted, entry.ts)
 
     def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
-        """The versions that refer to a version."""
+        """Return the versions that refer to a version."""
         found = self._referrers.get((subject, version), set())
         return sorted(use for context, schema_id in found for use in self.uses(context, schema_id))
 
     def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
-        """The subjects whose names begin so."""
+        """Return the subjects whose names begin so."""
         return sorted(
             subject
             for subject, history in self._histories.items()
@@ -108,28 +108,28 @@ class MemoryTables:
         )
 
     def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, first: int, last: int) -> str:
-        """The names of those subjects, as the text of a JSON array."""
+        """Return the names of those subjects, as the text of a JSON array."""
         return json.dumps(sorted(map(str, self.subjects(prefix, visibility)))[first:last])
 
     def totals(self) -> Totals:
-        """How much is stored."""
+        """Return how much is stored."""
         counts = [len(history.active) for history in self._histories.values() if history.active]
         return Totals(len(counts), sum(counts))
 
     def contexts(self) -> Sequence[str]:
-        """The known contexts."""
+        """Return the known contexts."""
         return sorted(name for name, context in self._contexts.items() if context.listed)
 
     def settings(self, scope: QualifiedSubject) -> ScopeSettings:
-        """What is stored for a scope."""
+        """Return what is stored for a scope."""
         return self._settings.get(scope, ScopeSettings())
 
     def settings_revision(self) -> int:
-        """The stamp of the last change of settings."""
+        """Return the stamp of the last change of settings."""
         return self._settings_revision
 
     def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
-        """All scopes with settings."""
+        """Return all scopes with settings."""
         return sorted(self._settings.items(), key=lambda item: item[0])
 
     def put_content(self, content: Content) -> None:
@@ -213,12 +213,12 @@ class MemoryTables:
         self._settings_revision = len(self._changes)
 
     def records(self, kind: str, prefix: tuple[str, ...]) -> Sequence[Record]:
-        """The records of a kind whose keys begin so."""
+        """Return the records of a kind whose keys begin so."""
         found = (record for record in self._records.values() if record.kind == kind)
         return sorted((each for each in found if each.key[: len(prefix)] == prefix), key=lambda record: record.key)
 
     def revision_of_record(self, write: RecordWrite) -> int:
-        """The revision of the record that a write is about."""
+        """Return the revision of the record that a write is about."""
         found = self._records.get((write.kind, write.key))
         return found.revision if found else 0
 
@@ -245,19 +245,19 @@ class MemoryTables:
         self._changes.append(Change(len(self._changes) + 1, ts, kind, subject, version, schema_id, guid, document))
 
     def changes(self, after: int, limit: int) -> Sequence[Change]:
-        """The changes after one, so many at most."""
+        """Return the changes after one, so many at most."""
         return self._changes[max(after, 0) : max(after, 0) + limit]
 
     def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
-        """The changes of one scope up to a number."""
+        """Return the changes of one scope up to a number."""
         return [change for change in self._changes[: max(until, 0)] if change.subject == subject]
 
     def has_changed(self, scope: QualifiedSubject, since: int) -> bool:
-        """Whether config or mode of a scope, or a record noted there, was written to."""
+        """Return whether config or mode of a scope, or a record noted there, was written to."""
         return any(change.subject == scope and change.kind in KINDS for change in self._changes[since:])
 
     def last_change(self, until_ts: int | None) -> int:
-        """The number of the last change up to a time."""
+        """Return the number of the last change up to a time."""
         if until_ts is None:
             return len(self._changes)
         return bisect_right(self._changes, until_ts, key=lambda change: change.ts)

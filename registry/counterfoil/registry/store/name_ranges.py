@@ -10,7 +10,7 @@ _AFTER_SURROGATES: Final = 0xE000
 
 
 def above(prefix: str) -> str | None:
-    """The lowest text above all that begin with ``prefix``; None when there is none, as for an empty one."""
+    """Return the lowest text above all that begin with ``prefix``; None when there is none, as for an empty one."""
     kept = prefix.rstrip(chr(_LAST))
     if not kept:
         return None

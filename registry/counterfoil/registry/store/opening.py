@@ -20,7 +20,7 @@ IN_MEMORY = Path()
 
 
 def open_store(url: str, *, limits: WriteLimits = DEFAULT_LIMITS) -> Storage:
-    """The storage that ``url`` names; ``limits`` bound the writes that wait.
+    """Return the storage that ``url`` names; ``limits`` bound the writes that wait.
 
     ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``sqlite://`` for memory, or ``postgresql://user@host/db``;
     ``StoreNotUsable`` for anything else, and for a file or database that cannot be used.
@@ -38,7 +38,7 @@ def open_store(url: str, *, limits: WriteLimits = DEFAULT_LIMITS) -> Storage:
 
 
 def sqlite_path(url: str) -> Path | None:
-    """The file that ``url`` names, ``IN_MEMORY``, or None where it is a PostgreSQL; ``StoreNotUsable`` for the rest."""
+    """Return the file that ``url`` names, ``IN_MEMORY``, or None where it is a PostgreSQL; ``StoreNotUsable`` for the rest."""
     if url.partition("://")[0] in _POSTGRES:
         return None
     if not url.startswith(_SQLITE):

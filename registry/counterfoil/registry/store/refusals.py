@@ -18,14 +18,14 @@ def uncertain(sentence: str) -> str:
 
 
 def queue_full(max_waiting: int) -> StoreUnavailable:
-    """As many writes wait as may."""
+    """Return as many writes wait as may."""
     return StoreUnavailable(
         f"{max_waiting} writes wait for the store already (max_waiting_writes); this one was not carried out, try later"
     )
 
 
 def waited_too_long(timeout_s: float, *, is_underway: bool) -> StoreTimeout:
-    """A write was not done in time."""
+    """Return a write was not done in time."""
     said = f"The store did not carry out the write within {timeout_s:g} s (write_timeout_s)"
     return StoreTimeout(uncertain(said) if is_underway else f"{said}; it was not begun, try again later")
 
@@ -36,22 +36,22 @@ def settings_changed() -> StaleWrite:
 
 
 def subject_changed(subject: QualifiedSubject) -> StaleWrite:
-    """The subject is not what it was."""
+    """Return the subject is not what it was."""
     return StaleWrite(f"{subject} has changed since the write was planned")
 
 
 def record_changed(write: RecordWrite) -> StaleWrite:
-    """A record is not what it was."""
+    """Return a record is not what it was."""
     return StaleWrite(f"{write.kind} {'/'.join(write.key)} has changed since the write was planned")
 
 
 def target_gone(subject: QualifiedSubject, version: int) -> StaleWrite:
-    """A version that the write refers to is not there."""
+    """Return a version that the write refers to is not there."""
     return StaleWrite(f"{subject} version {version} is gone")
 
 
 def id_taken(plan: Append) -> OperationNotPermitted:
-    """The id that an import brings is another schema's."""
+    """Return the id that an import brings is another schema's."""
     return OperationNotPermitted(
         f"Id {plan.schema_id} already stands for another schema in context {plan.subject.context!r}; "
         "ids are never re-bound"
@@ -59,14 +59,14 @@ def id_taken(plan: Append) -> OperationNotPermitted:
 
 
 def still_active(subject: QualifiedSubject) -> OperationNotPermitted:
-    """A purge finds active versions."""
+    """Return a purge finds active versions."""
     return OperationNotPermitted(
         f"Mode IMPORT needs a scope without schemas; subject {str(subject)!r} has active versions"
     )
 
 
 def context_not_empty(context: str) -> ContextNotEmpty:
-    """A context cannot go."""
+    """Return a context cannot go."""
     return ContextNotEmpty(
         f"Context {context!r} still holds schemas, soft-deleted ones count; delete them permanently first"
     )

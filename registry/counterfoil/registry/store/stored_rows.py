@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 def document_text(document: Document | None) -> str | None:
-    """The text that a document is stored as; None for none."""
+    """Return the text that a document is stored as; None for none."""
     return None if document is None else json.dumps(document)
 
 
 def content_of(row: tuple[UUID, str, str, str | None, str | None, str | None]) -> Content:
-    """A row of ``contents``."""
+    """Return a row of ``contents``."""
     guid, schema_type, text, references, metadata, rule_set = row
     return Content(
         guid,
@@ -43,20 +43,20 @@ def content_of(row: tuple[UUID, str, str, str | None, str | None, str | None]) -
 def change_of(
     row: tuple[int, int, str, str, str, int | None, int | None, bytes | UUID | None, str | None], guid: UUID | None
 ) -> Change:
-    """A row of ``changes``, whose fingerprint is ``guid``."""
+    """Return a row of ``changes``, whose fingerprint is ``guid``."""
     seq, ts, kind, context, name, version, schema_id, _, document = row
     read = None if document is None else json.loads(document)
     return Change(seq, ts, ChangeKind(kind), QualifiedSubject(context, name), version, schema_id, guid, read)
 
 
 def use_of(row: tuple[str, str, int, int, bool, int]) -> Use:
-    """A version that holds an id: context, name, version, id, whether it is deleted, time."""
+    """Return a version that holds an id: context, name, version, id, whether it is deleted, time."""
     context, name, version, schema_id, deleted, ts = row
     return Use(QualifiedSubject(context, name), version, schema_id, bool(deleted), ts)
 
 
 def settings_of(config: str | None, mode: str | None) -> ScopeSettings:
-    """What a row of ``settings`` holds."""
+    """Return what a row of ``settings`` holds."""
     return ScopeSettings(
         None if config is None else read_config(json.loads(config)), None if mode is None else Mode(mode)
     )

@@ -50,64 +50,64 @@ class Reads(Protocol):
     """The primitive reads; see :class:`counterfoil.registry.service.storage.Storage` for what each gives."""
 
     def history(self, subject: QualifiedSubject) -> History:
-        """All versions of a subject."""
+        """Return all versions of a subject."""
 
     def content(self, guid: UUID) -> Content | None:
-        """The content with this fingerprint."""
+        """Return the content with this fingerprint."""
 
     def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
-        """What an id stands for."""
+        """Return what an id stands for."""
 
     def id_of_guid(self, context: str, guid: UUID) -> int | None:
-        """The id of a content in a context."""
+        """Return the id of a content in a context."""
 
     def ids_of_guid(self, guid: UUID) -> Sequence[tuple[str, int]]:
-        """All ids of a content."""
+        """Return all ids of a content."""
 
     def max_id(self, context: str) -> int:
-        """The highest id seen in a context."""
+        """Return the highest id seen in a context."""
 
     def uses(self, context: str, schema_id: int) -> Sequence[Use]:
-        """The versions that hold an id."""
+        """Return the versions that hold an id."""
 
     def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
-        """The versions that refer to a version."""
+        """Return the versions that refer to a version."""
 
     def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
-        """The subjects whose names begin so."""
+        """Return the subjects whose names begin so."""
 
     def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, first: int, last: int) -> str:
-        """The names of those subjects, as the text of a JSON array."""
+        """Return the names of those subjects, as the text of a JSON array."""
 
     def totals(self) -> Totals:
-        """How much is stored."""
+        """Return how much is stored."""
 
     def contexts(self) -> Sequence[str]:
-        """The known contexts."""
+        """Return the known contexts."""
 
     def settings(self, scope: QualifiedSubject) -> ScopeSettings:
-        """What is stored for a scope."""
+        """Return what is stored for a scope."""
 
     def settings_revision(self) -> int:
-        """The stamp of the last change of settings."""
+        """Return the stamp of the last change of settings."""
 
     def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
-        """All scopes with settings."""
+        """Return all scopes with settings."""
 
     def records(self, kind: str, prefix: tuple[str, ...]) -> Sequence[Record]:
-        """The records of a kind whose keys begin so."""
+        """Return the records of a kind whose keys begin so."""
 
     def changes(self, after: int, limit: int) -> Sequence[Change]:
-        """The changes after one, so many at most."""
+        """Return the changes after one, so many at most."""
 
     def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
-        """The changes of one scope up to a number."""
+        """Return the changes of one scope up to a number."""
 
     def has_changed(self, scope: QualifiedSubject, since: int) -> bool:
-        """Whether config or mode of a scope, or a record noted there, was written to after the change ``since``."""
+        """Return whether config or mode of a scope, or a record noted there, was written to after the change ``since``."""
 
     def last_change(self, until_ts: int | None) -> int:
-        """The number of the last change up to a time."""
+        """Return the number of the last change up to a time."""
 
 
 class Tables(Reads, Protocol):
@@ -117,7 +117,7 @@ class Tables(Reads, Protocol):
         """Store a content, if it is not there."""
 
     def take_id(self, context: str) -> int:
-        """The next id of a context, which is thereby given out; the context exists afterwards."""
+        """Return the next id of a context, which is thereby given out; the context exists afterwards."""
 
     def claim_id(self, context: str, schema_id: int, guid: UUID) -> None:
         """Take an id that the caller chose: none up to it is given out again, no other id of the content is primary.
@@ -147,7 +147,7 @@ class Tables(Reads, Protocol):
         """Store config and mode of a scope; the number of the last change is the settings' revision."""
 
     def revision_of_record(self, write: RecordWrite) -> int:
-        """The revision of the record that a write is about; 0 when there is none."""
+        """Return the revision of the record that a write is about; 0 when there is none."""
 
     def put_record(self, write: RecordWrite) -> None:
         """Store or remove a record; the number of the last change is its revision."""
@@ -172,7 +172,7 @@ class Tables(Reads, Protocol):
 
 
 def now_ms() -> int:
-    """The time, in epoch milliseconds."""
+    """Return the time, in epoch milliseconds."""
     return time.time_ns() // 1_000_000
 
 
@@ -253,7 +253,7 @@ def _append(tables: Tables, plan: Append) -> Appended:
 
 
 def _check_id(tables: Tables, plan: Append) -> int | None:
-    """The id that already stands for the plan's content under the plan's terms, or None."""
+    """Return the id that already stands for the plan's content under the plan's terms, or None."""
     context, guid = plan.subject.context, plan.content.guid
     if plan.schema_id is None:
         return tables.id_of_guid(context, guid)
@@ -340,7 +340,7 @@ def _put_scope(tables: Tables, scope: QualifiedSubject, settings: ScopeSettings)
 
 
 def _purgeable(tables: Tables, scope: SubjectPrefix | QualifiedSubject) -> Sequence[QualifiedSubject]:
-    """The subjects in ``scope``, all of whose versions are soft-deleted and referred to by none that stays."""
+    """Return the subjects in ``scope``, all of whose versions are soft-deleted and referred to by none that stays."""
     if isinstance(scope, SubjectPrefix):
         subjects = tables.subjects(scope, Visibility.ALL)
     else:

@@ -16,7 +16,7 @@ KINDS: Final = frozenset({ChangeKind.SETTINGS, ChangeKind.RECORD})
 
 
 def scopes_behind(plan: Append | SoftDelete | HardDelete | PutSettings) -> tuple[QualifiedSubject, ...] | None:
-    """The scopes whose config and modes are in force for what the plan writes; None is all that there are.
+    """Return the scopes whose config and modes are in force for what the plan writes; None is all that there are.
 
     A change of another one since the plan was made does not stand in its way; else a registry in which somebody always
     configures something would have its registrations begin anew for ever.

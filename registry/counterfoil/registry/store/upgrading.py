@@ -62,7 +62,7 @@ def upgrade(url: str) -> Upgrade:
 
 
 def find_format(url: str) -> int:
-    """The format of a store, 0 for an empty PostgreSQL database; ``StoreNotUsable`` when there is none."""
+    """Return the format of a store, 0 for an empty PostgreSQL database; ``StoreNotUsable`` when there is none."""
     path = sqlite_path(url)
     if path is None:
         return asyncio.run(_format_of_database(url))
@@ -81,7 +81,7 @@ def check_is_store(url: str) -> None:
 
 
 def is_new_store(url: str) -> bool:
-    """Whether opening the store at ``url`` would make it; nothing is made by asking."""
+    """Return whether opening the store at ``url`` would make it; nothing is made by asking."""
     path = sqlite_path(url)
     if path is None:
         return asyncio.run(_format_of_database(url)) == 0
@@ -95,7 +95,7 @@ def _in_a_file(path: Path) -> Path:
 
 
 def upgrade_sql(url: str, found: int) -> str:
-    """The statements that :func:`upgrade` would carry out on a store of the format ``found``; nothing is connected."""
+    """Return the statements that :func:`upgrade` would carry out on a store of the format ``found``; nothing is connected."""
     if not 0 <= found <= FORMAT:
         raise StoreNotUsable(f"Store format {found} is not known; expected a number from 0 (none yet) to {FORMAT}")
     dialect = POSTGRESQL if sqlite_path(url) is None else SQLITE

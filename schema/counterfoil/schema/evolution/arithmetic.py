@@ -29,7 +29,7 @@ class _Failed(Exception):
 
 
 def compile_expression(op: Arithmetic, field: str, reader: Callable[[Path], Step]) -> Step:
-    """The function from a scope to the formula's number; None when a field in it is null."""
+    """Return the function from a scope to the formula's number; None when a field in it is null."""
     integers = set(op.integers)
     paths = list(dict.fromkeys(paths_of(op.expression)))
     readers = [(path, reader(path), path in integers) for path in paths]

@@ -68,7 +68,7 @@ class Assigner:
         self._resolving = resolving
 
     def constant(self, given: Any, target: AvroType, where: str, word: str) -> Constant | None:
-        """A JSON value as the target's, or None after a problem; ``word`` says where the value stood."""
+        """Return a JSON value as the target's, or None after a problem; ``word`` says where the value stood."""
         try:
             return Constant(value_of_json(target, given))
         except NoValue as no_value:
@@ -97,7 +97,7 @@ class Assigner:
     def plain(
         self, value: Value, target: AvroType, where: str, *, cast: CastRule | None = None, free: bool = False
     ) -> Op | None:
-        """The value as the target's type, null aside; ``free`` casts without being asked."""
+        """Return the value as the target's type, null aside; ``free`` casts without being asked."""
         _, source_type = split_null(value.type)
         _, target_type = split_null(target)
         if source_type is None:
@@ -122,7 +122,7 @@ class Assigner:
         return self._scalar(value.op, source, wanted, where, cast=cast, free=free)
 
     def _is_named(self, cast: CastRule, target: AvroType, where: str) -> bool:
-        """Whether the cast names the type that the field has."""
+        """Return whether the cast names the type that the field has."""
         names = {describe(target), target.kind.value, getattr(target, "name", ""), getattr(target, "full_name", "")}
         scalar = scalar_of(target)
         if scalar is not None:
@@ -156,7 +156,7 @@ class Assigner:
         return Cast(op, source, target, decimals)
 
     def _branches(self, value: Value, source: AvroType, target: AvroType, where: str) -> Op | None:
-        """A union with several branches, or a value that becomes one."""
+        """Return a union with several branches, or a value that becomes one."""
         if not isinstance(source, Union):
             return self._fitting(Value(value.op, source), target, where)
         branches = [branch for branch in source.branches if branch.kind is not Kind.NULL]
@@ -174,7 +174,7 @@ class Assigner:
         return MapBranches(value.op, tuple(made))
 
     def _fitting(self, value: Value, target: AvroType, where: str) -> Op | None:
-        """The value as the target, or as the target's first branch that is equal, or else larger."""
+        """Return the value as the target, or as the target's first branch that is equal, or else larger."""
         branches: Iterable[AvroType] = target.branches if isinstance(target, Union) else (target,)
         for branch in branches:
             if same_values(value.type, branch):
@@ -193,14 +193,14 @@ class Assigner:
 
 
 def _resolved_enum(op: Op, writer: Enum, reader: Enum) -> Op:
-    """The reader's symbol of the same name, else its default, else an error."""
+    """Return the reader's symbol of the same name, else its default, else an error."""
     known = tuple((symbol, symbol) for symbol in writer.symbols if symbol in reader.symbols)
     default = reader.default if reader.default in reader.symbols else None
     return Lookup(op, known, Constant(default) if default is not None else None)
 
 
 def _is_finer(source: Scalar, target: Scalar) -> bool:
-    """Whether nothing is lost but what is out of range: an instant in smaller parts, a decimal with more digits."""
+    """Return whether nothing is lost but what is out of range: an instant in smaller parts, a decimal with more digits."""
     if is_instant(source) and is_instant(target):
         return ticks_per_second(target) >= ticks_per_second(source)
     if source.word == target.word == "decimal":
@@ -210,7 +210,7 @@ def _is_finer(source: Scalar, target: Scalar) -> bool:
 
 
 def _loss(source: Scalar, target: Scalar) -> str:
-    """Why a cast is not done unasked."""
+    """Return why a cast is not done unasked."""
     if source.word == target.word == "enum":
         return f"the target has no {', '.join(symbol for symbol in source.symbols if symbol not in target.symbols)}"
     return f"{source} as {target} may lose or refuse values"

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def derive_plan(source: AvroSchema, target: AvroSchema, rules: PlanRules | None = None) -> ConversionPlan:
-    """The plan that fills ``target`` from ``source``.
+    """Return the plan that fills ``target`` from ``source``.
 
     Never raises for what is left open: ``plan.problems`` lists all of it, in the target's order, and a plan without
     problems (``plan.is_complete``) converts every value or says why not.
@@ -87,7 +87,7 @@ class _Place:
     scope: Scope
 
     def under(self, name: str) -> _Place:
-        """The place of a field."""
+        """Return the place of a field."""
         return _Place(f"{self.where}.{name}" if self.where else name, self.node.child(name), self.scope)
 
 
@@ -108,7 +108,7 @@ class Deriver:
         self._reader = RuleReader(self._assigner, self._problem, self._lossy.append)
 
     def derive(self, source: AvroSchema, target: AvroSchema) -> ConversionPlan:
-        """The plan between two schemas whose top-level types are records."""
+        """Return the plan between two schemas whose top-level types are records."""
         if not isinstance(source.root, Record) or not isinstance(target.root, Record):  # for the type checker
             raise TypeError
         scope = Scope(source.root)
@@ -131,7 +131,7 @@ class Deriver:
         self._problems.append(Problem(kind, where, text))
 
     def _record(self, target: Record, match: _Match | None, place: _Place) -> BuildRecord:
-        """The record from its fields; ``match`` is the source record that they are looked up in."""
+        """Return the record from its fields; ``match`` is the source record that they are looked up in."""
         names = [member.name for member in target.fields]
         for segment in place.node.children:
             if segment not in names:
@@ -162,7 +162,7 @@ class Deriver:
         return self._without_source(member, place)
 
     def _partner(self, member: Field, record: Record) -> Field | None:
-        """The source field that a target field succeeds: by name, by its aliases, by the source's aliases."""
+        """Return the source field that a target field succeeds: by name, by its aliases, by the source's aliases."""
         by_name = {candidate.name: candidate for candidate in record.fields}
         for name in (member.name, *member.aliases):
             if name in by_name:
@@ -194,7 +194,7 @@ class Deriver:
         return op
 
     def _parts(self, value: Value, target: AvroType, place: _Place) -> Op | None:
-        """The value as the target's type, null aside; records, arrays and maps by their parts."""
+        """Return the value as the target's type, null aside; records, arrays and maps by their parts."""
         _, source_type = split_null(value.type)
         _, target_type = split_null(target)
         if source_type is None or target_type is None:
@@ -217,7 +217,7 @@ class Deriver:
         return self._whole(value, target, place)
 
     def _whole(self, value: Value, target: AvroType, place: _Place) -> Op | None:
-        """The value in one piece; it counts as used."""
+        """Return the value in one piece; it counts as used."""
         if isinstance(value.op, Read):
             place.scope.use(value.op.path)
         return self._assigner.plain(value, target, place.where)
@@ -229,7 +229,7 @@ class Deriver:
             place.scope.use(value.op.path)
 
     def _by_parts(self, value: Value, source: AvroType, target: AvroType, place: _Place) -> tuple[bool, Op | None]:
-        """Whether the two types have parts in common, and then the value by its parts."""
+        """Return whether the two types have parts in common, and then the value by its parts."""
         if isinstance(source, Record) and isinstance(target, Record) and isinstance(value.op, Read):
             path = value.op.path
             place.scope.enter(path)
@@ -245,7 +245,7 @@ class Deriver:
         return False, None
 
     def _element(self, value: Value, types: tuple[AvroType, AvroType], segment: str, place: _Place) -> Op | None:
-        """An item of an array or a value of a map, in a scope of its own."""
+        """Return an item of an array or a value of a map, in a scope of its own."""
         source, target = types
         for other in place.node.children:
             if other != segment:
@@ -264,7 +264,7 @@ class Deriver:
         return self._assigner.settle_null(item, target, below.where, made, default=None)
 
     def _from_children(self, member: Field, place: _Place) -> Op | None:
-        """A record without a partner, from the rules for its fields."""
+        """Return a record without a partner, from the rules for its fields."""
         _, inner = split_null(member.type)
         if isinstance(inner, Record):
             return self._record(inner, None, place)
@@ -299,7 +299,7 @@ class Deriver:
         return Constant(value)
 
     def _settle_unused(self, scope: Scope) -> tuple[str, ...]:
-        """The dropped fields; what is neither used nor dropped becomes a problem."""
+        """Return the dropped fields; what is neither used nor dropped becomes a problem."""
         unused = list(unused_paths(scope))
         known = set(scope.all_paths())
         for path in self._rules.drop:
@@ -319,7 +319,7 @@ class Deriver:
 
 
 def _is_part_by_part(op: Op) -> bool:
-    """Whether the parts of the value have told their own rows."""
+    """Return whether the parts of the value have told their own rows."""
     inner = getattr(op, "of", op) if isinstance(op, (MapItems, MapValues)) else op
     return isinstance(inner, BuildRecord) or (
         isinstance(op, (MapItems, MapValues))
@@ -332,7 +332,7 @@ def _is_within(path: str, listed: str) -> bool:
 
 
 def _widened(source: AvroType, target: AvroType) -> str:
-    """A note on how the type grew; empty where it did not."""
+    """Return a note on how the type grew; empty where it did not."""
     source_null, source_inner = split_null(source)
     target_null, target_inner = split_null(target)
     notes = []

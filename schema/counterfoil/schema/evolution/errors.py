@@ -41,7 +41,7 @@ class ExpressionError(PlanError):
         self.position = position
 
     def under(self, field: str) -> ExpressionError:
-        """The same error, told of the target field ``field``."""
+        """Return the same error, told of the target field ``field``."""
         return ExpressionError(self.bare_problem, position=self.position, expected=self.expected, field=field)
 
 
@@ -89,6 +89,6 @@ class ConversionError(CounterfoilError):
 
 
 def shown(value: object) -> str:
-    """A value as it stands in messages: Python's spelling, cut where it is long."""
+    """Return a value as it stands in messages: Python's spelling, cut where it is long."""
     text = repr(value)
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"

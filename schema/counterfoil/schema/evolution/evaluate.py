@@ -43,7 +43,7 @@ Step: TypeAlias = Callable[[Any], Any]
 
 
 def evaluate(plan: ConversionPlan, value: dict[str, Any]) -> dict[str, Any]:
-    """The target record that ``plan`` makes of a source record.
+    """Return the target record that ``plan`` makes of a source record.
 
     ``value`` is what a decoder gives, with logical types or without. The result holds base values (a timestamp is a
     number, a decimal its bytes), to be encoded with ``base_schema(plan.target)``. Raises ``ConversionError`` with
@@ -55,7 +55,7 @@ def evaluate(plan: ConversionPlan, value: dict[str, Any]) -> dict[str, Any]:
 
 
 def evaluator(plan: ConversionPlan) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """The function from a source record of base values to a target record of base values; made once per plan."""
+    """Return the function from a source record of base values to a target record of base values; made once per plan."""
     if plan.problems:
         raise PlanUnfinished(tuple(str(problem) for problem in plan.problems))
     return _compiled(plan)
@@ -72,7 +72,7 @@ def _has_logical_types(plan: ConversionPlan) -> bool:
 
 
 def compile_op(op: Op, field: str) -> Step:
-    """The function that an operation is; ``field`` is the target path that its errors name."""
+    """Return the function that an operation is; ``field`` is the target path that its errors name."""
     return _COMPILER_BY_OP[type(op)](op, field)
 
 

@@ -89,7 +89,7 @@ class _Token:
 
 
 def parse_expression(text: str) -> Expression:
-    """The formula that ``text`` spells; ``ExpressionError`` says at which character it is none.
+    """Return the formula that ``text`` spells; ``ExpressionError`` says at which character it is none.
 
     >>> parse_expression("km / 1.609344")
     Binary(sign='/', left=FieldValue(path=('km',)), right=Number(value=1.609344))
@@ -100,7 +100,7 @@ def parse_expression(text: str) -> Expression:
 
 
 def paths_of(expression: Expression) -> Iterator[tuple[str, ...]]:
-    """The paths of the fields that a formula reads, from left to right."""
+    """Yield the paths of the fields that a formula reads, from left to right."""
     if isinstance(expression, FieldValue):
         yield expression.path
     elif isinstance(expression, Binary):
@@ -111,7 +111,7 @@ def paths_of(expression: Expression) -> Iterator[tuple[str, ...]]:
 
 
 def result_of(expression: Expression, kind_by_path: dict[tuple[str, ...], str]) -> str:
-    """What the formula gives, ``long`` or ``double``; ``kind_by_path`` says which of the two each field is."""
+    """Return what the formula gives, ``long`` or ``double``; ``kind_by_path`` says which of the two each field is."""
     if isinstance(expression, Number):
         return "long" if isinstance(expression.value, int) else "double"
     if isinstance(expression, FieldValue):

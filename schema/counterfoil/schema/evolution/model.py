@@ -266,7 +266,7 @@ class ConversionPlan:
         return not self.problems
 
     def rows(self) -> tuple[PlanRow, ...]:
-        """How each target field is filled, in the target's order, then what is dropped."""
+        """Return how each target field is filled, in the target's order, then what is dropped."""
         left = tuple(PlanRow("", "dropped", path, "stays behind") for path in self.dropped)
         return self.described + left
 
@@ -290,7 +290,7 @@ class ConversionPlan:
 
 
 def encoded(value: Any) -> Any:
-    """A value made of operations, as JSON: equal for equal meaning, different for everything else."""
+    """Return a value made of operations, as JSON: equal for equal meaning, different for everything else."""
     if is_dataclass(value) and not isinstance(value, type):
         parts = {member.name: encoded(getattr(value, member.name)) for member in fields(value)}
         return {"op": type(value).__name__, **parts}

@@ -39,19 +39,19 @@ _EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def whole_of_text(text: str) -> int | None:
-    """The whole number that ``text`` spells, of any size; None when it spells none."""
+    """Return the whole number that ``text`` spells, of any size; None when it spells none."""
     cut = text.strip(BLANKS)
     return int(cut) if len(cut) <= MAX_NUMBER_LENGTH and _WHOLE.fullmatch(cut) else None
 
 
 def double_of_text(text: str) -> float | None:
-    """The double nearest to the number that ``text`` spells, infinite beyond its range; None when it spells none."""
+    """Return the double nearest to the number that ``text`` spells, infinite beyond its range; None when it spells none."""
     cut = text.strip(BLANKS)
     return float(cut) if len(cut) <= MAX_NUMBER_LENGTH and _REAL.fullmatch(cut) else None
 
 
 def float_of_text(text: str) -> float | None:
-    """The float nearest to the number that ``text`` spells, infinite beyond its range; None when it spells none."""
+    """Return the float nearest to the number that ``text`` spells, infinite beyond its range; None when it spells none."""
     cut = text.strip(BLANKS)
     near = double_of_text(cut)
     if near is None:
@@ -62,13 +62,13 @@ def float_of_text(text: str) -> float | None:
 
 
 def float_of_whole(value: int) -> float:
-    """The float nearest to a whole number of 64 bits."""
+    """Return the float nearest to a whole number of 64 bits."""
     near = float(value)
     return _float_beside_tie(near, Fraction(value)) if _is_tie(near) else nearest_float(near)
 
 
 def nearest_float(value: float) -> float:
-    """The float nearest to a double, half to even; infinite beyond its range."""
+    """Return the float nearest to a double, half to even; infinite beyond its range."""
     try:
         found: float = _FLOAT.unpack(_FLOAT.pack(value))[0]
     except OverflowError:
@@ -77,7 +77,7 @@ def nearest_float(value: float) -> float:
 
 
 def _is_tie(value: float) -> bool:
-    """Whether the double stands exactly between two floats, so that what was rounded away decides."""
+    """Return whether the double stands exactly between two floats, so that what was rounded away decides."""
     if not math.isfinite(value) or value == 0:
         return False
     if abs(value) < 2.0**-125:  # floats below are evenly spaced: compare exactly
@@ -87,7 +87,7 @@ def _is_tie(value: float) -> bool:
 
 
 def _float_beside_tie(near: float, exact: Fraction) -> float:
-    """The float nearest to ``exact``, when ``near`` is the double nearest to it."""
+    """Return the float nearest to ``exact``, when ``near`` is the double nearest to it."""
     if exact == Fraction(near):
         return nearest_float(near)
     toward = math.inf if exact > Fraction(near) else -math.inf
@@ -95,7 +95,7 @@ def _float_beside_tie(near: float, exact: Fraction) -> float:
 
 
 def text_of_real(value: float, decimals: int, *, is_float: bool) -> str | None:
-    """A real number with ``decimals`` digits behind the point; None for NaN and infinities.
+    """Return a real number with ``decimals`` digits behind the point; None for NaN and infinities.
 
     >>> text_of_real(2.675, 2, is_float=False), text_of_real(9.300000190734863, 2, is_float=True)
     ('2.68', '9.30')
@@ -108,7 +108,7 @@ def text_of_real(value: float, decimals: int, *, is_float: bool) -> str | None:
 
 
 def shortest_float_text(value: float) -> str:
-    """The fewest digits that name a float among all floats."""
+    """Return the fewest digits that name a float among all floats."""
     for digits in range(1, _MAX_FLOAT_DIGITS):
         text = f"{value:.{digits}g}"
         if nearest_float(float(text)) == value:
@@ -117,7 +117,7 @@ def shortest_float_text(value: float) -> str:
 
 
 def exact_decimal(text: str) -> Decimal | None:
-    """The number that ``text`` spells, exactly; None when it spells none."""
+    """Return the number that ``text`` spells, exactly; None when it spells none."""
     cut = text.strip(BLANKS)
     if len(cut) > MAX_NUMBER_LENGTH or not _REAL.fullmatch(cut):
         return None

@@ -57,7 +57,7 @@ class Pattern:
 
 
 def parse_pattern(text: str, *, field: str) -> Pattern:
-    """The pattern that ``text`` spells; ``PlanError`` names ``field`` and what is not understood."""
+    """Return the pattern that ``text`` spells; ``PlanError`` names ``field`` and what is not understood."""
     pieces: list[Piece] = []
     place = 0
     while place < len(text):
@@ -100,7 +100,7 @@ def check_zone(text: str, *, field: str) -> str:
 
 @lru_cache(maxsize=64)
 def zone_of(text: str) -> tzinfo:
-    """The time zone that ``text`` names. Raises ``ValueError`` or ``KeyError``."""
+    """Return the time zone that ``text`` names. Raises ``ValueError`` or ``KeyError``."""
     offset = offset_minutes(text)
     if offset is not None:
         return timezone(timedelta(minutes=offset))
@@ -110,7 +110,7 @@ def zone_of(text: str) -> tzinfo:
 
 
 def offset_minutes(zone: str) -> int | None:
-    """How far a fixed zone is ahead of UTC; None for a zone whose offset changes."""
+    """Return how far a fixed zone is ahead of UTC; None for a zone whose offset changes."""
     if zone in {"UTC", "Z"}:
         return 0
     match = _OFFSET.fullmatch(zone)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def derive_resolution(writer: AvroSchema, reader: AvroSchema) -> ConversionPlan:
-    """The plan that Avro's schema resolution is: how data of ``writer`` become values of ``reader``.
+    """Return the plan that Avro's schema resolution is: how data of ``writer`` become values of ``reader``.
 
     Only what stands on both sides is looked at as Avro does: names and the reader's aliases, promotions, defaults. Its
     problems are what this operation algebra cannot say, or what Avro cannot resolve.
@@ -29,7 +29,7 @@ def derive_resolution(writer: AvroSchema, reader: AvroSchema) -> ConversionPlan:
 
 
 def resolution_conflicts(writer: AvroSchema, reader: AvroSchema) -> list[tuple[str, str]]:
-    """Where Avro would read a writer's number as the reader's although it means something else: path and reason.
+    """Return where Avro would read a writer's number as the reader's although it means something else: path and reason.
 
     Resolution leaves logical types out of account: milliseconds are read as microseconds, cents as euros.
     """
@@ -41,13 +41,13 @@ def resolution_conflicts(writer: AvroSchema, reader: AvroSchema) -> list[tuple[s
 
 
 def rounds_to_float(resolution: ConversionPlan) -> bool:
-    """Whether a resolution makes the nearest float of a whole number, somewhere."""
+    """Return whether a resolution makes the nearest float of a whole number, somewhere."""
     changes = _conversions(resolution.root, "")
     return any(target.base == "float" and source.base in {"int", "long"} for _, source, target in changes)
 
 
 def _conversions(op: Any, where: str) -> Iterator[tuple[str, Scalar, Scalar]]:
-    """Every change of a scalar type in an operation, with the target path."""
+    """Yield every change of a scalar type in an operation, with the target path."""
     if isinstance(op, (Cast, Widen)):
         yield where, op.source, op.target
     if isinstance(op, BuildRecord):

@@ -164,7 +164,7 @@ class PlanRules:
 
 
 def parse_rules(fields: Mapping[str, object], drop: object = None) -> PlanRules:
-    """The rules that the parts ``fields`` and ``drop`` of a bridge document spell, as plain values.
+    """Return the rules that the parts ``fields`` and ``drop`` of a bridge document spell, as plain values.
 
     ``drop`` is a list of source paths, the word ``rest``, or None. Raises ``PlanError`` for the first entry that
     cannot be read, naming the target field. Whether the named fields exist is asked when a plan is derived.
@@ -191,7 +191,7 @@ def _dropped(drop: object) -> tuple[tuple[str, ...], bool]:
 
 
 def target_path(text: object) -> Path:
-    """The segments of a target path; ``PlanError`` when it is none.
+    """Return the segments of a target path; ``PlanError`` when it is none.
 
     >>> target_path("stops[].lat")
     ('stops', '[]', 'lat')
@@ -224,7 +224,7 @@ def _field_rule(name: object, entry: object) -> FieldRule:
 
 
 def _entry(entry: object, spelt: str) -> dict[str, Any]:
-    """The rule's words; YAML's own readings of ``null`` and ``on`` as keys are taken back."""
+    """Return the rule's words; YAML's own readings of ``null`` and ``on`` as keys are taken back."""
     if not isinstance(entry, Mapping):
         raise PlanError(f"{shown(entry)} is no rule", field=spelt, expected="such as {from: other_name}")
     given: dict[str, Any] = {}
@@ -241,7 +241,7 @@ def _entry(entry: object, spelt: str) -> dict[str, Any]:
 
 
 def _is_utf8(value: object) -> bool:
-    """Whether every text in a plain value can be written."""
+    """Return whether every text in a plain value can be written."""
     if isinstance(value, str):
         return not any("\ud800" <= character <= "\udfff" for character in value)
     if isinstance(value, Mapping):

@@ -42,14 +42,14 @@ class Scope:
         self._shared = _Shared()
 
     def guarded(self, path: Path) -> Scope:
-        """The same scope, seen from where the value at ``path`` is known not to be null."""
+        """Return the same scope, seen from where the value at ``path`` is known not to be null."""
         view = Scope(self.root, prefix=self.prefix, place=self.place)
         view._not_null = (*self._not_null, path)
         view._shared = self._shared
         return view
 
     def element(self, path: Path, segment: str, root: AvroType) -> Scope:
-        """The scope of the items (``segment`` is ``[]``) or values (``{}``) of the field at ``path``."""
+        """Return the scope of the items (``segment`` is ``[]``) or values (``{}``) of the field at ``path``."""
         spelt = ".".join(path)
         place = f"{self.prefix}{spelt}{segment}" if spelt else f"{self.place}{segment}"
         below = Scope(root, prefix=f"{place}.", place=place)
@@ -58,7 +58,7 @@ class Scope:
         return below
 
     def type_at(self, path: Path) -> AvroType | None:
-        """The type at ``path``, null on the way left out of account; None where there is no such field."""
+        """Return the type at ``path``, null on the way left out of account; None where there is no such field."""
         node: AvroType | None = self.root
         for name in path:
             _, inner = split_null(node) if node is not None else (False, None)
@@ -68,7 +68,7 @@ class Scope:
         return node
 
     def is_nullable(self, path: Path) -> bool:
-        """Whether the value at ``path``, or a record on the way to it, may be null."""
+        """Return whether the value at ``path``, or a record on the way to it, may be null."""
         return any(
             split_null(node)[0]
             for end in range(len(path) + 1)
@@ -76,7 +76,7 @@ class Scope:
         )
 
     def _assumed(self) -> set[Path]:
-        """The paths that are not null: the guards, and everything on the way to them."""
+        """Return the paths that are not null: the guards, and everything on the way to them."""
         return {guard[:end] for guard in self._not_null for end in range(len(guard) + 1)}
 
     def use(self, path: Path) -> None:
@@ -88,18 +88,18 @@ class Scope:
         self._shared.entered.add(path)
 
     def names(self) -> list[str]:
-        """The names of the fields that a path may start with."""
+        """Return the names of the fields that a path may start with."""
         _, inner = split_null(self.root)
         return [member.name for member in inner.fields] if isinstance(inner, Record) else []
 
     def all_paths(self) -> Iterator[str]:
-        """Every path as people write it, elements included."""
+        """Yield every path as people write it, elements included."""
         yield from (self.prefix + ".".join(path) for path in self.paths(()))
         for below in self._shared.elements.values():
             yield from below.all_paths()
 
     def paths(self, path: Path) -> Iterator[Path]:
-        """Every path below ``path``, to a certain depth."""
+        """Yield every path below ``path``, to a certain depth."""
         node = self.type_at(path)
         _, inner = split_null(node) if node is not None else (False, None)
         if isinstance(inner, Record) and len(path) < _MAX_DEPTH:
@@ -108,7 +108,7 @@ class Scope:
                 yield from self.paths((*path, member.name))
 
     def unused(self, path: Path = ()) -> Iterator[str]:
-        """The fields at and below ``path`` that were not used: the outermost of each."""
+        """Yield the fields at and below ``path`` that were not used: the outermost of each."""
         shared = self._shared
         if path in shared.used:
             return
@@ -127,7 +127,7 @@ class Scope:
 
 
 def unused_paths(scope: Scope) -> Iterator[str]:
-    """The source fields that nothing used, as people write their paths; an unused record is told once, as a whole."""
+    """Yield the source fields that nothing used, as people write their paths; an unused record is told once, as a whole."""
     _, inner = split_null(scope.root)
     if isinstance(inner, Record):
         for member in inner.fields:

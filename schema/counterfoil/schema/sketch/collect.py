@@ -24,14 +24,14 @@ class SketchBuilder:
         self._records += 1
 
     def at(self, pointer: str) -> _Place:
-        """The place with this pointer, for counting."""
+        """Return the place with this pointer, for counting."""
         place = self._places.get(pointer)
         if place is None:
             place = self._places[pointer] = _Place()
         return place
 
     def finish(self) -> SchemaSketch:
-        """The sketch of what was counted."""
+        """Return the sketch of what was counted."""
         return SchemaSketch(self._records, {pointer: place.frozen() for pointer, place in self._places.items()})
 
 
@@ -89,7 +89,7 @@ class _Place:
         self._most = number if self._most is None else max(self._most, number)
 
     def frozen(self) -> PlaceSketch:
-        """What was counted, as a value."""
+        """Return what was counted, as a value."""
         branches: Mapping[str, int] = dict(self._branches)
         return PlaceSketch(
             values=self._values,

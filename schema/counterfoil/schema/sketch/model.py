@@ -41,7 +41,7 @@ class PlaceSketch:
     longest: int | None = None
 
     def merge(self, other: Self) -> Self:
-        """The sketch of what both have seen."""
+        """Return the sketch of what both have seen."""
         return type(self)(
             values=self.values + other.values,
             nulls=self.nulls + other.nulls,
@@ -67,7 +67,7 @@ class SchemaSketch:
     places: Mapping[str, PlaceSketch] = field(default_factory=dict)
 
     def merge(self, other: Self) -> Self:
-        """The sketch of the records of both."""
+        """Return the sketch of the records of both."""
         return type(self)(self.records + other.records, _merged(self.places, other.places))
 
 
@@ -83,7 +83,7 @@ class TopicSketch:
         return sum(each.records for each in self.by_schema_id.values())
 
     def merge(self, other: Self) -> Self:
-        """The sketch of the records of both."""
+        """Return the sketch of the records of both."""
         return type(self)(_merged(self.by_schema_id, other.by_schema_id))
 
 

@@ -69,7 +69,7 @@ class Weight:
 def weigh(
     report: CompatibilityReport, sketch: TopicSketch, *, schema_ids: Callable[[Earlier], frozenset[int]]
 ) -> tuple[Weight, ...]:
-    """What the records behind ``sketch`` say about each finding of ``report``, in the report's order.
+    """Return what the records behind ``sketch`` say about each finding of ``report``, in the report's order.
 
     ``schema_ids`` gives the ids that records of an earlier version carry. Findings of the direction in which an
     earlier reader reads new records are weighed as unknown: retained records cannot speak for those to come.
@@ -122,7 +122,7 @@ def _triggering(difference: Difference, written: SchemaSketch, *, has_references
 
 
 def _container(pointer: str) -> str:
-    """The type that a finding is about; of items or values, the array or map around them.
+    """Return the type that a finding is about; of items or values, the array or map around them.
 
     Some decoders refuse even an empty array when its items cannot match.
     """
@@ -133,7 +133,7 @@ def _container(pointer: str) -> str:
 
 
 def missing_of(difference: Difference) -> tuple[str, ...]:
-    """The symbols that a finding about missing enum symbols names."""
+    """Return the symbols that a finding about missing enum symbols names."""
     symbols = difference.sentence.fact("symbols")
     return symbols if isinstance(symbols, tuple) else ()
 

@@ -105,7 +105,7 @@ def check_kek_name(name: str) -> None:
 
 
 def check_kms(kms_type: str | None, kms_key_id: str | None) -> tuple[str, str]:
-    """The type, in its canonical spelling, and the id of a key in a key management service; else ``InvalidKey``."""
+    """Return the type, in its canonical spelling, and the id of a key in a key management service; else ``InvalidKey``."""
     if not kms_type:
         raise InvalidKey("kmsType is missing; expected a type such as aws-kms, azure-kms, gcp-kms, hcvault, local-kms")
     if not kms_key_id:

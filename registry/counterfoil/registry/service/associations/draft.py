@@ -70,7 +70,7 @@ class Draft:
         self._claimed: list[QualifiedSubject] = []
 
     async def take(self, requests: Iterable[AssociationRequest]) -> list[Effect]:
-        """The effects of ``requests``, in their order; those that follow each other with one operation are one unit."""
+        """Return the effects of ``requests``, in their order; those that follow each other with one operation are one unit."""
         effects = []
         for _, unit in groupby(requests, key=lambda request: request.operation):
             effects += [effect for request in unit if (effect := await self._take(request)) is not None]
@@ -79,7 +79,7 @@ class Draft:
         return effects
 
     async def plan(self, settings_revision: int) -> PutRecords | Together | None:
-        """What carries it out, when no association was written since ``settings_revision`` was read."""
+        """Return what carries it out, when no association was written since ``settings_revision`` was read."""
         writes = []
         for each in {**self._before, **self._after}:
             before, after = self._before.get(each), self._after.get(each)
@@ -139,7 +139,7 @@ class Draft:
         return Effect(association, schema)
 
     def _subject(self, request: AssociationRequest, lifecycle: Lifecycle) -> QualifiedSubject:
-        """The subject that is meant; ``InvalidAssociation`` when it does not go with the lifecycle."""
+        """Return the subject that is meant; ``InvalidAssociation`` when it does not go with the lifecycle."""
         own = self._resource.subject_of(request.type)
         if not request.subject:
             if lifecycle is Lifecycle.STRONG:
@@ -200,7 +200,7 @@ class Draft:
             )
 
     def _differences(self, before: Association, request: AssociationRequest) -> list[str]:
-        """The properties in which the request is not what is there."""
+        """Return the properties in which the request is not what is there."""
         differing = []
         if request.subject and parse_subject(request.subject, context=self._context) != before.subject:
             differing.append("subject")
@@ -267,7 +267,7 @@ class Draft:
 
 
 def no_association(resource: Resource | str, association_type: AssociationType | None = None) -> AssociationNotFound:
-    """The error for a resource without the association that is meant."""
+    """Return the error for a resource without the association that is meant."""
     sort = f" of type {association_type}" if association_type else ""
     return AssociationNotFound(f"There is no association{sort} for {resource}")
 

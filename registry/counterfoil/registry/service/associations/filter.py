@@ -28,7 +28,7 @@ class AssociationFilter:
     _found: dict[QualifiedSubject, list[Association] | None] = field(default_factory=dict)
 
     async def find(self, subject: QualifiedSubject) -> list[Association] | None:
-        """The associations of ``subject`` that are asked for; None when the subject is not."""
+        """Return the associations of ``subject`` that are asked for; None when the subject is not."""
         if subject not in self._found:
             self._found[subject] = self._admitted(await self.associations.of_subject(subject))
         return self._found[subject]

@@ -29,7 +29,7 @@ _BY_SUBJECT: Final = "association-by-subject"
 
 
 def _keys(association: Association) -> dict[str, tuple[str, ...]]:
-    """The key of each of an association's records, by their kind."""
+    """Return the key of each of an association's records, by their kind."""
     resource, subject = association.resource, association.subject
     own = (resource.type, resource.id, association.type.value)
     return {
@@ -53,15 +53,15 @@ class AssociationIndex:
         return sorted((stored_association(each.document) for each in records), key=lambda found: found.sort_key)
 
     async def of_subject(self, subject: QualifiedSubject) -> list[Association]:
-        """The associations of a subject, sorted."""
+        """Return the associations of a subject, sorted."""
         return await self._read(_BY_SUBJECT, subject.context, subject.name)
 
     async def of_resource(self, resource_type: str, resource_id: str) -> list[Association]:
-        """The associations of the resource with this id, sorted."""
+        """Return the associations of the resource with this id, sorted."""
         return await self._read(_BY_ID, resource_type, resource_id)
 
     async def named(self, namespace: str, name: str) -> list[Association]:
-        """The associations of all resources of this name, sorted; ``-`` is any name or any namespace."""
+        """Return the associations of all resources of this name, sorted; ``-`` is any name or any namespace."""
         prefix: tuple[str, ...] = ()
         if name != WILDCARD:
             prefix = (name,) if namespace == WILDCARD else (name, namespace)
@@ -69,12 +69,12 @@ class AssociationIndex:
         return [each for each in found if namespace in {WILDCARD, each.resource.namespace}]
 
     async def ids_of_name(self, resource: Resource) -> set[str]:
-        """The ids under which a resource of this name and namespace is known."""
+        """Return the ids under which a resource of this name and namespace is known."""
         records = await self._storage.records(_BY_NAME, (resource.name, resource.namespace, resource.type))
         return {stored_association(each.document).resource.id for each in records}
 
     async def writes(self, before: Association | None, after: Association | None) -> list[RecordWrite]:
-        """What to write to have ``after`` in the place of ``before``; resource, type and subject are the same."""
+        """Return what to write to have ``after`` in the place of ``before``; resource, type and subject are the same."""
         association = after or before
         if association is None:
             return []

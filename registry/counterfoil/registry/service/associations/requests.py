@@ -85,7 +85,7 @@ class ResourceRequest:
             _check_schema(each)
 
     def resource(self) -> Resource:
-        """The resource as the request describes it, which must be whole; else ``InvalidAssociation``."""
+        """Return the resource as the request describes it, which must be whole; else ``InvalidAssociation``."""
         name = check_name(self.name, "resourceName")
         return Resource(name, check_name(self.namespace, "resourceNamespace"), self.type, self.id or "")
 

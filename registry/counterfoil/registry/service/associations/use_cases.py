@@ -55,19 +55,19 @@ class Associations:
     # --- reading
 
     async def of_subject(self, subject: QualifiedSubject) -> list[Association]:
-        """The associations of a subject, sorted."""
+        """Return the associations of a subject, sorted."""
         return await self._index.of_subject(subject)
 
     async def of_resource(self, resource_type: str, resource_id: str) -> list[Association]:
-        """The associations of the resource with this id, sorted."""
+        """Return the associations of the resource with this id, sorted."""
         return await self._index.of_resource(resource_type, resource_id)
 
     async def named(self, namespace: str, name: str) -> list[Association]:
-        """The associations of all resources of this name, sorted; ``-`` is any name or any namespace."""
+        """Return the associations of all resources of this name, sorted; ``-`` is any name or any namespace."""
         return await self._index.named(namespace, name)
 
     async def latest_schema(self, subject: QualifiedSubject) -> Registered | None:
-        """The latest active version of an associated subject."""
+        """Return the latest active version of an associated subject."""
         entry = (await self._storage.history(subject)).latest
         if entry is None:
             return None
@@ -76,7 +76,7 @@ class Associations:
     # --- writing
 
     async def put(self, request: ResourceRequest, *, dry_run: bool = False) -> Outcome:
-        """What carrying out ``request`` has changed, or with ``dry_run`` would have: all of it, or nothing.
+        """Return what carrying out ``request`` has changed, or with ``dry_run`` would have: all of it, or nothing.
 
         Raises ``InvalidAssociation``, ``AssociationExists``, ``SubjectAssociated``, ``SubjectOwned``,
         ``AssociatedSubjectEmpty``, ``AssociationFrozen``, ``AssociationNotFound``, ``OperationNotPermitted``,
@@ -145,7 +145,7 @@ class Associations:
         return Outcome(resource, tuple([await self._stored(effect) for effect in effects]))
 
     async def _resource(self, request: ResourceRequest) -> tuple[Resource, list[Association]]:
-        """The resource that is meant, and its associations; ``AssociationExists`` when it is known as another one."""
+        """Return the resource that is meant, and its associations; ``AssociationExists`` when it is known as another one."""
         if request.id:
             found = await self._index.of_resource(check_resource_type(request.type), request.id)
             if found:
@@ -164,7 +164,7 @@ class Associations:
         return (found[0].resource if found else described), found
 
     async def _stored(self, effect: Effect) -> Effect:
-        """The effect with the id that its schema has got."""
+        """Return the effect with the id that its schema has got."""
         if not isinstance(effect.schema, Append):
             return effect
         subject, content, version = effect.schema.subject, effect.schema.content, effect.schema.version

@@ -83,7 +83,7 @@ class _Wrapper:
         self._done: _Material | None = None
 
     async def material(self, kek: Kek, dek_id: DekId, held: HeldDek | None) -> tuple[str, bytes]:
-        """A new key, or the one in ``held``, wrapped and plain."""
+        """Return a new key, or the one in ``held``, wrapped and plain."""
         basis = (*kek.content, held and held.dek.wrapped)
         if self._done is None or self._done.kek != basis:
             plain = await self._wrapping.unwrap(kek, held.dek.wrapped) if held else new_material(dek_id.algorithm)
@@ -113,20 +113,20 @@ class Deks:
     # --- reading
 
     async def subjects(self, kek_name: str, *, deleted: bool) -> list[str]:
-        """The subjects that have keys wrapped by a KEK, sorted; ``KeyNotFound``."""
+        """Return the subjects that have keys wrapped by a KEK, sorted; ``KeyNotFound``."""
         check_kek_name(kek_name)
         await self._records.kek(kek_name, deleted=deleted)
         held = await self._records.deks(kek_name)
         return sorted({str(each.dek.id.subject) for each in held if deleted or not each.dek.deleted})
 
     async def versions(self, group: DekGroup, *, deleted: bool) -> list[int]:
-        """The numbers of the keys, ascending; ``KeyNotFound`` where there is no such KEK."""
+        """Return the numbers of the keys, ascending; ``KeyNotFound`` where there is no such KEK."""
         group.check()
         await self._records.kek(group.kek_name, deleted=deleted)
         return [held.dek.id.version for held in await self._group(group) if deleted or not held.dek.deleted]
 
     async def get(self, group: DekGroup, version: int | None, *, deleted: bool) -> ShownDek:
-        """One key, the highest version for None; ``KeyNotFound``, and what the KEK's service refuses."""
+        """Return one key, the highest version for None; ``KeyNotFound``, and what the KEK's service refuses."""
         group.check()
         kek = (await self._records.kek(group.kek_name, deleted=deleted)).kek
         visible = [
@@ -147,7 +147,7 @@ class Deks:
     # --- making
 
     async def create(self, request: DekRequest, *, rewrap: bool) -> ShownDek:
-        """The key as it is kept now.
+        """Return the key as it is kept now.
 
         Of one that is there with the same fields, ``deleted`` is changed; with ``rewrap`` it is wrapped anew. Raises
         ``KeyNotFound``, ``KeyExists``, ``InvalidKey``, ``TooManyKeys``, ``KeyWrapFailed``, ``KeyAccessDenied``; nothing
@@ -236,7 +236,7 @@ class Deks:
             await self._records.put_deks(of, gone)
 
     async def _targets(self, group: DekGroup, version: int | None) -> tuple[HeldKek, Sequence[HeldDek]]:
-        """What a deletion is about, none of it looked at for being deleted; ``KeyNotFound``."""
+        """Return what a deletion is about, none of it looked at for being deleted; ``KeyNotFound``."""
         await self._writable_mode(group.subject)
         of = await self._records.kek(group.kek_name, deleted=True)
         found = [held for held in await self._group(group) if version in (None, held.dek.id.version)]
@@ -245,7 +245,7 @@ class Deks:
         return of, found
 
     async def latest_version(self, group: DekGroup, *, deleted: bool) -> int:
-        """The highest number, of soft-deleted keys too where ``deleted``; ``KeyNotFound``."""
+        """Return the highest number, of soft-deleted keys too where ``deleted``; ``KeyNotFound``."""
         found = await self.versions(group, deleted=deleted)
         if not found:
             raise _not_found(group, None)

@@ -70,7 +70,7 @@ class Keks:
         self._now_ms = now_ms
 
     async def names(self, prefixes: Sequence[SubjectPrefix], *, deleted: bool) -> list[str]:
-        """The names, sorted; with ``prefixes`` only of keys that wrap one for a subject that begins so."""
+        """Return the names, sorted; with ``prefixes`` only of keys that wrap one for a subject that begins so."""
         keks = [kek for kek in await self._records.keks() if deleted or not kek.deleted]
         if not prefixes:
             return [kek.name for kek in keks]
@@ -82,7 +82,7 @@ class Keks:
         return [kek.name for kek in keks if kek.name in wrapping]
 
     async def get(self, name: str, *, deleted: bool) -> Kek:
-        """The key of this name; ``KeyNotFound``."""
+        """Return the key of this name; ``KeyNotFound``."""
         check_kek_name(name)
         return (await self._records.kek(name, deleted=deleted)).kek
 
@@ -114,7 +114,7 @@ class Keks:
         return await self._put(held, replace(held.kek, deleted=kek.deleted))
 
     async def change(self, name: str, changes: Mapping[str, object], *, test: bool) -> Kek:
-        """The key of this name with ``changes`` made to it; with ``test`` a shared one is tried first."""
+        """Return the key of this name with ``changes`` made to it; with ``test`` a shared one is tried first."""
         check_kek_name(name)
         return await until_current(partial(self._change, name, changes, test=test), catch_up=self._records.catch_up)
 
@@ -163,7 +163,7 @@ class Keks:
             await self._put(held, replace(held.kek, deleted=False))
 
     async def test(self, name: str) -> Kek:
-        """The key, with which a throw-away key was wrapped; ``KeyNotFound``, ``InvalidKey`` for one not shared."""
+        """Return the key, with which a throw-away key was wrapped; ``KeyNotFound``, ``InvalidKey`` for one not shared."""
         kek = await self.get(name, deleted=False)
         await self._wrapping.check(kek)
         return kek

@@ -58,16 +58,16 @@ class KeyRecords:
         await self._storage.catch_up()
 
     async def keks(self) -> list[Kek]:
-        """All key encryption keys, sorted by name."""
+        """Return all key encryption keys, sorted by name."""
         return [_held_kek(record).kek for record in await self._storage.records(KEK_KIND)]
 
     async def find_kek(self, name: str) -> HeldKek | None:
-        """The key encryption key of this name, soft-deleted or not."""
+        """Return the key encryption key of this name, soft-deleted or not."""
         found = await self._storage.records(KEK_KIND, kek_key(name))
         return _held_kek(found[0]) if found else None
 
     async def kek(self, name: str, *, deleted: bool) -> HeldKek:
-        """The key encryption key of this name, a soft-deleted one only where ``deleted``; ``KeyNotFound``."""
+        """Return the key encryption key of this name, a soft-deleted one only where ``deleted``; ``KeyNotFound``."""
         found = await self.find_kek(name)
         if found is None or (found.kek.deleted and not deleted):
             hint = "; it is soft-deleted" if found else ""
@@ -85,7 +85,7 @@ class KeyRecords:
         return [_held_dek(record) for record in found]
 
     async def find_dek(self, dek_id: DekId) -> HeldDek | None:
-        """The data encryption key with this id, soft-deleted or not."""
+        """Return the data encryption key with this id, soft-deleted or not."""
         found = await self._storage.records(DEK_KIND, dek_key(dek_id))
         return _held_dek(found[0]) if found else None
 

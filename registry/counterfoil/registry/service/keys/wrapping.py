@@ -41,14 +41,14 @@ class KmsDriver(Protocol):
         """``plain`` encrypted with the key ``key_id``; ``props`` are the key encryption key's own settings."""
 
     async def unwrap(self, key_id: str, props: Mapping[str, str], wrapped: bytes) -> bytes:
-        """What :meth:`wrap` was given."""
+        """Return what :meth:`wrap` was given."""
 
     async def close(self) -> None:
         """Let go of connections."""
 
 
 def new_material(algorithm: Algorithm) -> bytes:
-    """A random key for ``algorithm``, as the Protobuf message in which Tink keeps it."""
+    """Return a random key for ``algorithm``, as the Protobuf message in which Tink keeps it."""
     number, size_bytes = _FIELD_AND_SIZE[algorithm]
     return bytes([number << 3 | _LENGTH_DELIMITED, size_bytes]) + os.urandom(size_bytes)
 
@@ -61,14 +61,14 @@ class KeyWrapping:
         self._timeout_s = timeout_s
 
     async def wrap(self, kek: Kek, plain: bytes) -> str:
-        """The base64 of ``plain`` wrapped by ``kek``; ``InvalidKey`` where the registry may not use it."""
+        """Return the base64 of ``plain`` wrapped by ``kek``; ``InvalidKey`` where the registry may not use it."""
         driver = self._driver(kek)
         return b64encode(
             await self._with_each_id(kek, lambda key_id: driver.wrap(key_id, kek.kms_props, plain))
         ).decode()
 
     async def unwrap(self, kek: Kek, wrapped: str) -> bytes:
-        """What is wrapped in the base64 ``wrapped``."""
+        """Return what is wrapped in the base64 ``wrapped``."""
         driver = self._driver(kek)
         try:
             material = b64decode(wrapped, validate=True)
@@ -102,7 +102,7 @@ class KeyWrapping:
         return driver
 
     async def _with_each_id(self, kek: Kek, use: Callable[[str], Awaitable[bytes]]) -> bytes:
-        """What the first id of the key gives that can be used; else the last one's error."""
+        """Return what the first id of the key gives that can be used; else the last one's error."""
         *others, last = kek.kms_key_ids
         try:
             async with asyncio.timeout(self._timeout_s):

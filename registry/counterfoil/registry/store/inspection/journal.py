@@ -115,7 +115,7 @@ class _Scope:
             self._last_seq = seq
 
     def breaches(self) -> Iterator[Breach]:
-        """What differs."""
+        """Yield what differs."""
         place = f"subject {str(self._subject)!r}"
         for version in sorted(self._told.keys() | self._stored.keys()):
             told, stored = self._told.get(version), self._stored.get(version)
@@ -161,7 +161,7 @@ def check_bindings(rows: Rows) -> Iterator[Breach]:
 
 
 def _is_bound_twice(bindings: Iterable[tuple[int, Any, int | None]]) -> bool:
-    """Whether of these, each from one change to another, two with different contents overlap."""
+    """Return whether of these, each from one change to another, two with different contents overlap."""
     live: list[tuple[int | None, Any]] = []
     for seq, guid, ended in bindings:
         live = [(end, held) for end, held in live if end is None or end > seq]
@@ -172,7 +172,7 @@ def _is_bound_twice(bindings: Iterable[tuple[int, Any, int | None]]) -> bool:
 
 
 def check_records(rows: Rows) -> Iterator[Breach]:
-    """Records whose revision is not the number of a change to them."""
+    """Yield records whose revision is not the number of a change to them."""
     for kind, key, revision, document, change_kind, noted in rows.each(_RECORDS):
         parts = key.split("\x1f")[:-1]
         place = f"record {kind} {'/'.join(parts)}"
@@ -183,7 +183,7 @@ def check_records(rows: Rows) -> Iterator[Breach]:
 
 
 def _json(text: str | None) -> Any:
-    """What a document says; a text that is none is its own, so that it differs from every document."""
+    """Return what a document says; a text that is none is its own, so that it differs from every document."""
     try:
         return None if text is None else json.loads(text)
     except ValueError:

@@ -66,7 +66,7 @@ def _write_breaches(breaches: Iterator[Breach], write: Write, *, as_json: bool) 
 
 
 def _shown(url: str) -> str:
-    """The URL without a password."""
+    """Return the URL without a password."""
     if sqlite_path(url) is not None:
         return url
     from counterfoil.registry.store.postgres.address import parse_address

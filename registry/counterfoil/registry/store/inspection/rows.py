@@ -28,10 +28,10 @@ class Rows(Protocol):
     dialect: str
 
     def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
-        """The rows of a statement, of which a few thousand are in memory at a time."""
+        """Return the rows of a statement, of which a few thousand are in memory at a time."""
 
     def one(self, statement: str) -> Any:
-        """The first value of the first row."""
+        """Return the first value of the first row."""
 
 
 class SqliteRows:
@@ -43,13 +43,13 @@ class SqliteRows:
         self._connection = connection
 
     def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
-        """The rows of a statement."""
+        """Yield the rows of a statement."""
         cursor = self._connection.execute(statement)
         while page := cursor.fetchmany(_PAGE):
             yield from page
 
     def one(self, statement: str) -> Any:
-        """The first value of the first row."""
+        """Return the first value of the first row."""
         return self._connection.execute(statement).fetchone()[0]
 
 
@@ -63,13 +63,13 @@ class PostgresRows:
         self._loop = loop
 
     def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
-        """The rows of a statement."""
+        """Yield the rows of a statement."""
         cursor = self._loop.run(_opened(self._connection.cursor(statement)))
         while page := self._loop.run(cursor.fetch(_PAGE)):
             yield from map(tuple, page)
 
     def one(self, statement: str) -> Any:
-        """The first value of the first row."""
+        """Return the first value of the first row."""
         return self._loop.run(self._connection.fetchval(statement))
 
 
@@ -78,12 +78,12 @@ async def _opened(cursor: Any) -> Any:
 
 
 def uuid_of(guid: Any) -> UUID:
-    """A fingerprint as either database gives it."""
+    """Return a fingerprint as either database gives it."""
     return UUID(bytes=guid) if isinstance(guid, bytes) else UUID(int=guid.int)
 
 
 def text_of(text: Any) -> str:
-    """A schema's text as either database gives it."""
+    """Return a schema's text as either database gives it."""
     return text.decode() if isinstance(text, bytes) else str(text)
 
 

@@ -160,7 +160,7 @@ INVARIANTS: Final = (
 
 
 def check_tables(rows: Rows) -> Iterator[Breach]:
-    """What breaks the invariants that one statement can tell."""
+    """Yield what breaks the invariants that one statement can tell."""
     for invariant in INVARIANTS:
         for row in rows.each(invariant.statement):
             yield Breach(invariant.rule, *invariant.describe(*row))

@@ -29,7 +29,7 @@ class KnownHistories:
         self._being_read: dict[QualifiedSubject, object] = {}
 
     async def of(self, subject: QualifiedSubject) -> History:
-        """All versions of a subject."""
+        """Return all versions of a subject."""
         found = self._known.get(subject)
         if found is not None:
             return found
@@ -44,7 +44,7 @@ class KnownHistories:
         return found
 
     def known(self, subject: QualifiedSubject) -> History | None:
-        """All versions of a subject, without a reading; None when they are not remembered."""
+        """Return all versions of a subject, without a reading; None when they are not remembered."""
         return self._known.get(subject)
 
     def _put(self, subject: QualifiedSubject, history: History) -> None:

@@ -35,7 +35,7 @@ class KnownIds:
         self._changes = 0
 
     async def noting(self, key: Key, reading: Awaitable[Any]) -> Any:
-        """The value that ``reading`` gives, kept unless something was written meanwhile."""
+        """Return the value that ``reading`` gives, kept unless something was written meanwhile."""
         changes = self._changes
         value = await reading
         if value is not None and changes == self._changes:
@@ -43,7 +43,7 @@ class KnownIds:
         return value
 
     def get(self, key: Key) -> Any:
-        """The value that was read last; None when it is not known any more."""
+        """Return the value that was read last; None when it is not known any more."""
         return self._known.get(key)
 
     def __call__(self, written: Plan | Elsewhere | None, outcome: Appended | None, /) -> None:

@@ -50,7 +50,7 @@ class KnownSettings:
         """How many writes may have changed what is known."""
 
     async def of(self, scope: QualifiedSubject) -> ScopeSettings:
-        """What is stored for a scope."""
+        """Return what is stored for a scope."""
         known = self._known
         if known is None:
             changes = self.changes
@@ -67,7 +67,7 @@ class KnownSettings:
         return found
 
     def known(self, scope: QualifiedSubject) -> ScopeSettings | None:
-        """What was last read for a scope, without a reading; None when that is not remembered."""
+        """Return what was last read for a scope, without a reading; None when that is not remembered."""
         known = self._known
         return self._ones.get(scope) if known is None or len(known) > MAX_SCOPES else known.get(scope, _NOTHING)
 

@@ -63,41 +63,41 @@ class LastKnown(PostgresReads):
         return self
 
     async def history(self, subject: QualifiedSubject) -> History:
-        """The versions that were known of a subject."""
+        """Return the versions that were known of a subject."""
         found = self._histories.known(subject)
         return await super().history(subject) if found is None else found
 
     async def settings(self, scope: QualifiedSubject) -> ScopeSettings:
-        """What was known to be stored for a scope."""
+        """Return what was known to be stored for a scope."""
         found = self._settings.known(scope)
         return await super().settings(scope) if found is None else found
 
     async def settings_revision(self) -> int:
-        """A number that changes with every change of any config or mode that this server knows of."""
+        """Return a number that changes with every change of any config or mode that this server knows of."""
         return self._settings.changes
 
     async def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
-        """What an id was known to stand for."""
+        """Return what an id was known to stand for."""
         found: UUID | None = self._ids.get(("guid", context, schema_id))
         return await super().guid_of_id(context, schema_id) if found is None else found
 
     async def id_of_guid(self, context: str, guid: UUID) -> int | None:
-        """The id that a content was known to have in a context."""
+        """Return the id that a content was known to have in a context."""
         found: int | None = self._ids.get(("id", context, guid))
         return await super().id_of_guid(context, guid) if found is None else found
 
     async def ids_of_guid(self, guid: UUID) -> Sequence[tuple[str, int]]:
-        """The ids that a content was known to have."""
+        """Return the ids that a content was known to have."""
         found: Sequence[tuple[str, int]] | None = self._ids.get(("ids", guid))
         return await super().ids_of_guid(guid) if found is None else found
 
     async def uses(self, context: str, schema_id: int) -> Sequence[Use]:
-        """The versions that were known to hold an id."""
+        """Return the versions that were known to hold an id."""
         found: Sequence[Use] | None = self._ids.get(("uses", context, schema_id))
         return await super().uses(context, schema_id) if found is None else found
 
     async def contexts(self) -> Sequence[str]:
-        """The contexts that were known."""
+        """Return the contexts that were known."""
         found: Sequence[str] | None = self._ids.get(("contexts",))
         return await super().contexts() if found is None else found
 

@@ -31,7 +31,7 @@ class PostgresAddress:
 
 
 def parse_address(url: str) -> PostgresAddress:
-    """The address that ``url`` spells; ``StoreNotUsable`` when a part of it cannot be.
+    """Return the address that ``url`` spells; ``StoreNotUsable`` when a part of it cannot be.
 
     >>> parse_address("postgresql://me:secret@db:5432/registry?pool_size=4").shown
     'postgresql://me@db:5432/registry'

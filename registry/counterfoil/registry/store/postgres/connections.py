@@ -24,7 +24,7 @@ class _Connection(asyncpg.Connection):  # type: ignore[misc]  # the driver carri
     """A connection that needs no cleaning: nothing here changes the state of a session."""
 
     def get_reset_query(self) -> str:
-        """No statement: it would cost a round trip for each one."""
+        """Return no statement: it would cost a round trip for each one."""
         return ""
 
 
@@ -43,7 +43,7 @@ class Connections:
         self._opening = asyncio.Lock()
 
     async def rows(self, statement: str, *arguments: object) -> Sequence[Any]:
-        """The rows of a statement that only reads; tried once more where a connection was lost.
+        """Return the rows of a statement that only reads; tried once more where a connection was lost.
 
         Raises ``StoreUnavailable`` or ``StoreTimeout``, with the status 503.
         """
@@ -56,7 +56,7 @@ class Connections:
             raise of_read(error) from error
 
     async def write(self, statement: str, *arguments: object) -> Sequence[Any]:
-        """The rows of a statement that is tried once; raises as :meth:`rows`, and ``StaleWrite``."""
+        """Return the rows of a statement that is tried once; raises as :meth:`rows`, and ``StaleWrite``."""
         try:
             return await self._run(statement, arguments)
         except FOREIGN as error:
@@ -128,7 +128,7 @@ class Connections:
 
 
 async def _is_pooled(address: PostgresAddress) -> bool:
-    """Whether a pooler stands in between: what it says of itself at the beginning is not the server's process."""
+    """Return whether a pooler stands in between: what it says of itself at the beginning is not the server's process."""
     connection = await connect(address)
     try:
         process: int = await connection.fetchval("SELECT pg_backend_pid()")
@@ -138,7 +138,7 @@ async def _is_pooled(address: PostgresAddress) -> bool:
 
 
 async def connect(address: PostgresAddress, *, command_timeout_s: float | None = None) -> asyncpg.Connection:
-    """A connection of its own, whose statements may take as long as others may; raises whatever the driver raises."""
+    """Return a connection of its own, whose statements may take as long as others may; raises whatever the driver raises."""
     return await asyncpg.connect(
         address.dsn,
         timeout=address.timeout_s,

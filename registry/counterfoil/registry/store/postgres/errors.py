@@ -77,7 +77,7 @@ _ADVICE: Final[tuple[tuple[Any, str], ...]] = (
 
 
 def of_read(error: BaseException) -> CounterfoilError:
-    """What to tell a caller whose reading failed with ``error``: try again, or later."""
+    """Return what to tell a caller whose reading failed with ``error``: try again, or later."""
     if isinstance(error, NotConnected):
         return _of_connecting(error.reason)
     if isinstance(error, _OVERTAKEN):
@@ -86,7 +86,7 @@ def of_read(error: BaseException) -> CounterfoilError:
 
 
 def of_write(error: BaseException) -> CounterfoilError:
-    """The same for a write; the sentence says so where it may have been carried out."""
+    """Return the same for a write; the sentence says so where it may have been carried out."""
     if isinstance(error, asyncpg.ProgramLimitExceededError):
         return SchemaTooLarge(f"The store cannot hold this: {said_by(error)}")
     if isinstance(error, (NotConnected, *_OVERTAKEN)) or (isinstance(error, _UNDONE) and not isinstance(error, LOST)):
@@ -122,7 +122,7 @@ def _sentence_of(error: BaseException) -> str:
 
 
 def at_start(error: BaseException, address: PostgresAddress) -> StoreNotUsable:
-    """Why the registry cannot start on ``address``."""
+    """Return why the registry cannot start on ``address``."""
     said = said_by(error)
     if isinstance(error, asyncpg.InvalidCatalogNameError):
         reason = f"there is no such database ({said}); create it with createdb"
@@ -144,6 +144,6 @@ def at_start(error: BaseException, address: PostgresAddress) -> StoreNotUsable:
 
 
 def said_by(error: BaseException) -> str:
-    """What the other side said, on one line."""
+    """Return what the other side said, on one line."""
     said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return " ".join((said or type(error).__name__).split())[:300]

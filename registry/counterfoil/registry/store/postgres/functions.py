@@ -37,7 +37,7 @@ class Functions:
         self._ending = "_" + hashlib.sha256(source.encode()).hexdigest()[:_DIGITS]
 
     def named(self, name: str) -> str:
-        """The name in the database of what ``source`` calls ``name``."""
+        """Return the name in the database of what ``source`` calls ``name``."""
         return name + self._ending
 
     @cached_property
@@ -73,5 +73,5 @@ class Functions:
 
 @cache
 def own_functions() -> Functions:
-    """The functions of this version."""
+    """Return the functions of this version."""
     return Functions(resources.files("counterfoil.registry.store.postgres").joinpath("commit.sql").read_text("utf-8"))

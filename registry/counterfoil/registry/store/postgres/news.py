@@ -112,7 +112,7 @@ class NewsFromElsewhere:
         self._look = asyncio.get_running_loop().call_later(_LOOK_S, self._look_at_impatient) if waiting else None
 
     async def seen(self) -> Stamps:
-        """The stamps as of the last :meth:`catch_up`, which what is told goes on from; the first one is made here."""
+        """Return the stamps as of the last :meth:`catch_up`, which what is told goes on from; the first one is made here."""
         while self._seen is None:
             await self.catch_up()
         return self._seen

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 def name_of(text: str) -> str:
-    """A name as the database can hold it: PostgreSQL knows no U+0000.
+    """Return a name as the database can hold it: PostgreSQL knows no U+0000.
 
     No stored name has a control character, so another one in its place finds just as little.
     """
@@ -67,7 +67,7 @@ class Batch:
 
 
 def batch_of(plans: Sequence[Plan]) -> Batch:
-    """What to call ``commit`` with to carry out ``plans``."""
+    """Return what to call ``commit`` with to carry out ``plans``."""
     contents: list[Content] = []
     documents = [_document(plan, contents) for plan in plans]
     return Batch(
@@ -125,7 +125,7 @@ def _delete(plan: SoftDelete | HardDelete, kind: str) -> Document:
 
 
 def _decided_on(plan: Append | SoftDelete | HardDelete) -> Document:
-    """The subject that a plan is about, and what it was decided on."""
+    """Return the subject that a plan is about, and what it was decided on."""
     return {
         **_place(plan.subject),
         "revision": plan.revision,
@@ -134,7 +134,7 @@ def _decided_on(plan: Append | SoftDelete | HardDelete) -> Document:
 
 
 def _terms(plan: Append | SoftDelete | HardDelete | PutSettings) -> Document:
-    """What of config and modes a plan was decided on; without ``terms`` it was all."""
+    """Return what of config and modes a plan was decided on; without ``terms`` it was all."""
     document: Document = {"settings_revision": plan.settings_revision}
     scopes = scopes_behind(plan)
     if scopes is not None:
@@ -189,7 +189,7 @@ def _place(subject: QualifiedSubject) -> dict[str, str]:
 
 
 def outcome_of(plan: Plan, said: dict[str, Any] | None) -> Appended | CounterfoilError | None:
-    """What became of ``plan``, from the database's answer about it."""
+    """Return what became of ``plan``, from the database's answer about it."""
     if said is None:
         return None
     if "refused" in said:
@@ -200,7 +200,7 @@ def outcome_of(plan: Plan, said: dict[str, Any] | None) -> Appended | Counterfoi
 
 
 def changes_known_ids(plan: Plan, outcome: Appended | None) -> bool:
-    """Whether a plan that was carried out concerns an id that was there before."""
+    """Return whether a plan that was carried out concerns an id that was there before."""
     match plan:
         case Append():
             return outcome is None or outcome.shares_id

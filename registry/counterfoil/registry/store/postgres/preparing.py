@@ -96,7 +96,7 @@ async def restore_functions(address: PostgresAddress, functions: Functions) -> N
 
 
 async def lock_and_find_format(connection: asyncpg.Connection, address: PostgresAddress) -> int | None:
-    """The format of the store, None when it is new; until the transaction ends nobody else prepares or upgrades it.
+    """Return the format of the store, None when it is new; until the transaction ends nobody else prepares or upgrades it.
 
     ``StoreNotUsable`` when it cannot be a store.
     """

@@ -106,7 +106,7 @@ class PostgresStorage(PostgresReads):
         return self._news.has_lease
 
     def last_known(self) -> LastKnown:
-        """What is in memory, as it was when the database was last reached."""
+        """Return what is in memory, as it was when the database was last reached."""
         return self._last_known
 
     def _begin_recovery(self) -> None:
@@ -120,44 +120,44 @@ class PostgresStorage(PostgresReads):
                 await self.catch_up()
 
     async def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
-        """What an id stands for."""
+        """Return what an id stands for."""
         found: UUID | None = await self._ids.noting(
             ("guid", context, schema_id), super().guid_of_id(context, schema_id)
         )
         return found
 
     async def id_of_guid(self, context: str, guid: UUID) -> int | None:
-        """The id of a content in a context."""
+        """Return the id of a content in a context."""
         found: int | None = await self._ids.noting(("id", context, guid), super().id_of_guid(context, guid))
         return found
 
     async def ids_of_guid(self, guid: UUID) -> Sequence[tuple[str, int]]:
-        """All ids of a content."""
+        """Return all ids of a content."""
         found: Sequence[tuple[str, int]] = await self._ids.noting(("ids", guid), super().ids_of_guid(guid))
         return found
 
     async def uses(self, context: str, schema_id: int) -> Sequence[Use]:
-        """The versions that hold an id."""
+        """Return the versions that hold an id."""
         found: Sequence[Use] = await self._ids.noting(("uses", context, schema_id), super().uses(context, schema_id))
         return found
 
     async def contexts(self) -> Sequence[str]:
-        """The known contexts."""
+        """Return the known contexts."""
         found: Sequence[str] = await self._ids.noting(("contexts",), super().contexts())
         return found
 
     async def history(self, subject: QualifiedSubject) -> History:
-        """All versions of a subject; remembered until it is told that a server has written to it."""
+        """Return all versions of a subject; remembered until it is told that a server has written to it."""
         await self._news.seen()
         return await self._histories.of(subject)
 
     async def settings(self, scope: QualifiedSubject) -> ScopeSettings:
-        """What is stored for a scope; remembered until it is told that a server has changed settings."""
+        """Return what is stored for a scope; remembered until it is told that a server has changed settings."""
         await self._news.seen()
         return await self._settings.of(scope)
 
     async def settings_revision(self) -> int:
-        """The stamp of the last change of settings."""
+        """Return the stamp of the last change of settings."""
         return (await self._news.seen()).settings
 
     async def commit(self, plan: Plan) -> Appended | None:
@@ -184,7 +184,7 @@ class PostgresStorage(PostgresReads):
         return [outcome_of(plan, said) for plan, said in zip(plans, answer["outcomes"], strict=True)]
 
     async def _call_commit(self, batch: Batch) -> str:
-        """What the function in the database returns; when an upgrade has removed it, it is made again and called."""
+        """Return what the function in the database returns; when an upgrade has removed it, it is made again and called."""
         arguments = (batch.plans, batch.guids, batch.texts)
         try:
             rows = await self._connections.write(self._commit_call, *arguments)

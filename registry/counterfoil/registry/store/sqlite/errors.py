@@ -34,12 +34,12 @@ _FLUSHES: Final = frozenset({sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DI
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether another connection holds a lock."""
+    """Return whether another connection holds a lock."""
     return _code(error) & _PRIMARY in _BUSY
 
 
 def at_run_time(error: sqlite3.Error) -> RegistryError:
-    """What to tell a caller whose statement failed with ``error``; the transaction has been undone, or will be."""
+    """Return what to tell a caller whose statement failed with ``error``; the transaction has been undone, or will be."""
     code = _code(error)
     if is_busy(error):
         return StoreTimeout("The SQLite file is locked by another program; end that program, then try again")
@@ -51,7 +51,7 @@ def at_run_time(error: sqlite3.Error) -> RegistryError:
 
 
 def damaged(error: Exception) -> StoreUnavailable:
-    """What to tell a caller for whom something was read that can never have been written."""
+    """Return what to tell a caller for whom something was read that can never have been written."""
     return StoreUnavailable(
         f"The SQLite file holds something that was never written to it ({type(error).__name__}: {str(error)[:200]}): "
         "it is damaged; stop the registry and restore a backup"

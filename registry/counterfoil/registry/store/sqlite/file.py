@@ -115,7 +115,7 @@ def check_folder(path: Path) -> None:
 
 
 def stored_format(path: Path) -> int:
-    """The format of the store in a file, which is only read; ``StoreNotUsable`` when no store is there.
+    """Return the format of the store in a file, which is only read; ``StoreNotUsable`` when no store is there.
 
     What only looks at a store must not make one: a path with a typing error would be a new, empty registry.
     """
@@ -132,12 +132,12 @@ def stored_format(path: Path) -> int:
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
-    """A connection in autocommit mode that cannot write."""
+    """Return a connection in autocommit mode that cannot write."""
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
 
 
 def format_of(connection: sqlite3.Connection, path: Path) -> int | None:
-    """The format of the store (SQLite's ``user_version``); None when it is new, ``StoreNotUsable`` when not ours."""
+    """Return the format of the store (SQLite's ``user_version``); None when it is new, ``StoreNotUsable`` when not ours."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     if application == APPLICATION_ID:
         return int(connection.execute("PRAGMA user_version").fetchone()[0])
@@ -159,7 +159,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection in autocommit mode whose commits are on the disk when they return."""
+    """Return a connection in autocommit mode whose commits are on the disk when they return."""
     try:
         connection = sqlite3.connect(
             path, isolation_level=None, check_same_thread=False, cached_statements=_CACHED_STATEMENTS

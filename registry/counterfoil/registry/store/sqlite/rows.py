@@ -39,7 +39,7 @@ class Rows:
         self.stamps: list[Sequence[Any]] = []
 
     def statements(self) -> Iterator[tuple[str, Iterable[Sequence[Any]]]]:
-        """Each statement with the rows that it is to write."""
+        """Yield each statement with the rows that it is to write."""
         for name, statement in _STATEMENTS:
             waiting = getattr(self, name)
             if waiting:

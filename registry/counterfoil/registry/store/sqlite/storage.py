@@ -63,7 +63,7 @@ class _Transactions:
             self._connection.execute("PRAGMA busy_timeout = 0")
 
     def carry_out(self, plan: Plan) -> Appended | Exception | None:
-        """The outcome of one plan.
+        """Return the outcome of one plan.
 
         A plan that may not be carried out is refused before its first write. A store that fails in the middle of one
         raises, which undoes the transaction.
@@ -124,27 +124,27 @@ class SqliteStorage(LocalStorage):
         return await self._committer.commit(plan)
 
     async def history(self, subject: QualifiedSubject) -> History:
-        """All versions of a subject; remembered, since nobody else may write the file."""
+        """Return all versions of a subject; remembered, since nobody else may write the file."""
         return self._known.read(subject, self._file_reads).history
 
     async def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
-        """The subjects whose names begin so; read beside the event loop, since they may be many."""
+        """Return the subjects whose names begin so; read beside the event loop, since they may be many."""
         return await asyncio.get_running_loop().run_in_executor(
             self._scan_thread, self._scans.subjects, prefix, visibility
         )
 
     async def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, *, first: int, last: int) -> str:
-        """The names of those subjects, as the text of a JSON array; read beside the event loop."""
+        """Return the names of those subjects, as the text of a JSON array; read beside the event loop."""
         return await asyncio.get_running_loop().run_in_executor(
             self._scan_thread, self._scans.subject_names, prefix, visibility, first, last
         )
 
     async def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
-        """All scopes with settings; read beside the event loop."""
+        """Return all scopes with settings; read beside the event loop."""
         return await asyncio.get_running_loop().run_in_executor(self._scan_thread, self._scans.scopes)
 
     async def totals(self) -> Totals:
-        """How much is stored; counted beside the event loop."""
+        """Return how much is stored; counted beside the event loop."""
         return await asyncio.get_running_loop().run_in_executor(self._scan_thread, self._scans.totals)
 
     @property
@@ -153,7 +153,7 @@ class SqliteStorage(LocalStorage):
         return Load(self._committer.waiting)
 
     async def settings_revision(self) -> int:
-        """The stamp of the last change of settings: remembered, since nobody else may write the file."""
+        """Return the stamp of the last change of settings: remembered, since nobody else may write the file."""
         if self._settings_revision is None:
             self._settings_revision = await super().settings_revision()
         return self._settings_revision

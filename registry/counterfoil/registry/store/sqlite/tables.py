@@ -48,7 +48,7 @@ class KnownSubjects:
         self._known: RecentValues[QualifiedSubject, StoredSubject] = RecentValues(_MAX_REMEMBERED_VERSIONS)
 
     def read(self, subject: QualifiedSubject, reads: SqliteReads) -> StoredSubject:
-        """What is stored of a subject, by ``reads`` where it is not known."""
+        """Return what is stored of a subject, by ``reads`` where it is not known."""
         found = self._known.get(subject)
         if found is None:
             found = reads.stored(subject)
@@ -129,16 +129,16 @@ class SqliteTables(SqliteReads):
     # --- reads that need not wait for what waits
 
     def stored(self, subject: QualifiedSubject) -> StoredSubject:
-        """All versions of a subject, and its row."""
+        """Return all versions of a subject, and its row."""
         found = self._written.get(subject)
         return self._known.read(subject, self._plain) if found is None else found
 
     def settings_revision(self) -> int:
-        """The stamp of the last change of settings."""
+        """Return the stamp of the last change of settings."""
         return super().settings_revision() if self._remembered is None else self._remembered.settings
 
     def id_of_guid(self, context: str, guid: UUID) -> int | None:
-        """The id of a content in a context."""
+        """Return the id of a content in a context."""
         found = self._bound.get((context, guid))
         return self._plain.id_of_guid(context, guid) if found is None else found
 
@@ -289,7 +289,7 @@ class SqliteTables(SqliteReads):
         self._run("UPDATE contexts SET listed = 0 WHERE name = ?", (context,))
 
     def revision_of_record(self, write: RecordWrite) -> int:
-        """The revision of the record that a write is about."""
+        """Return the revision of the record that a write is about."""
         found = self._one("SELECT revision FROM records WHERE kind = ? AND key = ?", (write.kind, key_text(write.key)))
         return int(found or 0)
 

@@ -95,9 +95,8 @@ CLOSED_ENUM_LOSES_VALUE: Final = CompatibilityRule(
     schema_type=SchemaType.PROTOBUF,
     error_type="",
     sentence="The reader's closed enum in field {name} = {tag} lacks {values}, which the writer may write",
-    why="SOUND: a closed enum (proto2, or the feature) holds its own numbers alone; another one becomes one of the "
-    "unknown "
-    "field, and the field itself is unset.",
+    why="SOUND: a closed enum (proto2, or the feature) holds its own numbers alone; another one becomes an "
+    "unknown field, and the field itself is unset.",
     fix="Keep the numbers, or make the reader's enum open.",
     breaks=SOUND_ONLY,
 )
