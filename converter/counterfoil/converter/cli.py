@@ -1,4 +1,4 @@
-"""``counterfoil bridge``: the options of its sub-commands. What they do is in :mod:`counterfoil.converter.commands`."""
+"""``counterfoil bridge``: the options of its sub-commands. :mod:`counterfoil.converter.commands` carries them out."""
 
 from __future__ import annotations
 

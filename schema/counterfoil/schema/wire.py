@@ -1,4 +1,4 @@
-"""The wire format: what stands before the body of a message, and where its schema is named.
+"""The wire format: the prefix before the body of a message, which names its schema.
 
 ::
 
@@ -71,9 +71,9 @@ class InvalidSchemaId(CounterfoilError):
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What a prefix says: the schema by ``schema_id`` or by ``guid`` (one is None), and the ``offset`` of what follows.
+    """The content of a prefix: ``schema_id`` or ``guid`` (one is None), and the ``offset`` of the bytes after it.
 
-    What follows is the body, or for Protobuf the message indexes and then the body.
+    After it comes the body, or for Protobuf the message indexes and then the body.
     """
 
     schema_id: int | None
@@ -82,14 +82,14 @@ class Frame:
 
 
 def id_prefix(schema_id: int) -> bytes:
-    """Return the five bytes that name a schema by its id. Raises ``InvalidSchemaId``."""
+    """Return the five bytes of a prefix with a schema id. Raises ``InvalidSchemaId``."""
     if schema_id.__class__ is not int or not 1 <= schema_id <= MAX_SCHEMA_ID:
         raise InvalidSchemaId(schema_id)
     return b"\x00" + schema_id.to_bytes(4)
 
 
 def guid_prefix(guid: UUID) -> bytes:
-    """Return the seventeen bytes that name a schema by its guid; also the value of a schema id header."""
+    """Return the seventeen bytes of a prefix with a guid; they are also the value of a schema id header."""
     return b"\x01" + guid.bytes
 
 
@@ -99,9 +99,9 @@ def frame(schema_id: int, body: bytes) -> bytes:
 
 
 def read_frame(data: Buffer) -> Frame:
-    """Return what the prefix of ``data`` says.
+    """Read the prefix of ``data``.
 
-    Accepts both prefixes and any id, since a foreign registry may have issued it: an id is read unsigned. Raises
+    Accepts both prefixes and any id, since another registry may have issued it: an id is read unsigned. Raises
     ``WrongMagic`` or ``ShortFrame``.
     """
     if not data:
@@ -142,7 +142,7 @@ def encode_message_indexes(path: Sequence[int]) -> bytes:
 
 
 def read_message_indexes(data: Buffer, offset: int = 0) -> tuple[list[int], int]:
-    """Return the path that stands at ``offset``, and the offset behind it.
+    """Return the path at ``offset``, and the offset after it.
 
     A count of 0 stands for ``[0]``. Raises ``ShortFrame`` at the end of data and ``BadMessageIndexes`` otherwise.
     """

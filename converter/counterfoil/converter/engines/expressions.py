@@ -1,8 +1,8 @@
 """Plan operations as Spark SQL.
 
-What comes out of an operation is null in two cases: where its meaning is null, and where it could not be done or not
-surely. The first case is known beforehand, as a condition on the source, so that every other null is a doubt. An
-expression may doubt more than it must; it may never give another value than the reference evaluator.
+The result of an operation is null in two cases: its meaning is null, or the expression cannot compute it with
+certainty. The first case is known in advance, as a condition on the source, so that every other null is a doubt. An
+expression may be doubtful more often than necessary; it may never return another value than the reference evaluator.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _ENGINE: Final = "sql"
 
 @dataclass(frozen=True)
 class Code:
-    """An expression: its ``value``, the condition under which null is its meaning, and what else must hold."""
+    """An expression: its ``value``, the condition under which its meaning is null, and other conditions."""
 
     value: str
     null_when: str | None = None
@@ -56,7 +56,7 @@ class Code:
 
     @property
     def is_sure(self) -> str:
-        """A condition: the value is what the operation means."""
+        """A condition: the value is certainly the meaning of the operation."""
         present = f"{self.value} IS NOT NULL"
         whole = present if self.null_when is None else f"{present} OR {self.null_when}"
         return all_of([whole, *self.conditions])
@@ -64,7 +64,7 @@ class Code:
 
 @dataclass(frozen=True)
 class SqlScope:
-    """What paths start at: a type, and the expression that has its value."""
+    """The start of paths: a type, and the expression of its value."""
 
     node: AvroType
     source: str
@@ -74,7 +74,7 @@ class SqlScope:
         node = self.node
         for name in path:
             _, inner = split_null(node)
-            if not isinstance(inner, Record):  # plans lead into records only
+            if not isinstance(inner, Record):  # paths of plans lead into records only
                 raise TypeError(path)
             node = next(member.type for member in inner.fields if member.name == name)
         return node
@@ -89,8 +89,8 @@ class SqlScope:
 class Compiler:
     """Turns the operations of one plan into SQL.
 
-    ``is_wire`` says that the source was read with a wire schema; ``enum_as_number`` that the result is for ``to_avro``
-    with a schema in which enums are ints.
+    ``is_wire``: the source was read with a wire schema. ``enum_as_number``: the result is for ``to_avro`` with a schema
+    in which enums are ints.
     """
 
     def __init__(self, *, is_wire: bool, enum_as_number: bool) -> None:
@@ -111,7 +111,7 @@ class Compiler:
         return replace(code, value=self._out(code.value, target))
 
     def _renumbered(self, op: Read, target: AvroType, scope: SqlScope) -> Code:
-        """Return a copied enum: from number to number."""
+        """Return a copied enum: a table from number to number."""
         _, source_type = split_null(scope.type_at(op.path))
         _, target_type = split_null(target)
         numbers = {symbol: number for number, symbol in enumerate(getattr(target_type, "symbols", ()))}
@@ -123,7 +123,7 @@ class Compiler:
         return isinstance(inner, (Record, Array, Map))
 
     def _copied(self, op: Read, target: AvroType, scope: SqlScope) -> Code:
-        """Return a copied value with parts. A map of several entries has an order, which Spark loses: that is a doubt."""
+        """Return a copied value with parts. A map of several entries is doubtful, since Spark loses their order."""
         source = path_of(scope.source, op.path)
         node = scope.type_at(op.path)
         natural = self._reader.natural(node, source) if self._is_wire else source
@@ -148,7 +148,7 @@ class Compiler:
         return [f"{source} IS NULL OR ({all_of(found)})"] if has_null and found else found
 
     def _out(self, value: str, node: AvroType) -> str:
-        """Return a natural value as ``to_avro`` takes it."""
+        """Return a natural value in the form that ``to_avro`` accepts."""
         if not self._enum_as_number or not has_enum(node):
             return value
         _, inner = split_null(node)
@@ -189,7 +189,7 @@ class Compiler:
         return Code(guarded, guard, (f"({guard}) OR ({all_of(conditions)})",))
 
     def compile_guard(self, guard: Op, scope: SqlScope) -> str:
-        """Return the condition under which the guarding source record is null."""
+        """Return the condition under which the source record of a guard is null."""
         if not isinstance(guard, Read):
             raise TypeError(guard)
         return scope.null_when(guard.path) or "false"
@@ -356,5 +356,5 @@ def _as_key(value: str, table: tuple[tuple[Any, Any], ...]) -> str:
 
 
 def java_literal(value: str) -> str:
-    """Return a Java regular expression for a text itself."""
+    """Return a Java regular expression that matches exactly this text."""
     return re.sub(r"([^\w\s])", r"\\\1", value, flags=re.ASCII)

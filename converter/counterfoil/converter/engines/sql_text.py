@@ -1,4 +1,4 @@
-"""Spark SQL as text: names, literals and types, so spelt that no setting of a session changes what they mean."""
+"""Spark SQL as text: names, literals and types, in a spelling whose meaning no setting of a session changes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def quoted(name: str) -> str:
 
 
 def text(value: str) -> str:
-    """Return a string literal; its bytes in hex, so that no escape rule applies."""
+    """Return a string literal, with its bytes in hex so that no escape rule applies."""
     return f"cast(X'{value.encode().hex()}' AS string)"
 
 
@@ -88,10 +88,10 @@ def constant(node: AvroType, value: Any) -> str:
 
 
 def floor_divided(value: str, divisor: int) -> str:
-    """Return a bigint divided by a positive number, rounded towards the past."""
+    """Return a bigint divided by a positive number, rounded down."""
     return f"({value} div {divisor} - CASE WHEN {value} % {divisor} < 0 THEN 1 ELSE 0 END)"
 
 
 def all_of(conditions: list[str]) -> str:
-    """Return whether every condition holds; true for none."""
+    """Return the condition that all conditions are true; ``true`` for none."""
     return " AND ".join(f"({condition})" for condition in conditions) or "true"

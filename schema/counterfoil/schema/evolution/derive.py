@@ -1,9 +1,9 @@
-"""Derive a conversion plan: the pair walk of two schemas, with rules where they are needed.
+"""Deriving a conversion plan: the pair walk of two schemas, with rules where they are needed.
 
-Each target field is filled by the first of these that there is: a rule; the source field of the same name, or of an
-alias on either side; for a nullable source, the target's default in place of null; the target's default, or null.
-Records are walked into, arrays by their items, maps by their values. Whatever would lose or refuse a value is a
-problem until a rule says how it is to be done.
+Each target field is filled by the first of these that exists: a rule; the source field of the same name, or of an alias
+on either side; for a nullable source, the target's default instead of null; the target's default, or null. The walk
+continues inside records, items of arrays and values of maps. A conversion that would lose or refuse a value is a
+problem unless a rule requests it.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 def derive_plan(source: AvroSchema, target: AvroSchema, rules: PlanRules | None = None) -> ConversionPlan:
     """Return the plan that fills ``target`` from ``source``.
 
-    Never raises for what is left open: ``plan.problems`` lists all of it, in the target's order, and a plan without
-    problems (``plan.is_complete``) converts every value or says why not.
+    Never raises for problems: ``plan.problems`` lists all of them, in the target's order, and a plan without problems
+    (``plan.is_complete``) converts every value or returns the reason of a failure.
     """
     rules = rules or PlanRules()
     if not isinstance(source.root, Record) or not isinstance(target.root, Record):
@@ -80,7 +80,7 @@ class _Match:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where the walk is: the target path, the rules at and below it, and the scope that source paths start in."""
+    """The current place of the walk: the target path, the rules at and below it, and the scope of source paths."""
 
     where: str
     node: _RuleNode
@@ -92,9 +92,9 @@ class _Place:
 
 
 class Deriver:
-    """One derivation. Problems and rows gather here while the trees are walked.
+    """One derivation, which collects problems and rows during the walk.
 
-    ``resolving`` follows Avro's schema resolution instead of our own rules.
+    ``resolving`` follows Avro's schema resolution instead of this project's rules.
     """
 
     def __init__(self, rules: PlanRules, *, resolving: bool = False) -> None:
@@ -131,7 +131,7 @@ class Deriver:
         self._problems.append(Problem(kind, where, text))
 
     def _record(self, target: Record, match: _Match | None, place: _Place) -> BuildRecord:
-        """Return the record from its fields; ``match`` is the source record that they are looked up in."""
+        """Return the operation for a record; ``match`` is the source record in which its fields are looked up."""
         names = [member.name for member in target.fields]
         for segment in place.node.children:
             if segment not in names:
@@ -162,12 +162,12 @@ class Deriver:
         return self._without_source(member, place)
 
     def _partner(self, member: Field, record: Record) -> Field | None:
-        """Return the source field that a target field succeeds: by name, by its aliases, by the source's aliases."""
+        """Return the source field of a target field: by name, by its aliases, by the source's aliases."""
         by_name = {candidate.name: candidate for candidate in record.fields}
         for name in (member.name, *member.aliases):
             if name in by_name:
                 return by_name[name]
-        if self._resolving:  # a writer's aliases say nothing to a reader
+        if self._resolving:  # a reader ignores the writer's aliases
             return None
         return next((candidate for candidate in record.fields if member.name in candidate.aliases), None)
 
@@ -194,7 +194,7 @@ class Deriver:
         return op
 
     def _parts(self, value: Value, target: AvroType, place: _Place) -> Op | None:
-        """Return the value as the target's type, null aside; records, arrays and maps by their parts."""
+        """Return a value other than null as the target's type; records, arrays and maps by their parts."""
         _, source_type = split_null(value.type)
         _, target_type = split_null(target)
         if source_type is None or target_type is None:
@@ -217,7 +217,7 @@ class Deriver:
         return self._whole(value, target, place)
 
     def _whole(self, value: Value, target: AvroType, place: _Place) -> Op | None:
-        """Return the value in one piece; it counts as used."""
+        """Return the value as a whole, and mark it as used."""
         if isinstance(value.op, Read):
             place.scope.use(value.op.path)
         return self._assigner.plain(value, target, place.where)
@@ -229,7 +229,7 @@ class Deriver:
             place.scope.use(value.op.path)
 
     def _by_parts(self, value: Value, source: AvroType, target: AvroType, place: _Place) -> tuple[bool, Op | None]:
-        """Return whether the two types have parts in common, and then the value by its parts."""
+        """Return whether both types have parts, and if so the value by its parts."""
         if isinstance(source, Record) and isinstance(target, Record) and isinstance(value.op, Read):
             path = value.op.path
             place.scope.enter(path)
@@ -245,7 +245,7 @@ class Deriver:
         return False, None
 
     def _element(self, value: Value, types: tuple[AvroType, AvroType], segment: str, place: _Place) -> Op | None:
-        """Return an item of an array or a value of a map, in a scope of its own."""
+        """Return the operation for an item of an array or a value of a map, in a scope of its own."""
         source, target = types
         for other in place.node.children:
             if other != segment:
@@ -264,7 +264,7 @@ class Deriver:
         return self._assigner.settle_null(item, target, below.where, made, default=None)
 
     def _from_children(self, member: Field, place: _Place) -> Op | None:
-        """Return a record without a partner, from the rules for its fields."""
+        """Return the operation for a record without a source record, from the rules for its fields."""
         _, inner = split_null(member.type)
         if isinstance(inner, Record):
             return self._record(inner, None, place)
@@ -299,7 +299,7 @@ class Deriver:
         return Constant(value)
 
     def _settle_unused(self, scope: Scope) -> tuple[str, ...]:
-        """Return the dropped fields; what is neither used nor dropped becomes a problem."""
+        """Return the dropped fields; fields that are neither used nor dropped become problems."""
         unused = list(unused_paths(scope))
         known = set(scope.all_paths())
         for path in self._rules.drop:
@@ -319,7 +319,7 @@ class Deriver:
 
 
 def _is_part_by_part(op: Op) -> bool:
-    """Return whether the parts of the value have told their own rows."""
+    """Return whether the parts of the value have rows of their own."""
     inner = getattr(op, "of", op) if isinstance(op, (MapItems, MapValues)) else op
     return isinstance(inner, BuildRecord) or (
         isinstance(op, (MapItems, MapValues))
@@ -332,7 +332,7 @@ def _is_within(path: str, listed: str) -> bool:
 
 
 def _widened(source: AvroType, target: AvroType) -> str:
-    """Return a note on how the type grew; empty where it did not."""
+    """Return a note about a larger type; empty if the type is not larger."""
     source_null, source_inner = split_null(source)
     target_null, target_inner = split_null(target)
     notes = []

@@ -1,8 +1,8 @@
 """Dates and points in time as text, and back.
 
-A point in time is counted from 1970 in UTC and spelt in a zone; a local timestamp has no zone, and a date neither.
-What the pattern does not show is cut off (formatting) or zero (parsing). A wall-clock time that a zone skips is read
-with the offset from before the gap, one that it has twice is the earlier.
+A point in time is counted from 1970 in UTC and written in a zone; a local timestamp has no zone, and a date neither.
+Parts that the pattern does not have are cut off (formatting) or zero (parsing). A local time that a zone skips is read
+with the offset from before the gap; one that occurs twice is the earlier.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def is_local(scalar: Scalar) -> bool:
-    """Return whether the type has no zone of its own, so that a rule's zone says nothing."""
+    """Return whether the type has no zone, so that a rule's zone has no effect."""
     return scalar.word == "date" or scalar.word.startswith("local-")
 
 
@@ -63,7 +63,7 @@ def _wall_clock(op: Format, value: int) -> datetime:
 
 
 def parse_instant(op: Parse, text: str, field: str) -> int:
-    """Return the number that a text stands for. Raises ``ConversionError`` ``parse-failed`` or ``out-of-range``."""
+    """Return the number of a text. Raises ``ConversionError`` ``parse-failed`` or ``out-of-range``."""
     match = _expression(op.pattern).fullmatch(text)
     if match is None:
         raise ConversionError(FailureCode.PARSE_FAILED, field, f"{shown(text)} is not spelt {op.pattern.spelt}")

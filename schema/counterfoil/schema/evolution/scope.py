@@ -1,4 +1,4 @@
-"""The source as a rule sees it: which fields there are at which path, which may be null, and which were used."""
+"""The source fields of a rule: their paths, whether they may be null, and whether they were used."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_DEPTH = 8
 
 @dataclass(slots=True)
 class _Shared:
-    """What all views of one scope have in common."""
+    """The state that all views of one scope share."""
 
     used: set[Path] = field(default_factory=set)
     entered: set[Path] = field(default_factory=set)
@@ -30,8 +30,8 @@ class _Shared:
 class Scope:
     """The record (or the element of an array or map) that paths start at.
 
-    ``prefix`` is what stands before a path for people, such as ``stops[].``. Using a field is marked, so that
-    :func:`unused_paths` can tell afterwards what went nowhere.
+    ``prefix`` is put before a printed path, such as ``stops[].``. Used fields are marked, so that :func:`unused_paths`
+    can list the others afterwards.
     """
 
     def __init__(self, root: AvroType, *, prefix: str = "", place: str = "") -> None:
@@ -42,7 +42,7 @@ class Scope:
         self._shared = _Shared()
 
     def guarded(self, path: Path) -> Scope:
-        """Return the same scope, seen from where the value at ``path`` is known not to be null."""
+        """Return the same scope for operations in which the value at ``path`` is known not to be null."""
         view = Scope(self.root, prefix=self.prefix, place=self.place)
         view._not_null = (*self._not_null, path)
         view._shared = self._shared
@@ -58,7 +58,7 @@ class Scope:
         return below
 
     def type_at(self, path: Path) -> AvroType | None:
-        """Return the type at ``path``, null on the way left out of account; None where there is no such field."""
+        """Return the type at ``path``, ignoring null on the way; None when there is no such field."""
         node: AvroType | None = self.root
         for name in path:
             _, inner = split_null(node) if node is not None else (False, None)
@@ -76,15 +76,15 @@ class Scope:
         )
 
     def _assumed(self) -> set[Path]:
-        """Return the paths that are not null: the guards, and everything on the way to them."""
+        """Return the paths that are not null: the guards, and all paths that lead to them."""
         return {guard[:end] for guard in self._not_null for end in range(len(guard) + 1)}
 
     def use(self, path: Path) -> None:
-        """Mark the field at ``path``, with all that is in it, as used."""
+        """Mark the field at ``path`` and everything inside it as used."""
         self._shared.used.add(path)
 
     def enter(self, path: Path) -> None:
-        """Mark that the fields of the record at ``path`` are looked at one by one."""
+        """Mark that the fields of the record at ``path`` are used separately."""
         self._shared.entered.add(path)
 
     def names(self) -> list[str]:
@@ -93,13 +93,13 @@ class Scope:
         return [member.name for member in inner.fields] if isinstance(inner, Record) else []
 
     def all_paths(self) -> Iterator[str]:
-        """Yield every path as people write it, elements included."""
+        """Yield every path in its printed form, including elements."""
         yield from (self.prefix + ".".join(path) for path in self.paths(()))
         for below in self._shared.elements.values():
             yield from below.all_paths()
 
     def paths(self, path: Path) -> Iterator[Path]:
-        """Yield every path below ``path``, to a certain depth."""
+        """Yield every path below ``path``, to a limited depth."""
         node = self.type_at(path)
         _, inner = split_null(node) if node is not None else (False, None)
         if isinstance(inner, Record) and len(path) < _MAX_DEPTH:
@@ -127,7 +127,7 @@ class Scope:
 
 
 def unused_paths(scope: Scope) -> Iterator[str]:
-    """Yield the source fields that nothing used, as people write their paths; an unused record is told once, as a whole."""
+    """Yield the printed paths of unused source fields; an unused record is one path, without its fields."""
     _, inner = split_null(scope.root)
     if isinstance(inner, Record):
         for member in inner.fields:
