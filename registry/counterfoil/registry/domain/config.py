@@ -75,7 +75,7 @@ _INHERITED: Final = (
 
 
 def effective_config(own: Config | None, top_level: Config | None, wider_first: Iterable[Config | None]) -> Config:
-    """Return the config in force for a scope.
+    """The config in force for a scope.
 
     Without an entry of its own a scope takes the first of ``wider_first`` whole. With one, six plain fields that it
     leaves open come from ``top_level``; level, alias, metadata and rules never do.

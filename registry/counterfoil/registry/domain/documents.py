@@ -46,12 +46,12 @@ def without_null(document: Document) -> Document:
 
 
 def reference_document(reference: Reference) -> Document:
-    """Return one reference."""
+    """One reference."""
     return {"name": reference.name, "subject": reference.subject, "version": reference.version}
 
 
 def read_reference(value: object, what: str) -> Reference:
-    """Return the reference that ``value`` describes; absent fields are empty, an absent version is -1, the latest."""
+    """The reference that ``value`` describes; absent fields are empty, an absent version is -1, the latest."""
     fields = object_of(value, what)
     version = optional(fields, "version", integer_of, within=f"{what}.")
     return Reference(
@@ -77,7 +77,7 @@ def metadata_document(metadata: Metadata | None) -> Document | None:
 
 
 def read_metadata(value: object, what: str) -> Metadata:
-    """Return the metadata that ``value`` describes; tags and sensitive names become sorted sets."""
+    """The metadata that ``value`` describes; tags and sensitive names become sorted sets."""
     fields = object_of(value, what)
     return Metadata(
         tags=optional(fields, "tags", lambda tags, at: map_of(tags, at, _sorted_set), within=f"{what}.") or {},
@@ -95,7 +95,7 @@ def _sorted_set(value: object, what: str) -> tuple[str, ...]:
 
 
 def rule_set_document(rule_set: RuleSet | None) -> Document | None:
-    """Return a rule set; ``{}`` when it is empty, None when there is none."""
+    """A rule set; ``{}`` when it is empty, None when there is none."""
     if rule_set is None:
         return None
     document: Document = {
@@ -108,7 +108,7 @@ def rule_set_document(rule_set: RuleSet | None) -> Document | None:
 
 
 def rule_document(rule: Rule) -> Document:
-    """Return one rule with its defaults filled in; ``disabled`` is always there."""
+    """One rule with its defaults filled in; ``disabled`` is always there."""
     document: Document = {
         "name": rule.name,
         "doc": rule.doc,
@@ -126,7 +126,7 @@ def rule_document(rule: Rule) -> Document:
 
 
 def read_rule_set(value: object, what: str) -> RuleSet:
-    """Return the rule set that ``value`` describes."""
+    """The rule set that ``value`` describes."""
     fields = object_of(value, what)
 
     def rules(key: str) -> tuple[Rule, ...]:
@@ -189,7 +189,7 @@ _PLAIN: Final = {
 
 
 def _policy(text: str) -> CompatibilityPolicy | None:
-    """Return the policy, None for a word that is none, as the reference has it."""
+    """The policy, None for a word that is none, as the reference has it."""
     try:
         return parse_policy(text)
     except BadRequest:
@@ -197,7 +197,7 @@ def _policy(text: str) -> CompatibilityPolicy | None:
 
 
 def read_config_changes(fields: Mapping[str, Any]) -> dict[str, object]:
-    """Return what a config update changes, by the field's name in :class:`Config`; a null clears, so it is None."""
+    """What a config update changes, by the field's name in :class:`Config`; a null clears, so it is None."""
     return {
         name: None if fields[key] is None else read(fields[key], key)
         for key, (name, read) in _PLAIN.items()
@@ -206,7 +206,7 @@ def read_config_changes(fields: Mapping[str, Any]) -> dict[str, object]:
 
 
 def config_document(config: Config) -> Document:
-    """Return all that ``config`` sets, as an update would say it; empty texts stay, as an update is answered."""
+    """All that ``config`` sets, as an update would say it; empty texts stay, as an update is answered."""
     document: Document = {key: getattr(config, name) for key, (name, _) in _PLAIN.items()}
     for key in ("defaultMetadata", "overrideMetadata"):
         document[key] = metadata_document(document[key])
@@ -216,10 +216,10 @@ def config_document(config: Config) -> Document:
 
 
 def read_config(document: Mapping[str, Any]) -> Config:
-    """Return the config that a stored document describes."""
+    """The config that a stored document describes."""
     return Config().updated(read_config_changes(document))
 
 
 def scope_document(config: Config | None, mode: Mode | None) -> Document:
-    """Return all that is stored for a scope: ``config`` and ``mode``, where they are."""
+    """All that is stored for a scope: ``config`` and ``mode``, where they are."""
     return without_null({"config": None if config is None else config_document(config), "mode": mode})

@@ -86,7 +86,7 @@ def map_of(value: object, what: str, item: Callable[[object, str], _T]) -> dict[
 
 
 def optional(fields: Mapping[str, Any], key: str, read: Callable[[object, str], _T], *, within: str = "") -> _T | None:
-    """Return the value of ``key`` read by ``read``; None when it is absent or null."""
+    """The value of ``key`` read by ``read``; None when it is absent or null."""
     value = fields.get(key)
     return None if value is None else read(value, f"{within}{key}")
 

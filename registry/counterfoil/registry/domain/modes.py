@@ -36,7 +36,7 @@ class Mode(StrEnum):
 
 
 def parse_mode(text: str, scope: QualifiedSubject) -> Mode:
-    """Return the mode that ``text`` names, in any letter case; FORWARD is for the global level alone."""
+    """The mode that ``text`` names, in any letter case; FORWARD is for the global level alone."""
     try:
         mode = Mode(text.upper())
     except ValueError:
@@ -47,7 +47,7 @@ def parse_mode(text: str, scope: QualifiedSubject) -> Mode:
 
 
 def effective_mode(narrowest_first: Iterable[Mode | None]) -> Mode:
-    """Return the mode in force: the first that is set, else READWRITE."""
+    """The mode in force: the first that is set, else READWRITE."""
     return next((mode for mode in narrowest_first if mode is not None), Mode.READWRITE)
 
 
