@@ -3,66 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from importlib import import_module
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.compatibility.report import Difference
-from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.logical import rules
-from counterfoil.schema.logical.model import Column, ListOf, MapOf, NotATable, Row, Scalar
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.logical.model import Column, ListOf, MapOf, Row, Scalar
 from counterfoil.schema.place import ITEMS, VALUES, member
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from counterfoil.schema.compatibility.report import Origin
     from counterfoil.schema.compatibility.rules import CompatibilityRule
-    from counterfoil.schema.formats.protocol import ParsedSchema
     from counterfoil.schema.logical.model import TableType
     from counterfoil.schema.place import Steps
-
-_MODULE_BY_TYPE: Final[Mapping[SchemaType, str]] = {
-    SchemaType.AVRO: "counterfoil.schema.logical.avro",
-    SchemaType.PROTOBUF: "counterfoil.schema.logical.protobuf",
-    SchemaType.JSON: "counterfoil.schema.logical.jsonschema",
-}
-"""The module whose ``table_column(schema)`` gives the table type of a schema of a language."""
 
 _WIDENED: Final = frozenset({("int", "long"), ("float", "double")})
 
 
-def find_logical_differences(
-    reader: ParsedSchema, writer: ParsedSchema, *, candidate: ParsedSchema
-) -> list[Difference]:
-    """What breaks a table when rows of ``writer`` meet the columns of ``reader``; in the order of the columns.
-
-    ``candidate`` is the one of the two that is new: it must have a table type, which is else the only difference. An
-    earlier schema without one is not compared. Raises ``InvalidSchema`` for schemas nested too deep to be walked.
-    """
-    try:
-        new = _column(candidate)
-    except NotATable as fault:
-        pointers = (fault.pointer, "") if candidate is reader else ("", fault.pointer)
-        sentence = rules.NOT_A_TABLE.about({"reason": fault.reason})
-        return [Difference(rules.NOT_A_TABLE.id, "", "#/", fault.reason, sentence, *pointers)]
-    try:
-        earlier = _column(writer if candidate is reader else reader)
-    except NotATable:
-        return []
+def compare_columns(reader: Column, writer: Column) -> list[Difference]:
+    """What breaks a table when rows of ``writer`` meet the columns of ``reader``; in the order of the columns."""
     walk = _Walk()
-    walk.columns(*((new, earlier) if candidate is reader else (earlier, new)), (), ())
-    if candidate.schema_type is SchemaType.PROTOBUF:  # there a place is called after the message that declares it
-        return [replace(found, place=None) for found in walk.found]
+    walk.columns(reader, writer, (), ())
     return walk.found
-
-
-def _column(schema: ParsedSchema) -> Column:
-    read = cast("Callable[[ParsedSchema], Column]", import_module(_MODULE_BY_TYPE[schema.schema_type]).table_column)
-    try:
-        return read(schema)
-    except RecursionError:
-        raise InvalidSchema("Invalid schema: its types are nested too deep to be compared; flatten them") from None
 
 
 class _Walk:

@@ -20,7 +20,6 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Difference
 from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.errors import InvalidSchema
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from counterfoil.schema.compatibility.rules import CompatibilityRule
-    from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType, Field, NamedType
 
 _Pair: TypeAlias = tuple[int, int]
@@ -56,27 +54,6 @@ MAX_DIFFERENCES: Final = 1000
 """How many differences are reported; types that use each other often would otherwise repeat one without bound."""
 
 _DESCRIBED_DEPTH: Final = 3
-
-
-def find_differences(
-    reader: AvroSchema, writer: AvroSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
-) -> list[Difference]:
-    """Why, under ``policy``, ``reader`` cannot read everything that ``writer`` may write; empty when it can.
-
-    Differences come in the order of the reader's fields; one that is met in several places comes once for each, with
-    the same path. Raises ``InvalidSchema`` for schemas nested too deep to be walked.
-    """
-    return [found.difference for found in find_all(reader, writer, policy=policy)]
-
-
-def find_all(reader: AvroSchema, writer: AvroSchema, *, policy: CompatibilityPolicy) -> list[Found]:
-    """The same, each difference with its rule and the place where it was first met."""
-    if policy is not CompatibilityPolicy.SOUND:
-        return walk(reader.root, writer.root)
-    from counterfoil.schema.formats.avro.compare.sound import find_misreadings
-
-    found = walk(reader.root, writer.root, trusts_cycles=False)
-    return [*found, *find_misreadings(reader.root, writer.root)]
 
 
 def walk(reader: AvroType, writer: AvroType, *, trusts_cycles: bool = True) -> list[Found]:

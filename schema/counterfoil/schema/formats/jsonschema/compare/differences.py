@@ -47,7 +47,6 @@ from counterfoil.schema.formats.jsonschema.read.resolve import UnresolvedReferen
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.formats.jsonschema.compare.model import Node
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 
@@ -65,24 +64,6 @@ MAX_ROUNDS: Final = 50
 """How often a schema that contains itself is read again."""
 
 
-def find_differences(
-    reader: JsonSchema, writer: JsonSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
-) -> list[Difference]:
-    """Why, under ``policy``, ``reader`` cannot read everything that ``writer`` may write; empty when it can.
-
-    Raises ``InvalidSchema`` for schemas nested too deep to be walked.
-    """
-    findings = [finding for finding in _findings(reader, writer, policy) if policy in finding.rule.breaks]
-    is_unresolved = any(finding.rule is rules.UNRESOLVED_REFERENCE for finding in findings)
-    if policy is not CompatibilityPolicy.SOUND or is_unresolved:
-        return [finding.difference() for finding in findings]
-    from counterfoil.schema.formats.jsonschema.sound.misreadings import find_misreadings
-    from counterfoil.schema.formats.jsonschema.sound.policy import find_sound_differences
-
-    found = find_sound_differences(reader, writer, [(finding.steps, finding.difference()) for finding in findings])
-    return [*found, *(misreading.difference() for misreading in find_misreadings(reader, writer))]
-
-
 def walk(
     reader: JsonSchema, writer: JsonSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
 ) -> list[Found]:
@@ -91,11 +72,12 @@ def walk(
     ``policy`` decides which branches of a combination answer to each other. A reference that means nothing known is
     one difference, and the only one. Raises ``InvalidSchema`` for schemas nested too deep to be walked.
     """
-    findings = _findings(reader, writer, policy)
+    findings = find_all(reader, writer, policy)
     return [Found(finding.rule, finding.difference(), finding.reader, finding.writer) for finding in findings]
 
 
-def _findings(reader: JsonSchema, writer: JsonSchema, policy: CompatibilityPolicy) -> Sequence[Finding]:
+def find_all(reader: JsonSchema, writer: JsonSchema, policy: CompatibilityPolicy) -> Sequence[Finding]:
+    """Every difference that the walk finds, the harmless ones too."""
     try:
         max_pairs = max(MIN_PAIRS, (len(reader.text) + len(writer.text)) // _SHORTEST_SCHEMA)
         return _Rounds(policy, max_pairs).run(node_of(reader), node_of(writer))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.compatibility.report import Difference, Origin
-from counterfoil.schema.formats.protobuf.compare.places import option_pointer
+from counterfoil.schema.formats.protobuf.read.places import option_pointer
 from counterfoil.schema.jsontext.document import pointer_steps
 from counterfoil.schema.place import member
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.compatibility.report import Origins
     from counterfoil.schema.compatibility.rules import CompatibilityRule
-    from counterfoil.schema.formats.protobuf.compare.type_index import EnumType, FieldType, MessageType
+    from counterfoil.schema.formats.protobuf.types.enums import EnumType
+    from counterfoil.schema.formats.protobuf.types.index import FieldType, MessageType
 
 
 @dataclass(frozen=True, slots=True)
