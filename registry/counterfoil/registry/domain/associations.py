@@ -1,4 +1,4 @@
-"""Associations: which subject holds the schemas of a topic's keys or values, and whom that subject belongs to.
+"""Associations: which subject has the schemas of a topic's keys or values, and which topic owns that subject.
 
 Source: Confluent's description of the Schema Registry REST API, associations.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.documents import Document
 
 TOPIC: Final = "topic"
-"""The only type of resource there is."""
+"""The only type of resource."""
 
 WILDCARD: Final = "-"
 """In a look-up by name: any name, or any namespace."""
@@ -30,29 +30,29 @@ _RESOURCE_ID: Final = re.compile(r"[^\x00-\x1f\x7f]{1,256}")
 
 
 class AssociationType(StrEnum):
-    """Which part of a topic's records."""
+    """The part of a topic's records: key or value."""
 
     KEY = "key"
     VALUE = "value"
 
 
 class Lifecycle(StrEnum):
-    """Whom the subject belongs to."""
+    """Which resources the subject belongs to."""
 
     STRONG = "STRONG"
-    """To the resource alone: it carries the resource's name and goes with it."""
+    """To one resource alone: it has the resource's name and is deleted with it."""
     WEAK = "WEAK"
-    """To nobody: resources may share it, and it stays when they go."""
+    """To none: resources may share it, and it is kept when they are deleted."""
 
     @property
     def freezes(self) -> bool:
-        """Whether an association is frozen where nothing else is said."""
+        """Whether an association is frozen by default."""
         return self is Lifecycle.STRONG
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Resource:
-    """What a subject is associated with: a topic, in the namespace of its cluster, known by an id."""
+    """What a subject is associated with: a topic, in the namespace of its cluster, with an id."""
 
     name: str
     namespace: str
@@ -88,7 +88,7 @@ class Association:
 
 
 def association_document(association: Association) -> Document:
-    """Return the association as the API prints it: ``frozen`` only where the lifecycle does not say it already."""
+    """Return the association as the API prints it: ``frozen`` only if it differs from the lifecycle's default."""
     resource = association.resource
     document: Document = {
         "subject": str(association.subject),
@@ -104,7 +104,7 @@ def association_document(association: Association) -> Document:
 
 
 def bond_fields(lifecycle: Lifecycle, *, frozen: bool) -> Document:
-    """Return the fields that say how close an association is."""
+    """Return the fields ``lifecycle`` and ``frozen`` of an association's document."""
     if frozen == lifecycle.freezes:
         return {"lifecycle": lifecycle.value}
     return {"lifecycle": lifecycle.value, "frozen": frozen}
@@ -136,37 +136,47 @@ def stored_association(document: Mapping[str, Any]) -> Association:
     )
 
 
-# --- what may be sent -------------------------------------------------------------------------------------------------
+# --- checks of what callers send
+# -------------------------------------------------------------------------------------------------
 
 
 def check_name(name: str | None, what: str) -> str:
-    """``name``, which must be one of letters, digits, ``_`` and ``-``; else ``InvalidAssociation`` names ``what``."""
+    """Return ``name`` if it has letters, digits, ``_`` and ``-`` only.
+
+    Else raise ``InvalidAssociation`` about ``what``.
+    """
     if name and _NAME.fullmatch(name):
         return name
     raise _invalid(what, name, "1 to 256 letters, digits, _ or -")
 
 
 def check_resource_id(resource_id: str | None) -> str:
-    """``resource_id``, which must be there, and no control character in it; else ``InvalidAssociation``."""
+    """Return ``resource_id`` if it is given and has no control character; else raise ``InvalidAssociation``."""
     if resource_id and _RESOURCE_ID.fullmatch(resource_id):
         return resource_id
     raise _invalid("resourceId", resource_id, "1 to 256 characters")
 
 
 def check_resource_type(text: str | None) -> str:
-    """Return the type of a resource; ``topic`` where none is given. Else ``InvalidAssociation``."""
+    """Return the type of a resource, by default ``topic``; raise ``InvalidAssociation`` for an unknown one."""
     if text in {None, "", TOPIC}:
         return TOPIC
     raise _invalid("resourceType", text, repr(TOPIC))
 
 
 def parse_association_type(text: str | None) -> AssociationType:
-    """Return the association type that ``text`` names; ``value`` where none is given. Else ``InvalidAssociation``."""
+    """Return the association type that ``text`` names; by default ``value``.
+
+    Raise ``InvalidAssociation`` for an unknown one.
+    """
     return AssociationType(_one_of(AssociationType, text or AssociationType.VALUE, "associationType"))
 
 
 def parse_lifecycle(text: str | None) -> Lifecycle | None:
-    """Return the lifecycle that ``text`` names, or None where none is given. Else ``InvalidAssociation``."""
+    """Return the lifecycle that ``text`` names, or None if none is given.
+
+    Raise ``InvalidAssociation`` for an unknown one.
+    """
     return Lifecycle(_one_of(Lifecycle, text, "lifecycle")) if text else None
 
 
@@ -183,5 +193,5 @@ def _invalid(what: str, value: str | None, expected: str) -> InvalidAssociation:
 
 
 def property_fault(what: str, fault: str) -> InvalidAssociation:
-    """Return the error for a property whose value does not go with something else: ``fault`` says with what, and why."""
+    """Return the error for a property that contradicts another; ``fault`` is the end of the sentence."""
     return InvalidAssociation(f"The association's property {what!r} is not valid: {fault}")

@@ -1,4 +1,4 @@
-"""Whether a schema may follow the versions that a subject has."""
+"""Whether a schema is compatible with the versions of a subject."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
 _MAX_WITNESSES: Final = 10
 _MANY_VERSIONS: Final = 50
-"""A check against more of them takes long enough that others should be answered meanwhile."""
+"""A check against more versions takes so long that other requests must be handled in between."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompatibilityResult:
-    """A verdict, and why: the message list of this API, empty when compatible."""
+    """A verdict with the API's message list, which is empty when compatible."""
 
     is_compatible: bool
     messages: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ _COMPATIBLE: Final = CompatibilityResult(is_compatible=True)
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check found: the report of the engine, and offences against reserved names."""
+    """The result of a check: the report of the engine, and messages about reserved names."""
 
     report: CompatibilityReport
     config: Config
@@ -72,7 +72,7 @@ class Verdict:
 
 
 def check_sound(parsed: ParsedSchema, config: Config) -> None:
-    """Raise ``InvalidSchema`` where the policy is SOUND and the schema says what its own language forbids."""
+    """Raise ``InvalidSchema`` if the policy is SOUND and the specification of the language forbids the schema."""
     if config.policy is not CompatibilityPolicy.SOUND:
         return
     warnings = parsed.warnings()
@@ -111,7 +111,7 @@ class CompatibilityCheck:
     async def _earlier(
         self, subject: QualifiedSubject, candidate: Candidate, versions: Sequence[VersionEntry], config: Config
     ) -> list[Earlier]:
-        """Return the versions that the level asks about, newest first."""
+        """Return the versions that the level compares with, newest first."""
         group = _group(config, candidate.content.metadata)
         earlier = []
         for number, entry in enumerate(reversed(versions), 1):
@@ -146,7 +146,7 @@ def _witnesses(report: CompatibilityReport) -> dict[Difference, Witness]:
 
 
 class CompatibilityTest:
-    """The use case behind the compatibility endpoints: judge a schema that nobody registers."""
+    """The use case of the compatibility endpoints: check a schema without registering it."""
 
     def __init__(self, storage: Storage, *, scopes: Scopes, reader: SchemaReader, check: CompatibilityCheck) -> None:
         self._storage = storage
@@ -157,14 +157,17 @@ class CompatibilityTest:
     async def against_all(
         self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, verbose: bool
     ) -> CompatibilityResult:
-        """Return the verdict that registering ``request`` now would get."""
+        """Return the verdict that a registration of ``request`` would have now."""
         history = await self._storage.history(subject)
         return await self._test(subject, request, history.active, normalize=normalize, verbose=verbose)
 
     async def against_version(
         self, subject: QualifiedSubject, version: int | None, request: SchemaRequest, *, normalize: bool, verbose: bool
     ) -> CompatibilityResult:
-        """Return the verdict against one version, or the latest for None; a subject without a latest takes anything."""
+        """Return the verdict against one version, or the latest for None.
+
+        A subject without a latest version accepts anything.
+        """
         entry = (await self._storage.history(subject)).find(version, deleted=False)
         if entry is None and version is not None:
             raise VersionNotFound(f"Version {version} of subject {str(subject)!r} not found")

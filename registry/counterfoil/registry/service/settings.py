@@ -27,19 +27,19 @@ _ALWAYS_THERE: Final = frozenset({TOP_LEVEL, GLOBAL_LEVEL})
 
 
 class Settings:
-    """The use cases around config and mode."""
+    """The use cases of config and mode."""
 
     def __init__(self, storage: Storage, *, scopes: Scopes) -> None:
         self._storage = storage
         self._scopes = scopes
-        self._turns = Turns(storage.catch_up)  # one for all scopes: those further up are in force for those below
+        self._turns = Turns(storage.catch_up)  # one for all scopes, since lower ones inherit from higher ones
 
     # --- config
 
     async def config(self, scope: QualifiedSubject, *, effective: bool) -> Config:
-        """Return the config stored for ``scope``, or with ``effective`` the one in force.
+        """Return the config stored for ``scope``, or with ``effective`` the one in effect.
 
-        ``ConfigNotFound`` where nothing is stored, except for the top and the global level.
+        Raises ``ConfigNotFound`` if nothing is stored, except for the top and the global level.
         """
         if effective:
             return await self._scopes.config(scope)
@@ -51,9 +51,9 @@ class Settings:
         raise ConfigNotFound(f"Subject {str(scope)!r} has no config of its own; ask with defaultToGlobal=true")
 
     async def put_config(self, scope: QualifiedSubject, changes: Mapping[str, object]) -> Config:
-        """Return the config of ``scope`` with ``changes`` made to it.
+        """Apply ``changes`` to the config of ``scope`` and return it.
 
-        It is stored so, but for empty texts: they are answered once, and set nothing.
+        It is stored without empty texts, which are only in this response.
         """
         changed = Config().updated(changes)
         check_rule_set(changed.default_rule_set)
@@ -70,9 +70,9 @@ class Settings:
         return config
 
     async def delete_config(self, scope: QualifiedSubject) -> Config:
-        """Return the config that ``scope`` had.
+        """Delete the config of ``scope`` and return it.
 
-        ``SubjectNotFound`` when it had none, except for the top and the global level.
+        Raises ``SubjectNotFound`` if it had none, except for the top and the global level.
         """
         return await self._turns.take(partial(self._delete_config, scope), written=Settings)
 
@@ -89,9 +89,9 @@ class Settings:
     # --- mode
 
     async def mode(self, scope: QualifiedSubject, *, effective: bool) -> Mode:
-        """Return the mode stored for ``scope``, or with ``effective`` the one in force.
+        """Return the mode stored for ``scope``, or with ``effective`` the one in effect.
 
-        ``ModeNotFound`` where nothing is stored, except for the top and the global level.
+        Raises ``ModeNotFound`` if nothing is stored, except for the top and the global level.
         """
         if effective:
             return await self._scopes.mode(scope)
@@ -118,9 +118,9 @@ class Settings:
         )
 
     async def delete_mode(self, scope: QualifiedSubject, *, recursive: bool = False) -> Mode | None:
-        """Return the mode that ``scope`` had; with ``recursive`` the subjects of a context lose theirs too.
+        """Delete the mode of ``scope`` and return it; with ``recursive`` also the modes of a context's subjects.
 
-        ``SubjectNotFound`` when nothing was set and not ``recursive``, except for the top and the global level.
+        Raises ``SubjectNotFound`` if none was set and not ``recursive``, except for the top and the global level.
         """
         return await self._turns.take(partial(self._delete_mode, scope, recursive=recursive), written=Settings)
 
@@ -149,7 +149,7 @@ class Settings:
 
 
 def _extent(scope: QualifiedSubject) -> SubjectPrefix | QualifiedSubject:
-    """Return the subjects whose versions stand in the way of IMPORT for ``scope``."""
+    """Return the subjects that must have no versions when IMPORT is set for ``scope``."""
     if scope in _ALWAYS_THERE:
         return SubjectPrefix(None, "")
     return SubjectPrefix(scope.context, "") if scope.is_context else scope

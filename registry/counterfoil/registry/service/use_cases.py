@@ -1,4 +1,4 @@
-"""All use cases over one storage, wired together."""
+"""All use cases over one storage."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ DEFAULT_MEMORY_CHARS = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class UseCases:
-    """What the registry can be asked; ``associations`` is None where they are turned off.
+    """The use cases of the registry; ``associations`` is None if they are turned off.
 
-    ``kafka_cluster_id`` names the cluster that the registry is for; it may be empty.
+    ``kafka_cluster_id`` is the id of the registry's Kafka cluster; it may be empty.
     """
 
     storage: Storage
@@ -64,11 +64,11 @@ def use_cases(
     associations: bool = True,
     kafka_cluster_id: str = "",
 ) -> UseCases:
-    """Return the use cases over ``storage``; ``memory_chars`` bounds the schemas that are kept parsed.
+    """Return the use cases over ``storage``; ``memory_chars`` limits the cached parsed schemas.
 
-    ``reader`` is one over the same storage, in the place of a new one.
-    ``wrapping`` uses the keys that are shared with the registry; without one it can use none. ``max_keys`` bounds how
-    many keys are kept. Without ``associations`` there are none to be asked for, and none has a say in anything.
+    ``reader`` is a reader of the same storage, used instead of a new one. ``wrapping`` uses the keys that are shared
+    with the registry; without it shared keys cannot be used. ``max_keys`` limits the number of keys. Without
+    ``associations`` their requests are refused and they affect nothing.
     """
     scopes = Scopes(storage)
     keys = KeyRecords(storage)

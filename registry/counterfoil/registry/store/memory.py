@@ -61,7 +61,7 @@ class MemoryTables:
         return self._contents.get(guid)
 
     def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
-        """Return what an id stands for."""
+        """Return the fingerprint of an id's content."""
         return self._context(context).guid_by_id.get(schema_id)
 
     def id_of_guid(self, context: str, guid: UUID) -> int | None:
@@ -78,11 +78,11 @@ class MemoryTables:
         )
 
     def max_id(self, context: str) -> int:
-        """Return the highest id seen in a context."""
+        """Return the highest id that was ever used in a context."""
         return self._context(context).next_id - 1
 
     def uses(self, context: str, schema_id: int) -> Sequence[Use]:
-        """Return the versions that hold an id."""
+        """Return the versions with an id."""
         return sorted(self._use(key) for key in self._context(context).versions_by_id.get(schema_id, ()))
 
     def _use(self, key: _Key) -> Use:
@@ -98,7 +98,7 @@ class MemoryTables:
         return sorted(use for context, schema_id in found for use in self.uses(context, schema_id))
 
     def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
-        """Return the subjects whose names begin so."""
+        """Return the subjects with a prefix."""
         return sorted(
             subject
             for subject, history in self._histories.items()
@@ -108,11 +108,11 @@ class MemoryTables:
         )
 
     def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, first: int, last: int) -> str:
-        """Return the names of those subjects, as the text of a JSON array."""
+        """Return the names of subjects with a prefix, as the text of a JSON array."""
         return json.dumps(sorted(map(str, self.subjects(prefix, visibility)))[first:last])
 
     def totals(self) -> Totals:
-        """Return how much is stored."""
+        """Return the numbers of subjects and versions."""
         counts = [len(history.active) for history in self._histories.values() if history.active]
         return Totals(len(counts), sum(counts))
 
@@ -121,11 +121,11 @@ class MemoryTables:
         return sorted(name for name, context in self._contexts.items() if context.listed)
 
     def settings(self, scope: QualifiedSubject) -> ScopeSettings:
-        """Return what is stored for a scope."""
+        """Return the stored settings of a scope."""
         return self._settings.get(scope, ScopeSettings())
 
     def settings_revision(self) -> int:
-        """Return the stamp of the last change of settings."""
+        """Return the revision of the settings."""
         return self._settings_revision
 
     def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
@@ -137,19 +137,19 @@ class MemoryTables:
         self._contents.setdefault(content.guid, content)
 
     def take_id(self, context: str) -> int:
-        """Give out the next id."""
+        """Allot the next id."""
         found = self._contexts.setdefault(context, _Context())
         found.next_id += 1
         return found.next_id - 1
 
     def claim_id(self, context: str, schema_id: int, guid: UUID) -> None:
-        """Take an id that the caller chose; binding makes it the primary one."""
+        """Reserve an id that the caller chose; binding makes it the primary one."""
         del guid
         found = self._contexts.setdefault(context, _Context())
         found.next_id = max(found.next_id, schema_id + 1)
 
     def bind_id(self, context: str, schema_id: int, guid: UUID, targets: Sequence[Target]) -> None:
-        """Make an id stand for a content."""
+        """Give an id to a content."""
         found = self._contexts[context]
         found.guid_by_id[schema_id] = guid
         found.id_by_guid[guid] = schema_id
@@ -158,7 +158,7 @@ class MemoryTables:
             self._referrers.setdefault(key, set()).add((context, schema_id))
 
     def release_id(self, context: str, schema_id: int) -> None:
-        """Forget an id."""
+        """Delete an id."""
         found = self._contexts[context]
         guid = found.guid_by_id.pop(schema_id)
         for key in found.targets_by_id.pop(schema_id, ()):
@@ -209,16 +209,16 @@ class MemoryTables:
             self._settings[scope] = settings
 
     def touch_settings(self) -> None:
-        """Make the number of the last change the settings' revision."""
+        """Set the settings' revision to the number of the last change."""
         self._settings_revision = len(self._changes)
 
     def records(self, kind: str, prefix: tuple[str, ...]) -> Sequence[Record]:
-        """Return the records of a kind whose keys begin so."""
+        """Return the records of a kind whose keys have a prefix."""
         found = (record for record in self._records.values() if record.kind == kind)
         return sorted((each for each in found if each.key[: len(prefix)] == prefix), key=lambda record: record.key)
 
     def revision_of_record(self, write: RecordWrite) -> int:
-        """Return the revision of the record that a write is about."""
+        """Return the revision of a write's record."""
         found = self._records.get((write.kind, write.key))
         return found.revision if found else 0
 
@@ -240,12 +240,12 @@ class MemoryTables:
         guid: UUID | None = None,
         document: Document | None = None,
     ) -> None:
-        """Add a change, under the next number."""
+        """Add a change with the next number."""
         ts = max(now_ms(), self._changes[-1].ts if self._changes else 0)
         self._changes.append(Change(len(self._changes) + 1, ts, kind, subject, version, schema_id, guid, document))
 
     def changes(self, after: int, limit: int) -> Sequence[Change]:
-        """Return the changes after one, so many at most."""
+        """Return at most ``limit`` changes after one."""
         return self._changes[max(after, 0) : max(after, 0) + limit]
 
     def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
@@ -263,7 +263,7 @@ class MemoryTables:
         return bisect_right(self._changes, until_ts, key=lambda change: change.ts)
 
     def drop_context(self, context: str) -> None:
-        """Take a context out of the listing."""
+        """Remove a context from the listing."""
         if context in self._contexts:
             self._contexts[context].listed = False
 
@@ -278,7 +278,7 @@ def _is_listed(history: History, visibility: Visibility) -> bool:
 
 
 class MemoryStorage(LocalStorage):
-    """A storage that is gone with the process."""
+    """A storage whose content ends with the process."""
 
     def __init__(self) -> None:
         self._tables = MemoryTables()
@@ -291,7 +291,7 @@ class MemoryStorage(LocalStorage):
         return outcome
 
     async def check(self) -> None:
-        """Return: memory always answers."""
+        """Do nothing: memory always responds."""
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there is nothing to close."""

@@ -1,4 +1,4 @@
-"""The keys of records as texts: they sort, and begin, as their parts do."""
+"""The keys of records as texts, with the order and the prefixes of their parts."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ def key_of(text: str) -> tuple[str, ...]:
 
 
 def key_range(prefix: Sequence[str]) -> tuple[str, str]:
-    """Return the lowest text of a key that begins with these parts, and one that is above them all."""
+    """Return the range of the texts of keys that begin with these parts."""
     low = key_text(prefix)
     return low, low[:-1] + _AFTER_PART_END if low else _ABOVE_ALL

@@ -1,7 +1,7 @@
-"""Keys: what encrypts data (DEK), wrapped by what a key management service holds (KEK). Their names and fields.
+"""Keys: data encryption keys (DEK), and the keys of key management services that wrap them (KEK).
 
-A key encryption key never leaves its key management service; the registry knows where it is. A data encryption key is
-kept wrapped.
+A key encryption key never leaves its key management service; the registry stores its address. A data encryption key is
+stored wrapped.
 
 Source: Confluent's documentation of client-side field level encryption, and the public API of its DEK registry.
 """
@@ -36,7 +36,7 @@ _ID_BEGINNINGS: Final = {
 
 
 class Algorithm(StrEnum):
-    """What a data encryption key is for."""
+    """The algorithm of a data encryption key."""
 
     AES128_GCM = "AES128_GCM"
     AES256_GCM = "AES256_GCM"
@@ -48,9 +48,10 @@ DEFAULT_ALGORITHM: Final = Algorithm.AES256_GCM
 
 @dataclass(frozen=True, slots=True)
 class Kek:
-    """A key encryption key: where it is, and whether the registry may use it (``shared``).
+    """A key encryption key: its address, and whether the registry may use it (``shared``).
 
-    ``ts`` (epoch ms) is when it was stored as it is; ``dek_count`` is how many keys it wraps, soft-deleted ones too.
+    ``ts`` (epoch ms) is when it was last changed; ``dek_count`` is the number of keys that it wraps, including
+    soft-deleted ones.
     """
 
     name: str
@@ -65,19 +66,19 @@ class Kek:
 
     @property
     def kms_key_ids(self) -> tuple[str, ...]:
-        """The key's id, and after it those that may stand in for it."""
+        """The key's id, followed by the ids of its replacements."""
         listed = self.kms_props.get(_ALTERNATE_IDS, "").split(",")
         return (self.kms_key_id, *(each.strip() for each in listed if each.strip()))
 
     @property
     def content(self) -> tuple[object, ...]:
-        """What makes two keys of one name the same, deleted or not."""
+        """The fields by which two keys of one name are compared, deleted or not."""
         return (self.kms_type, self.kms_key_id, dict(self.kms_props), self.doc, self.shared)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class DekId:
-    """What tells data encryption keys apart."""
+    """The identity of a data encryption key."""
 
     kek_name: str
     subject: QualifiedSubject
@@ -96,7 +97,7 @@ class Dek:
 
 
 def check_kek_name(name: str) -> None:
-    """Return when ``name`` may be that of a key encryption key; else ``InvalidKey``."""
+    """Raise ``InvalidKey`` unless ``name`` is a valid name of a key encryption key."""
     if not _NAME.fullmatch(name):
         raise InvalidKey(
             f"Key name {name[:80]!r} is not valid; expected a letter or '_', then letters, digits, '_' or '-', "
@@ -105,7 +106,10 @@ def check_kek_name(name: str) -> None:
 
 
 def check_kms(kms_type: str | None, kms_key_id: str | None) -> tuple[str, str]:
-    """Return the type, in its canonical spelling, and the id of a key in a key management service; else ``InvalidKey``."""
+    """Return the type, in its canonical spelling, and the key's id in its service.
+
+    Raise ``InvalidKey`` if one is invalid.
+    """
     if not kms_type:
         raise InvalidKey("kmsType is missing; expected a type such as aws-kms, azure-kms, gcp-kms, hcvault, local-kms")
     if not kms_key_id:
@@ -121,7 +125,7 @@ def check_kms(kms_type: str | None, kms_key_id: str | None) -> tuple[str, str]:
 
 
 def check_key_subject(subject: QualifiedSubject) -> None:
-    """Return when keys may be kept for ``subject``; else ``InvalidKey``."""
+    """Raise ``InvalidKey`` unless keys may be stored for ``subject``."""
     if not subject.name:
         raise InvalidKey(f"Subject {str(subject)!r} is not valid for a key: it has no name")
     if any(unicodedata.category(character) == "Cc" for character in f"{subject.context}{subject.name}"):
@@ -129,6 +133,6 @@ def check_key_subject(subject: QualifiedSubject) -> None:
 
 
 def check_key_version(version: int) -> None:
-    """Return when ``version`` may be that of a data encryption key; else ``InvalidKey``."""
+    """Raise ``InvalidKey`` unless ``version`` is a valid version of a data encryption key."""
     if not FIRST_VERSION <= version <= MAX_VERSION:
         raise InvalidKey(f"version {version} is not valid for a key; expected a number from 1 to {MAX_VERSION}")

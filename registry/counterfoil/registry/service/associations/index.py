@@ -1,4 +1,4 @@
-"""Where associations are kept: three records each, so that they are found by resource id, by name, and by subject."""
+"""The records of associations: three for each, so that they are found by resource id, by name, and by subject."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ def _keys(association: Association) -> dict[str, tuple[str, ...]]:
 
 
 class AssociationIndex:
-    """Reads associations, and says what to write for them.
+    """Reads associations, and returns the writes of their records.
 
-    Whoever writes them compares and changes the settings' revision, so that what was read here is still so.
+    Every write of associations compares and changes the settings' revision, so that it is refused when they have
+    changed.
     """
 
     def __init__(self, storage: Storage) -> None:
@@ -69,12 +70,12 @@ class AssociationIndex:
         return [each for each in found if namespace in {WILDCARD, each.resource.namespace}]
 
     async def ids_of_name(self, resource: Resource) -> set[str]:
-        """Return the ids under which a resource of this name and namespace is known."""
+        """Return the ids of the resources with this name and namespace."""
         records = await self._storage.records(_BY_NAME, (resource.name, resource.namespace, resource.type))
         return {stored_association(each.document).resource.id for each in records}
 
     async def writes(self, before: Association | None, after: Association | None) -> list[RecordWrite]:
-        """Return what to write to have ``after`` in the place of ``before``; resource, type and subject are the same."""
+        """Return the writes that replace ``before`` by ``after``; resource, type and subject are the same."""
         association = after or before
         if association is None:
             return []
@@ -90,13 +91,13 @@ class AssociationIndex:
 
 
 class SubjectGuard:
-    """What associations say about writes to subjects. Asked after the settings' revision was read."""
+    """The checks that associations require for writes to subjects, made after the settings' revision was read."""
 
     def __init__(self, index: AssociationIndex | None) -> None:
         self._index = index
 
     async def check_targets(self, subject: QualifiedSubject, targets: Iterable[Target]) -> None:
-        """Return when a schema of ``subject`` may refer to ``targets``; else ``OperationNotPermitted``."""
+        """Raise ``OperationNotPermitted`` unless a schema of ``subject`` may refer to ``targets``."""
         if self._index is None:
             return
         for target in {target.subject for target in targets} - {subject}:
@@ -112,7 +113,7 @@ class SubjectGuard:
         return next((each for each in found if each.lifecycle is Lifecycle.STRONG), None)
 
     async def check_subject_deletion(self, subject: QualifiedSubject) -> None:
-        """Return when nothing is associated with ``subject``; else ``SubjectAssociated``."""
+        """Raise ``SubjectAssociated`` if a resource is associated with ``subject``."""
         found = await self._index.of_subject(subject) if self._index else []
         if found:
             raise SubjectAssociated(
@@ -120,9 +121,9 @@ class SubjectGuard:
             )
 
     async def check_version_deletion(self, subject: QualifiedSubject, version: int, history: History) -> None:
-        """Return when a version may be deleted: it is not the last active one of an associated subject.
+        """Check that a version is not the last active one of an associated subject.
 
-        Else ``AssociatedSubjectEmpty``.
+        Raises ``AssociatedSubjectEmpty`` otherwise.
         """
         if self._index is None or {entry.version for entry in history.active} != {version}:
             return
@@ -135,7 +136,7 @@ class SubjectGuard:
 
 
 async def check_unreferenced(storage: Storage, subject: QualifiedSubject, history: History) -> None:
-    """Return when no other subject refers to a version of ``subject``; else ``ReferenceExists``."""
+    """Raise ``ReferenceExists`` if another subject refers to a version of ``subject``."""
     for entry in history.entries:
         for use in await storage.referrers(subject, entry.version):
             if use.subject != subject:

@@ -1,4 +1,4 @@
-"""The rows of a store, read a few at a time as they were at one moment, whatever its servers write meanwhile."""
+"""The rows of a store at one moment, read in parts; writes of servers during the reading are not seen."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LONG_S: Final = 86_400.0
 
 
 class Rows(Protocol):
-    """Answers statements that only read; both databases have the same tables, without a schema before their names."""
+    """Runs statements that only read; both databases have the same tables, named without a schema."""
 
     dialect: str
 
@@ -78,18 +78,21 @@ async def _opened(cursor: Any) -> Any:
 
 
 def uuid_of(guid: Any) -> UUID:
-    """Return a fingerprint as either database gives it."""
+    """Return the fingerprint in a value of either database."""
     return UUID(bytes=guid) if isinstance(guid, bytes) else UUID(int=guid.int)
 
 
 def text_of(text: Any) -> str:
-    """Return a schema's text as either database gives it."""
+    """Return the schema's text in a value of either database."""
     return text.decode() if isinstance(text, bytes) else str(text)
 
 
 @contextmanager
 def open_rows(url: str) -> Iterator[Rows]:
-    """The rows of a store that is up to date. ``StoreNotUsable`` when there is none, or it cannot be read."""
+    """Open the rows of a store in the current format.
+
+    Raise ``StoreNotUsable`` if there is none, or it cannot be read.
+    """
     path = sqlite_path(url)
     if path == IN_MEMORY:
         raise StoreNotUsable("A store in memory is gone with its server; name a file or a database")

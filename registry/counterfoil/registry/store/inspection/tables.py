@@ -1,4 +1,4 @@
-"""The invariants that one statement can tell: each finds the rows that break it."""
+"""The invariants that one statement can check: each finds the rows that break it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Invariant:
-    """``statement`` gives the rows that break it; ``describe`` makes place and message of such a row's columns."""
+    """``statement`` returns the rows that break it.
+
+    ``describe`` makes place and message of the columns of such a row.
+    """
 
     rule: str
     statement: str
@@ -160,7 +163,7 @@ INVARIANTS: Final = (
 
 
 def check_tables(rows: Rows) -> Iterator[Breach]:
-    """Yield what breaks the invariants that one statement can tell."""
+    """Yield the breaches of the invariants that one statement can check."""
     for invariant in INVARIANTS:
         for row in rows.each(invariant.statement):
             yield Breach(invariant.rule, *invariant.describe(*row))

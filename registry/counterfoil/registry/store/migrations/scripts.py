@@ -24,12 +24,12 @@ _MARK: Final = {
 
 
 def revisions() -> list[int]:
-    """Return the numbers of all formats, in order."""
+    """The numbers of all formats, in order."""
     return [int(script.revision) for script in reversed(list(_directory().walk_revisions()))]
 
 
 def upgrade_script(dialect: str, found: int, *, until: int = FORMAT) -> str:
-    """Return the statements that make a store of the format ``until`` out of one of the format ``found``, 0 being none.
+    """The statements that make a store of the format ``until`` out of one of the format ``found``, 0 being none.
 
     They are meant for one transaction, which is the caller's. In PostgreSQL they also make this version's functions
     where they are not there, and remove those of all others.

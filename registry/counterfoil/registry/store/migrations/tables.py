@@ -43,7 +43,7 @@ metadata: Final = MetaData()
 
 
 def _table(name: str, *parts: Any, has_rowid: bool = False, fillfactor: int | None = None) -> Table:
-    """Return a table; in SQLite its rows lie in its primary key, unless ``has_rowid``."""
+    """A table; in SQLite its rows lie in its primary key, unless ``has_rowid``."""
     options: dict[str, Any] = {"sqlite_with_rowid": has_rowid}
     if fillfactor is not None:
         options["postgresql_with"] = {"fillfactor": fillfactor}
@@ -52,7 +52,7 @@ def _table(name: str, *parts: Any, has_rowid: bool = False, fillfactor: int | No
 
 
 def _flag(name: str, default: ColumnElement[bool]) -> Column[Any]:
-    """Return a column that says yes or no: 1 and 0 in SQLite."""
+    """A column that says yes or no: 1 and 0 in SQLite."""
     return Column(name, FLAG, nullable=False, server_default=default)
 
 

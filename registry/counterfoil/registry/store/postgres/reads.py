@@ -1,4 +1,4 @@
-"""The reads over PostgreSQL: one statement each, or one for many who ask at once."""
+"""The reads over PostgreSQL: one statement each, or one for many calls at the same time."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ _LAST_UNTIL = "SELECT seq FROM counterfoil.changes WHERE ts <= $1 ORDER BY ts DE
 
 
 class Statements(Protocol):
-    """Whatever runs statements, as :class:`~.postgres_connections.Connections` does."""
+    """Runs statements, as :class:`~.connections.Connections` does."""
 
     async def rows(self, statement: str, *arguments: object) -> Sequence[Any]:
         """Return the rows of a statement that only reads."""
@@ -143,7 +143,7 @@ class PostgresReads:
         return [found.get(guid) for guid in guids]
 
     async def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
-        """Return what an id stands for."""
+        """Return the fingerprint of an id's content."""
         return await self._guid_reads.read((context, schema_id))
 
     async def _guids_of_ids(self, ids: Sequence[tuple[str, int]]) -> Sequence[UUID | None]:
@@ -161,12 +161,12 @@ class PostgresReads:
         return [(context, schema_id) for context, schema_id in await self._connections.rows(_IDS_OF_GUID, guid)]
 
     async def max_id(self, context: str) -> int:
-        """Return the highest id seen in a context."""
+        """Return the highest id that was ever used in a context."""
         statement = "SELECT next_schema_id - 1 FROM counterfoil.contexts WHERE name = $1"
         return int(await self._one(statement, name_of(context)) or 0)
 
     async def uses(self, context: str, schema_id: int) -> Sequence[Use]:
-        """Return the versions that hold an id."""
+        """Return the versions with an id."""
         return await self._use_reads.read((context, schema_id))
 
     async def _uses_of(self, ids: Sequence[tuple[str, int]]) -> Sequence[Sequence[Use]]:
@@ -181,13 +181,13 @@ class PostgresReads:
         return [use_of(row) for row in await self._connections.rows(_REFERRERS, *place, version)]
 
     async def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
-        """Return the subjects whose names begin so."""
+        """Return the subjects with a prefix."""
         context = None if prefix.context is None else name_of(prefix.context)
         rows = await self._connections.rows(_SUBJECTS, context, name_of(prefix.name), visibility.value)
         return [QualifiedSubject(*row) for row in rows]
 
     async def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, *, first: int, last: int) -> str:
-        """Return the names of those subjects, as the text of a JSON array."""
+        """Return the names of subjects with a prefix, as the text of a JSON array."""
         context = None if prefix.context is None else name_of(prefix.context)
         wanted = (context, name_of(prefix.name), visibility.value, first, max(last - first, 0))
         if context is None:
@@ -197,7 +197,7 @@ class PostgresReads:
         return str(rows[0][0])
 
     async def totals(self) -> Totals:
-        """Return how much is stored."""
+        """Return the numbers of subjects and versions."""
         [row] = await self._connections.rows(_TOTALS)
         return Totals(*row)
 
@@ -207,7 +207,7 @@ class PostgresReads:
         return [name for (name,) in rows]
 
     async def settings(self, scope: QualifiedSubject) -> ScopeSettings:
-        """Return what is stored for a scope."""
+        """Return the stored settings of a scope."""
         return await self._settings_reads.read(scope)
 
     async def _settings_of(self, scopes: Sequence[QualifiedSubject]) -> Sequence[ScopeSettings]:
@@ -219,13 +219,13 @@ class PostgresReads:
         return [(QualifiedSubject(context, name), settings_of(config, mode)) for context, name, config, mode in rows]
 
     async def records(self, kind: str, prefix: tuple[str, ...] = ()) -> Sequence[Record]:
-        """Return the records of a kind whose keys begin so."""
+        """Return the records of a kind whose keys have a prefix."""
         low, high = key_range([name_of(part) for part in prefix])
         rows = await self._connections.rows(_RECORDS, name_of(kind), low, high)
         return [Record(kind, key_of(key), json.loads(document), ts, revision) for key, document, ts, revision in rows]
 
     async def changes(self, after: int, limit: int) -> Sequence[Change]:
-        """Return the changes after one, so many at most."""
+        """Return at most ``limit`` changes after one."""
         rows = await self._connections.rows(f"{_CHANGES} WHERE seq > $1 ORDER BY seq LIMIT $2", after, limit)
         return [change_of(row, row[_GUID]) for row in rows]
 
@@ -238,8 +238,8 @@ class PostgresReads:
     async def journal(self, after: int | None) -> Journal:
         """Return the stamps, and the changes after one; None stands for none of them.
 
-        Where there is nothing new, as nearly always while nobody else writes, the stamps alone are read, in a third of
-        the time; where there was the last time, all at once.
+        If the last read had no new changes, only the stamps are read, which takes a third of the time; otherwise all in
+        one statement.
         """
         if after is None or not self._has_news:
             [row] = await self._connections.rows(_STAMPS)

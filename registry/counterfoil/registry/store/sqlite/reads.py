@@ -70,7 +70,7 @@ _CHANGES = "SELECT seq, ts, kind, context, name, version, schema_id, guid, docum
 
 @dataclass(frozen=True, slots=True)
 class StoredSubject:
-    """What is stored of a subject, and the number of its row, if it has one."""
+    """The stored versions of a subject, and the number of its row, if it has one."""
 
     history: History = _NOTHING
     row_id: int | None = None
@@ -122,7 +122,7 @@ class SqliteReads:
 
     @intact
     def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
-        """Return what an id stands for."""
+        """Return the fingerprint of an id's content."""
         guid = self._one(
             "SELECT guid FROM schema_ids WHERE context_id = (SELECT id FROM contexts WHERE name = ?) AND id = ?",
             (context, schema_id),
@@ -147,12 +147,12 @@ class SqliteReads:
         )
 
     def max_id(self, context: str) -> int:
-        """Return the highest id seen in a context."""
+        """Return the highest id that was ever used in a context."""
         return int(self._one("SELECT next_schema_id - 1 FROM contexts WHERE name = ?", (context,)) or 0)
 
     @intact
     def uses(self, context: str, schema_id: int) -> Sequence[Use]:
-        """Return the versions that hold an id."""
+        """Return the versions with an id."""
         return [use_of(row) for row in self._all(_USES, (context, schema_id))]
 
     @intact
@@ -161,17 +161,17 @@ class SqliteReads:
         return [use_of(row) for row in self._all(_REFERRERS, (subject.context, subject.name, version))]
 
     def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
-        """Return the subjects whose names begin so."""
+        """Return the subjects with a prefix."""
         return [QualifiedSubject(*row) for row in self._all(_SUBJECTS, _wanted(prefix, visibility))]
 
     def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, first: int, last: int) -> str:
-        """Return the names of those subjects, as the text of a JSON array."""
+        """Return the names of subjects with a prefix, as the text of a JSON array."""
         wanted = {**_wanted(prefix, visibility), "limit": max(last - first, 0), "offset": first}
         statement = _SUBJECT_NAMES if prefix.context is None else _NAMES_OF_CONTEXT
         return str(self._all(statement, wanted)[0][0])
 
     def totals(self) -> Totals:
-        """Return how much is stored."""
+        """Return the numbers of subjects and versions."""
         return Totals(*self._all(_TOTALS)[0])
 
     def contexts(self) -> Sequence[str]:
@@ -180,18 +180,18 @@ class SqliteReads:
 
     @intact
     def settings(self, scope: QualifiedSubject) -> ScopeSettings:
-        """Return what is stored for a scope."""
+        """Return the stored settings of a scope."""
         rows = self._all(
             "SELECT config, mode FROM settings WHERE context = ? AND name = ?", (scope.context, scope.name)
         )
         return settings_of(*rows[0]) if rows else ScopeSettings()
 
     def settings_revision(self) -> int:
-        """Return the stamp of the last change of settings."""
+        """Return the revision of the settings."""
         return int(self._one("SELECT settings FROM stamps"))
 
     def last_subject_row(self) -> int:
-        """Return the highest number that a subject's row has; 0 when there is none."""
+        """Return the highest row number of subjects; 0 when there is none."""
         return int(self._one("SELECT coalesce(max(id), 0) FROM subjects"))
 
     @intact
@@ -202,7 +202,7 @@ class SqliteReads:
 
     @intact
     def records(self, kind: str, prefix: tuple[str, ...]) -> Sequence[Record]:
-        """Return the records of a kind whose keys begin so."""
+        """Return the records of a kind whose keys have a prefix."""
         rows = self._all(
             "SELECT key, document, ts, revision FROM records WHERE kind = ? AND key >= ? AND key < ? ORDER BY key",
             (kind, *key_range(prefix)),
@@ -211,7 +211,7 @@ class SqliteReads:
 
     @intact
     def changes(self, after: int, limit: int) -> Sequence[Change]:
-        """Return the changes after one, so many at most."""
+        """Return at most ``limit`` changes after one."""
         return [_change(row) for row in self._all(f"{_CHANGES} WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))]
 
     @intact
