@@ -64,7 +64,7 @@ class BlockChecksums:
 
 
 @dataclass(slots=True)
-class _Found:
+class _OutputRecords:
     """The records of one source partition that were found on the outputs."""
 
     target: OffsetSet = field(default_factory=OffsetSet)
@@ -157,7 +157,7 @@ class _Reading:
         self._verdicts = verdicts
         self._sampled = sampled
         self._takes_all = task.sample.size is None and task.recompute is not None
-        self._found = {partition: _Found() for partition in verdicts}
+        self._found = {partition: _OutputRecords() for partition in verdicts}
         self._source_seen = {partition: BlockChecksums() for partition in verdicts}
         self._source_values = {partition: BlockChecksums() for partition in verdicts}
         self._matched: Counter[int] = Counter()
@@ -227,7 +227,7 @@ class _Reading:
             verdict.records += 1
             self._match(message, verdict, self._found[message.partition()])
 
-    def _match(self, message: Any, verdict: PartitionVerdict, found: _Found) -> None:
+    def _match(self, message: Any, verdict: PartitionVerdict, found: _OutputRecords) -> None:
         offset, value, own = message.offset(), message.value(), message.headers() or []
         is_on_target, is_on_dead = offset in found.target, offset in found.dead
         self._matched[verdict.partition] += is_on_target or is_on_dead
@@ -248,7 +248,7 @@ class _Reading:
         seen.add(offset, _untouched(message.key(), own, value if is_on_dead else None))
         self._recompute(offset, value, verdict, found)
 
-    def _recompute(self, offset: int, value: bytes | None, verdict: PartitionVerdict, found: _Found) -> None:
+    def _recompute(self, offset: int, value: bytes | None, verdict: PartitionVerdict, found: _OutputRecords) -> None:
         """Compute one value again, if it was chosen."""
         is_wanted = self._takes_all or offset in found.sampled
         if self._task.recompute is None or not is_wanted or offset in found.oversized:

@@ -10,6 +10,7 @@ from counterfoil.registry.service.associations.index import AssociationIndex, Su
 from counterfoil.registry.service.associations.use_cases import Associations
 from counterfoil.registry.service.catalog import Catalog
 from counterfoil.registry.service.compatibility import CompatibilityCheck, CompatibilityTest
+from counterfoil.registry.service.config_and_mode import ConfigAndMode
 from counterfoil.registry.service.deletion import Deletion
 from counterfoil.registry.service.keys.deks import Deks
 from counterfoil.registry.service.keys.keks import Keks, KeyLimit
@@ -21,7 +22,6 @@ from counterfoil.registry.service.reading import SchemaReader
 from counterfoil.registry.service.registration import Registration
 from counterfoil.registry.service.retrying import Turns
 from counterfoil.registry.service.scopes import Scopes
-from counterfoil.registry.service.settings import Settings
 from counterfoil.registry.service.tag_version import TagVersion
 from counterfoil.registry.settings import DEFAULT_MAX_KEYS
 
@@ -46,7 +46,7 @@ class UseCases:
     lookup: Lookup
     catalog: Catalog
     deletion: Deletion
-    settings: Settings
+    settings: ConfigAndMode
     compatibility: CompatibilityTest
     associations: Associations | None
     keks: Keks
@@ -93,7 +93,7 @@ def use_cases(
         lookup=Lookup(storage, scopes=scopes, reader=reader, matcher=matcher),
         catalog=catalog,
         deletion=Deletion(storage, scopes=scopes, guard=guard, turns=turns),
-        settings=Settings(storage, scopes=scopes),
+        settings=ConfigAndMode(storage, scopes=scopes),
         compatibility=CompatibilityTest(storage, scopes=scopes, reader=reader, check=check),
         associations=None
         if index is None

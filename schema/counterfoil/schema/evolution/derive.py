@@ -20,8 +20,8 @@ from counterfoil.schema.evolution.model import (
     MapItems,
     MapValues,
     Op,
+    PlanProblem,
     PlanRow,
-    Problem,
     ProblemKind,
     Read,
 )
@@ -52,7 +52,7 @@ def derive_plan(source: AvroSchema, target: AvroSchema, rules: PlanRules | None 
     rules = rules or PlanRules()
     if not isinstance(source.root, Record) or not isinstance(target.root, Record):
         side = target.root if isinstance(source.root, Record) else source.root
-        problem = Problem(
+        problem = PlanProblem(
             ProblemKind.UNSUPPORTED, "", f"a plan is made between two records; the top-level type is {describe(side)}"
         )
         return ConversionPlan(source, target, BuildRecord(()), (problem,))
@@ -79,16 +79,16 @@ class _Match:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Target:
     """The current place of the walk: the target path, the rules at and below it, and the scope of source paths."""
 
     where: str
     node: _RuleNode
     scope: Scope
 
-    def under(self, name: str) -> _Place:
+    def under(self, name: str) -> _Target:
         """Return the place of a field."""
-        return _Place(f"{self.where}.{name}" if self.where else name, self.node.child(name), self.scope)
+        return _Target(f"{self.where}.{name}" if self.where else name, self.node.child(name), self.scope)
 
 
 class Deriver:
@@ -100,7 +100,7 @@ class Deriver:
     def __init__(self, rules: PlanRules, *, resolving: bool = False) -> None:
         self._rules = rules
         self._resolving = resolving
-        self._problems: list[Problem] = []
+        self._problems: list[PlanProblem] = []
         self._rows: list[PlanRow] = []
         self._lossy: list[str] = []
         self._open_pairs: set[tuple[int, int]] = set()
@@ -112,7 +112,7 @@ class Deriver:
         if not isinstance(source.root, Record) or not isinstance(target.root, Record):  # for the type checker
             raise TypeError
         scope = Scope(source.root)
-        root = self._record(target.root, _Match((), source.root), _Place("", self._rule_tree(), scope))
+        root = self._record(target.root, _Match((), source.root), _Target("", self._rule_tree(), scope))
         dropped = self._settle_unused(scope)
         return ConversionPlan(
             source, target, root, tuple(self._problems), tuple(self._rows), dropped, tuple(dict.fromkeys(self._lossy))
@@ -128,9 +128,9 @@ class Deriver:
         return root
 
     def _problem(self, kind: ProblemKind, where: str, text: str) -> None:
-        self._problems.append(Problem(kind, where, text))
+        self._problems.append(PlanProblem(kind, where, text))
 
-    def _record(self, target: Record, match: _Match | None, place: _Place) -> BuildRecord:
+    def _record(self, target: Record, match: _Match | None, place: _Target) -> BuildRecord:
         """Return the operation for a record; ``match`` is the source record in which its fields are looked up."""
         names = [member.name for member in target.fields]
         for segment in place.node.children:
@@ -148,7 +148,7 @@ class Deriver:
         meant = f"did you mean {near[0]}?" if near else f"the fields there are {', '.join(names) or 'none'}"
         self._problem(ProblemKind.UNKNOWN, where, f"the target has no such field; {meant}")
 
-    def _field(self, member: Field, match: _Match | None, place: _Place) -> Op | None:
+    def _field(self, member: Field, match: _Match | None, place: _Target) -> Op | None:
         if place.node.rule is not None:
             if place.node.children:
                 text = "there is a rule for the field and one inside it; keep one of them"
@@ -171,13 +171,13 @@ class Deriver:
             return None
         return next((candidate for candidate in record.fields if member.name in candidate.aliases), None)
 
-    def _by_rule(self, rule: FieldRule, member: Field, place: _Place) -> Op | None:
+    def _by_rule(self, rule: FieldRule, member: Field, place: _Target) -> Op | None:
         op = self._reader.by_rule(rule, member.type, place.scope, place.where)
         how, sources, note = story_of(rule)
         self._rows.append(PlanRow(place.where, how, sources, note))
         return op
 
-    def _by_name(self, member: Field, found: Field, path: tuple[str, ...], place: _Place) -> Op | None:
+    def _by_name(self, member: Field, found: Field, path: tuple[str, ...], place: _Target) -> Op | None:
         is_nullable = place.scope.is_nullable(path)
         value = Value(Read(path), found.type, is_nullable)
         row = len(self._rows)
@@ -193,7 +193,7 @@ class Deriver:
             self._rows.insert(row, PlanRow(place.where, how, spelt, "; ".join(filter(None, notes))))
         return op
 
-    def _parts(self, value: Value, target: AvroType, place: _Place) -> Op | None:
+    def _parts(self, value: Value, target: AvroType, place: _Target) -> Op | None:
         """Return a value other than null as the target's type; records, arrays and maps by their parts."""
         _, source_type = split_null(value.type)
         _, target_type = split_null(target)
@@ -216,24 +216,24 @@ class Deriver:
             self._problem(ProblemKind.UNKNOWN, f"{place.where}.{segment}", text)
         return self._whole(value, target, place)
 
-    def _whole(self, value: Value, target: AvroType, place: _Place) -> Op | None:
+    def _whole(self, value: Value, target: AvroType, place: _Target) -> Op | None:
         """Return the value as a whole, and mark it as used."""
         if isinstance(value.op, Read):
             place.scope.use(value.op.path)
         return self._assigner.plain(value, target, place.where)
 
-    def _self_contained(self, value: Value, target: AvroType, place: _Place) -> None:
+    def _self_contained(self, value: Value, target: AvroType, place: _Target) -> None:
         text = f"{describe(target)} contains itself, so it can only be copied unchanged"
         self._problem(ProblemKind.UNSUPPORTED, place.where, text)
         if isinstance(value.op, Read):
             place.scope.use(value.op.path)
 
-    def _by_parts(self, value: Value, source: AvroType, target: AvroType, place: _Place) -> tuple[bool, Op | None]:
+    def _by_parts(self, value: Value, source: AvroType, target: AvroType, place: _Target) -> tuple[bool, Op | None]:
         """Return whether both types have parts, and if so the value by its parts."""
         if isinstance(source, Record) and isinstance(target, Record) and isinstance(value.op, Read):
             path = value.op.path
             place.scope.enter(path)
-            inner = _Place(place.where, place.node, place.scope.guarded(path))
+            inner = _Target(place.where, place.node, place.scope.guarded(path))
             built = self._record(target, _Match(path, source), inner)
             return True, BuildRecord(built.fields, value.op if value.is_nullable else None)
         if isinstance(source, Array) and isinstance(target, Array):
@@ -244,7 +244,7 @@ class Deriver:
             return True, None if item is None else MapValues(value.op, item)
         return False, None
 
-    def _element(self, value: Value, types: tuple[AvroType, AvroType], segment: str, place: _Place) -> Op | None:
+    def _element(self, value: Value, types: tuple[AvroType, AvroType], segment: str, place: _Target) -> Op | None:
         """Return the operation for an item of an array or a value of a map, in a scope of its own."""
         source, target = types
         for other in place.node.children:
@@ -253,7 +253,7 @@ class Deriver:
                 self._problem(ProblemKind.UNKNOWN, f"{place.where}.{other}", text)
         path = value.op.path if isinstance(value.op, Read) else ()
         scope = place.scope.element(path, segment, source)
-        below = _Place(f"{place.where}{segment}", place.node.child(segment), scope)
+        below = _Target(f"{place.where}{segment}", place.node.child(segment), scope)
         if below.node.rule is not None:
             scope.use(())
             text = "a rule can stand for a field inside, not for the item"
@@ -263,7 +263,7 @@ class Deriver:
         made = self._parts(item, target, below)
         return self._assigner.settle_null(item, target, below.where, made, default=None)
 
-    def _from_children(self, member: Field, place: _Place) -> Op | None:
+    def _from_children(self, member: Field, place: _Target) -> Op | None:
         """Return the operation for a record without a source record, from the rules for its fields."""
         _, inner = split_null(member.type)
         if isinstance(inner, Record):
@@ -273,7 +273,7 @@ class Deriver:
             self._problem(ProblemKind.UNKNOWN, f"{place.where}.{segment}", text)
         return None
 
-    def _without_source(self, member: Field, place: _Place) -> Op | None:
+    def _without_source(self, member: Field, place: _Target) -> Op | None:
         if member.has_default:
             return self._default(member, place.where)
         if split_null(member.type)[0] and not self._resolving:

@@ -225,7 +225,7 @@ class ProblemKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class PlanProblem:
     """One problem that must be resolved before the plan can run; its ``str`` is one sentence."""
 
     kind: ProblemKind
@@ -258,7 +258,7 @@ class ConversionPlan:
     source: AvroSchema
     target: AvroSchema
     root: BuildRecord
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[PlanProblem, ...] = ()
     described: tuple[PlanRow, ...] = ()
     dropped: tuple[str, ...] = ()
     lossy: tuple[str, ...] = ()

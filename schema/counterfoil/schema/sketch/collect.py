@@ -17,17 +17,17 @@ class SketchBuilder:
 
     def __init__(self) -> None:
         self._records = 0
-        self._places: dict[str, _Place] = {}
+        self._places: dict[str, _PlaceCounts] = {}
 
     def begin_record(self) -> None:
         """Count a record."""
         self._records += 1
 
-    def at(self, pointer: str) -> _Place:
+    def at(self, pointer: str) -> _PlaceCounts:
         """Return the place with this pointer, for counting."""
         place = self._places.get(pointer)
         if place is None:
-            place = self._places[pointer] = _Place()
+            place = self._places[pointer] = _PlaceCounts()
         return place
 
     def finish(self) -> SchemaSketch:
@@ -35,7 +35,7 @@ class SketchBuilder:
         return SchemaSketch(self._records, {pointer: place.frozen() for pointer, place in self._places.items()})
 
 
-class _Place:
+class _PlaceCounts:
     """The counts of one place during collection; see :class:`~counterfoil.schema.sketch.model.PlaceSketch`."""
 
     __slots__ = ("_absent", "_branches", "_least", "_longest", "_most", "_nulls", "_shortest", "_symbols", "_values")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Appended, Observer, Plan, ScopeSettings, Use
     from counterfoil.registry.store.known.histories import KnownHistories
     from counterfoil.registry.store.known.ids import KnownIds
-    from counterfoil.registry.store.known.settings import KnownSettings
+    from counterfoil.registry.store.known.scope_settings import KnownSettings
     from counterfoil.schema.contexts import QualifiedSubject
 
 

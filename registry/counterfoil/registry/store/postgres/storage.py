@@ -18,7 +18,7 @@ from counterfoil.registry.service.storage import Load
 from counterfoil.registry.store.committer import DEFAULT_LIMITS, GroupCommit, WriteLimits
 from counterfoil.registry.store.known.histories import KnownHistories
 from counterfoil.registry.store.known.ids import KnownIds
-from counterfoil.registry.store.known.settings import MAX_SCOPES, KnownSettings
+from counterfoil.registry.store.known.scope_settings import MAX_SCOPES, KnownSettings
 from counterfoil.registry.store.known.storage import LastKnown
 from counterfoil.registry.store.postgres.connections import Connections
 from counterfoil.registry.store.postgres.errors import FunctionsGone

@@ -61,7 +61,7 @@ class FileLock:
             self._file = None
 
 
-class Place:
+class FileIdentity:
     """The identity of an opened file, and of its write-ahead log, which detects that ``path`` now names another file.
 
     A file that was removed or replaced can still be written, but its content is lost when the process ends.

@@ -15,7 +15,7 @@ from counterfoil.registry.service.storage import Append, Load, SoftDelete
 from counterfoil.registry.store.committer import DEFAULT_LIMITS, Committer, WriteLimits
 from counterfoil.registry.store.local import LocalStorage
 from counterfoil.registry.store.sqlite.errors import at_run_time, is_busy
-from counterfoil.registry.store.sqlite.file import FileLock, Place, check_folder, connect, prepare
+from counterfoil.registry.store.sqlite.file import FileIdentity, FileLock, check_folder, connect, prepare
 from counterfoil.registry.store.sqlite.reads import SqliteReads
 from counterfoil.registry.store.sqlite.tables import KnownSubjects, SqliteTables
 from counterfoil.registry.store.tables import apply
@@ -34,16 +34,16 @@ _PATIENCE_MS: Final = 3000
 
 
 class _Transactions:
-    """Transactions on the writing connection to the file at ``place``."""
+    """Transactions on the writing connection to the file with ``identity``."""
 
-    def __init__(self, connection: sqlite3.Connection, place: Place, known: KnownSubjects) -> None:
+    def __init__(self, connection: sqlite3.Connection, identity: FileIdentity, known: KnownSubjects) -> None:
         self._connection = connection
-        self._place = place
+        self._identity = identity
         self._tables = SqliteTables(connection, known)
 
     def begin(self) -> bool:
         """Begin a transaction that excludes other writers and return True; return False if one is running."""
-        self._place.check()
+        self._identity.check()
         if self._connection.in_transaction:  # the last one could not be undone before
             self._connection.execute("ROLLBACK")
         try:
@@ -108,14 +108,14 @@ class SqliteStorage(LocalStorage):
         self._scanner = connect(path)
         self._writer = connect(path)
         self._writer.execute("PRAGMA busy_timeout = 0")  # the event loop does not wait
-        self._place = Place(path)
+        self._identity = FileIdentity(path)
         self._scans = SqliteReads(self._scanner)
         self._scan_thread = ThreadPoolExecutor(1, thread_name_prefix="counterfoil-scan")
         self._file_reads = SqliteReads(self._reader)
         super().__init__(self._file_reads)
         self._known = KnownSubjects()
         self._settings_revision: int | None = None
-        transactions = _Transactions(self._writer, self._place, self._known)
+        transactions = _Transactions(self._writer, self._identity, self._known)
         self._committer = Committer(transactions, announce=self._announce, limits=limits, contact=self.contact)
 
     async def commit(self, plan: Plan) -> Appended | None:
@@ -165,7 +165,7 @@ class SqliteStorage(LocalStorage):
     async def check(self) -> None:
         """Check that the file can be read and was not replaced."""
         try:
-            self._place.check()
+            self._identity.check()
             await super().settings_revision()
         except (StoreUnavailable, StoreTimeout) as error:
             self.contact.note_lost(error)

@@ -26,7 +26,7 @@ _ALWAYS_THERE: Final = frozenset({TOP_LEVEL, GLOBAL_LEVEL})
 """The levels that have a config and a mode even when none is stored."""
 
 
-class Settings:
+class ConfigAndMode:
     """The use cases of config and mode."""
 
     def __init__(self, storage: Storage, *, scopes: Scopes) -> None:
@@ -59,7 +59,7 @@ class Settings:
         check_rule_set(changed.default_rule_set)
         check_rule_set(changed.override_rule_set)
         check_name(scope)
-        return await self._turns.take(partial(self._put_config, scope, changes), written=Settings)
+        return await self._turns.take(partial(self._put_config, scope, changes), written=ConfigAndMode)
 
     async def _put_config(self, scope: QualifiedSubject, changes: Mapping[str, object]) -> Config:
         terms = await self._scopes.terms(scope)
@@ -74,7 +74,7 @@ class Settings:
 
         Raises ``SubjectNotFound`` if it had none, except for the top and the global level.
         """
-        return await self._turns.take(partial(self._delete_config, scope), written=Settings)
+        return await self._turns.take(partial(self._delete_config, scope), written=ConfigAndMode)
 
     async def _delete_config(self, scope: QualifiedSubject) -> Config:
         terms = await self._scopes.terms(scope)
@@ -107,7 +107,7 @@ class Settings:
 
         IMPORT needs a scope without active versions and removes the soft-deleted ones, unless ``force``.
         """
-        await self._turns.take(partial(self._put_mode, scope, mode, force=force), written=Settings)
+        await self._turns.take(partial(self._put_mode, scope, mode, force=force), written=ConfigAndMode)
 
     async def _put_mode(self, scope: QualifiedSubject, mode: Mode | None, *, force: bool) -> None:
         terms = await self._scopes.terms(scope)
@@ -122,7 +122,7 @@ class Settings:
 
         Raises ``SubjectNotFound`` if none was set and not ``recursive``, except for the top and the global level.
         """
-        return await self._turns.take(partial(self._delete_mode, scope, recursive=recursive), written=Settings)
+        return await self._turns.take(partial(self._delete_mode, scope, recursive=recursive), written=ConfigAndMode)
 
     async def _delete_mode(self, scope: QualifiedSubject, *, recursive: bool) -> Mode | None:
         revision = await self._storage.settings_revision()
