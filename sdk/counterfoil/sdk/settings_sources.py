@@ -186,7 +186,7 @@ def _confluent_auth(source: _Source) -> Auth | None:
     if basic not in (None, "URL", "USER_INFO"):
         raise source.misfit("basic.auth.credentials.source", "URL or USER_INFO")
     if bearer not in (None, "STATIC_TOKEN"):
-        raise source.misfit("bearer.auth.credentials.source", "STATIC_TOKEN, the only one this client knows")
+        raise source.misfit("bearer.auth.credentials.source", "STATIC_TOKEN, the only one that this client supports")
     if user_info is not None and token is not None:
         raise InvalidSettings(
             "basic.auth.user.info and bearer.auth.token are both set; expected one", setting="bearer.auth.token"

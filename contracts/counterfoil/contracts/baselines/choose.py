@@ -99,7 +99,7 @@ class Comparison:
         if self.repository is not None:
             raise missing_ref(self.repository, against)
         raise BaselineNotFound(
-            f"there is no file or folder {against!r}, nor a git repository here that could know it as a ref"
+            f"there is no file or folder {against!r}, nor a git repository in which it could be a ref"
         )
 
     def _at_merge_base(self) -> Baseline:

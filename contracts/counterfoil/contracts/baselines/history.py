@@ -32,12 +32,12 @@ def default_base(repository: GitRepository) -> tuple[str, str]:
     branch = next((name for name in _DEFAULT_BRANCHES if repository.commit(name)), None)
     if branch is None:
         cure = _UNSHALLOW if repository.is_shallow() else "name what to compare with: --against REF"
-        raise BaselineNotFound(f"cannot tell the default branch, since there is no origin/HEAD, main or master; {cure}")
+        raise BaselineNotFound(f"the default branch is unknown, since there is no origin/HEAD, main or master; {cure}")
     base = repository.merge_base("HEAD", branch)
     if base is None:
-        raise BaselineNotFound(f"this clone holds no common ancestor of HEAD and {branch}; {_cure(repository, branch)}")
+        raise BaselineNotFound(f"this clone has no common ancestor of HEAD and {branch}; {_cure(repository, branch)}")
     if base == repository.commit("HEAD") and repository.is_shallow():
-        raise BaselineNotFound(f"HEAD is on {branch} and what was before it is not here, since {_UNSHALLOW}")
+        raise BaselineNotFound(f"HEAD is on {branch} and the commits before it are missing, since {_UNSHALLOW}")
     return (repository.upstream_name(branch) if branch == _REMOTE_HEAD else branch), base
 
 
@@ -69,7 +69,7 @@ def states_at(
         suffixes = (f":(top,glob)**/*{suffix}" for suffix in TYPE_BY_SUFFIX)
         specs = [*suffixes, *(f":(top,literal){path}" for path in also)]
         commits += repository.commits_touching(commit, specs, limit=HISTORY_LIMIT + 1)[1:]
-    cut = f"only the last {HISTORY_LIMIT} commits that changed schemas were looked at"
+    cut = f"only the last {HISTORY_LIMIT} commits that changed schemas were read"
     states = _read_states(repository, commits[:HISTORY_LIMIT], ref, is_schema)
     return states, cut if len(commits) > HISTORY_LIMIT else ""
 

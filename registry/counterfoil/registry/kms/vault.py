@@ -102,7 +102,7 @@ class VaultKms:
         address = self._settings.address
         if address is None:
             raise KeyWrapFailed(
-                f"The registry is not told which Vault to use for {key_id[:200]!r}; start it with the environment "
+                f"The registry has no settings of a Vault for {key_id[:200]!r}; start it with the environment "
                 "variable VAULT_ADDR"
             )
         beginning = address.rstrip("/")
@@ -140,7 +140,7 @@ class VaultKms:
             return await self._connected().post(path, json=body, headers=headers)
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
             raise KeyWrapFailed(
-                f"Vault at {self._settings.address} cannot be asked: {str(error) or type(error).__name__}"
+                f"Vault at {self._settings.address} cannot be reached: {str(error) or type(error).__name__}"
             ) from None
 
     def _connected(self) -> httpx.AsyncClient:

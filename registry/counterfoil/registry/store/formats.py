@@ -14,7 +14,7 @@ def check_format(found: int, *, shown: str, url: str) -> None:
     """Raise ``StoreNotUsable``, which says what to do, unless a store of the format ``found`` can be used as it is."""
     if found > FORMAT:
         raise StoreNotUsable(
-            f"{shown} was written by a newer counterfoil (store format {found}, this one knows {FORMAT}); "
+            f"{shown} was written by a newer counterfoil (store format {found}, this one supports {FORMAT}); "
             "upgrade counterfoil"
         )
     if found < FORMAT:

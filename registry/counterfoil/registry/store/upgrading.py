@@ -90,7 +90,7 @@ def is_new_store(url: str) -> bool:
 
 def _in_a_file(path: Path) -> Path:
     if path == IN_MEMORY:
-        raise StoreNotUsable("A store in memory is gone with its server; name a file or a database")
+        raise StoreNotUsable("A store in memory ends with its server; name a file or a database")
     return path
 
 

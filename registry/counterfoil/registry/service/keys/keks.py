@@ -45,7 +45,7 @@ class KeyLimit:
         room = self._max_keys - len(keks) - sum(kek.dek_count for kek in keks)
         if room <= 0:
             raise TooManyKeys(
-                f"The registry holds {self._max_keys} keys, which is all that it takes; "
+                f"The registry holds {self._max_keys} keys, which is the largest permitted number; "
                 "delete some permanently, or start it with a higher --max-keys"
             )
         self._unasked = room // _SERVERS_IN_MIND

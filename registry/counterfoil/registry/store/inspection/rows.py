@@ -95,7 +95,7 @@ def open_rows(url: str) -> Iterator[Rows]:
     """
     path = sqlite_path(url)
     if path == IN_MEMORY:
-        raise StoreNotUsable("A store in memory is gone with its server; name a file or a database")
+        raise StoreNotUsable("A store in memory ends with its server; name a file or a database")
     with _file(path) if path is not None else _database(url) as rows:
         yield rows
 

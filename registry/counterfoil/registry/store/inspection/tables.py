@@ -51,7 +51,7 @@ INVARIANTS: Final = (
         " LEFT JOIN contents t ON t.guid = i.guid WHERE t.guid IS NULL OR c.id IS NULL",
         lambda context, schema_id, guid: (
             _id(context, schema_id),
-            f"it stands for content {uuid_of(guid)}, which is not there",
+            f"its content is {uuid_of(guid)}, which does not exist",
         ),
     ),
     Invariant(
@@ -129,7 +129,7 @@ INVARIANTS: Final = (
         " WHERE s.context_id = r.target_context_id AND s.name = r.target_subject AND v.version = r.target_version)",
         lambda context, schema_id, target_context, target, version: (
             _id(context, schema_id),
-            f"it refers to {_subject(target_context, target)} version {version}, which is not there",
+            f"it refers to {_subject(target_context, target)} version {version}, which does not exist",
         ),
     ),
     Invariant(

@@ -31,7 +31,7 @@ class _NoConnections:
     async def rows(self, statement: str, *arguments: object) -> NoReturn:
         """Raise ``NotInMemory``."""
         del statement, arguments
-        raise NotInMemory("The store is away, and this is not in memory")
+        raise NotInMemory("The store cannot be reached, and this is not in memory")
 
 
 class LastKnown(PostgresReads):
@@ -109,11 +109,11 @@ class LastKnown(PostgresReads):
     async def commit(self, plan: Plan) -> Appended | None:
         """Raise ``NotInMemory``."""
         del plan
-        raise NotInMemory("The store is away, and takes no writes")
+        raise NotInMemory("The store cannot be reached, and accepts no writes")
 
     async def check(self) -> None:
         """Raise ``NotInMemory``."""
-        raise NotInMemory("The store is away")
+        raise NotInMemory("The store cannot be reached")
 
     async def close(self) -> None:
         """Do nothing: the other storage is closed separately."""

@@ -63,7 +63,7 @@ _ADVICE: Final[tuple[tuple[Any, str], ...]] = (
     (asyncpg.TooManyConnectionsError, "it has too many connections; raise its max_connections, or lower pool_size"),
     (asyncpg.CannotConnectNowError, "it is starting or stopping; wait until it is ready"),
     (asyncpg.InvalidCatalogNameError, "the database is gone; restore it"),
-    (asyncpg.UndefinedTableError, "the registry's tables are gone; restore them, or restart the registry"),
+    (asyncpg.UndefinedTableError, "the registry's tables are missing; restore them, or restart the registry"),
     (asyncpg.UndefinedFunctionError, "the registry's functions are gone; restore them, or restart the registry"),
     (asyncpg.InvalidSchemaNameError, "the registry's schema is gone; restore it, or restart the registry"),
     (asyncpg.InsufficientPrivilegeError, "the user lacks a right; grant it"),

@@ -84,7 +84,7 @@ async def restore_functions(address: PostgresAddress, functions: Functions) -> N
             async with connection.transaction(isolation="read_committed"):
                 found = await lock_and_find_format(connection, address)
                 if found is None:
-                    raise StoreUnavailable("The registry's tables are gone; restore them, or restart the registry")
+                    raise StoreUnavailable("The registry's tables are missing; restore them, or restart the registry")
                 check_format(found, shown=address.shown, url=address.shown)
                 await create_functions(connection, functions)
         finally:

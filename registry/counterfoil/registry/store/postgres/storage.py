@@ -189,7 +189,7 @@ class PostgresStorage(PostgresReads):
         try:
             rows = await self._connections.write(self._commit_call, *arguments)
         except FunctionsGone:
-            _LOGGER.warning("the functions in the database are gone, and are made again")
+            _LOGGER.warning("the functions in the database are missing, and are created again")
             await restore_functions(self._address, self._functions)
             rows = await self._connections.write(self._commit_call, *arguments)
         return str(rows[0][0])
