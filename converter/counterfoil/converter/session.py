@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.errors import MissingPart
 from counterfoil.converter.java import check_java
+from counterfoil.schema.errors import MissingExtra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,9 +45,9 @@ appender.file.strategy.max = 3
 
 
 def pyspark_version() -> str:
-    """Return the version of the installed PySpark; raise ``MissingPart`` if there is none."""
+    """Return the version of the PySpark that would run; ``MissingExtra`` when there is none."""
     if find_spec("pyspark") is None:
-        raise MissingPart('A bridge needs PySpark, which is not installed: pip install "counterfoil[converter]"')
+        raise MissingExtra("A bridge", module="PySpark", extra="converter")
     from pyspark.version import __version__
 
     return str(__version__)
@@ -74,8 +75,9 @@ def connector_settings(jars: Path | None) -> dict[str, str]:
 def start_session(*, master: str | None, jars: Path | None, log_file: Path) -> SparkSession:
     """Start and return a session for a bridge; the output of Spark and Java is written to ``log_file``.
 
-    Under spark-submit the session is the submitted one, and ``master`` None keeps its master; otherwise None is
-    ``local[*]``. Raises ``MissingPart`` if Java, PySpark or the connectors are not installed.
+    Under spark-submit the session is the one that was submitted, and ``master`` None leaves it where it is; otherwise
+    None is ``local[*]``. Raises ``MissingExtra`` when PySpark is not there, ``MissingPart`` when Java or the connectors
+    are not.
     """
     settings = {**REQUIRED, "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
     settings |= {"spark.sql.session.timeZone": "UTC"}
