@@ -20,7 +20,7 @@ HEADER = "<!-- Written by `make docs` from the code: change it there. -->\n\n"
 
 
 def errors_page() -> str:
-    """Every error code of the REST API, with the exception that server and client raise for it."""
+    """Return the page of every error code of the REST API, with the exception that server and client raise for it."""
     coded = {
         each.code: each
         for each in vars(errors).values()
@@ -29,7 +29,8 @@ def errors_page() -> str:
     lines = [
         "# Error codes",
         "",
-        "What the registry answers, and what `counterfoil.sdk` raises for it. The body is always",
+        "The errors that the registry returns, and the exceptions that `counterfoil.sdk` raises for them. The body is",
+        "always",
         '`{"error_code": <code>, "message": "<sentence>"}`.',
         "",
         "| HTTP | `error_code` | exception (`counterfoil.schema.errors`) | when |",
@@ -44,7 +45,7 @@ def errors_page() -> str:
 
 
 def cli_page() -> str:
-    """The help of every command."""
+    """Return the page with the help of every command."""
     root = root_command()
     lines = ["# Command line", "", "Exit codes are the same for all commands: see [exit codes](../exit-codes.md)."]
     for name, command in commands_of(root, "counterfoil"):
@@ -54,16 +55,16 @@ def cli_page() -> str:
 
 
 def settings_page() -> str:
-    """Every setting of the server: its three spellings, its default, what it may be."""
+    """Return the page of every setting of the server: its three spellings, its default, its permitted values."""
     lines = [
         "# Settings of the registry",
         "",
         "Each setting has one name in three spellings: an option of `counterfoil serve`, a variable of the",
         "environment, and a key of a YAML file that `--settings` or `COUNTERFOIL_SETTINGS` names. The option wins over",
-        "the variable, the variable over the file. `counterfoil serve --print-settings` prints what is in force and",
-        "where each value came from.",
+        "the variable, the variable over the file. `counterfoil serve --print-settings` prints the values in",
+        "effect and the source of each.",
         "",
-        "| option | variable | in the file | default | may be | |",
+        "| option | variable | in the file | default | permitted values | meaning |",
         "|---|---|---|---|---|---|",
     ]
     for each in SETTINGS:
@@ -74,17 +75,17 @@ def settings_page() -> str:
 
 
 def all_pages() -> dict[str, str]:
-    """The text of every page, by its name under ``docs/reference/``."""
+    """Return the text of every page, by its name under ``docs/reference/``."""
     return {"errors.md": errors_page(), "cli.md": cli_page(), "settings.md": settings_page(), **rule_pages()}
 
 
 def first_line(thing: object) -> str:
-    """The first line of a docstring, fit for a table's cell."""
+    """Return the first line of a docstring, escaped for a table's cell."""
     return (thing.__doc__ or "").strip().splitlines()[0].replace("|", "\\|")
 
 
 def commands_of(command: click.Command, name: str) -> list[tuple[str, click.Command]]:
-    """A command and those below it, with their full names."""
+    """Return a command and those below it, with their full names."""
     found = [(name, command)]
     if isinstance(command, click.Group):
         context = click.Context(command, info_name=name)
@@ -96,11 +97,11 @@ def commands_of(command: click.Command, name: str) -> list[tuple[str, click.Comm
 
 
 def main() -> int:
-    """Write, or compare."""
+    """Write the pages, or with ``--check`` compare them with the files."""
     drifted = []
     pages = all_pages()
     known = {str(path.relative_to(REFERENCE)) for path in REFERENCE.rglob("*.md")}
-    for name in known.difference(pages):  # of a rule that is no more
+    for name in known.difference(pages):  # of a rule that was removed
         drifted.append(name)
         if "--check" not in sys.argv:
             (REFERENCE / name).unlink()

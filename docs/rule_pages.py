@@ -1,6 +1,6 @@
 """The pages about compatibility rules: one for each rule, from the tables and from the examples under tests/rules/.
 
-The findings and the record that proves each are worked out while the page is written.
+The findings, and the record that proves each, are computed while the page is written.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ TITLE_BY_TYPE = {
     SchemaType.AVRO: "Avro",
     SchemaType.PROTOBUF: "Protobuf",
     SchemaType.JSON: "JSON Schema",
-    None: "Tables, whatever the language",
+    None: "Tables, for every language",
 }
 TYPE_BY_SUFFIX = {".avsc": SchemaType.AVRO, ".proto": SchemaType.PROTOBUF, ".json": SchemaType.JSON}
 MAX_WITNESS = 400
 
 
 def rule_pages() -> dict[str, str]:
-    """The text of every page, by its name under ``docs/reference/``."""
+    """Return the text of every page, by its name under ``docs/reference/``."""
     pages = {"rules.md": "\n".join(_index())}
     for rule in RULE_BY_ID.values():
         pages[_page_name(rule)] = "\n".join(_page(rule))
@@ -60,7 +60,7 @@ class _Example:
         return "protobuf" if self.reader.schema_type is SchemaType.PROTOBUF else "json"
 
     def differences(self, policy: CompatibilityPolicy) -> list[Difference]:
-        """What is found under a policy."""
+        """Return the differences under a policy."""
         earlier = [Earlier(self.writer)]
         report = check_compatibility(self.reader, earlier, CompatibilityLevel.BACKWARD, policy=policy)
         return [each for failure in report.failures for each in failure.differences]
@@ -84,9 +84,11 @@ def _page_name(rule: CompatibilityRule) -> str:
 
 def _index() -> Iterator[str]:
     yield from ("# Compatibility rules", "")
-    yield "Each finding of `counterfoil check`, and each reason in a registry's 409, comes from one of these rules. The"
-    yield "error type is the word that Confluent's clients know; a rule without one is ours. What breaks depends on the"
-    yield "[policy](../policies.md)."
+    yield "Each finding of `counterfoil check`, and each reason in a registry's 409 response, comes from one of these "
+    "rules."
+    yield 'The error type is the name that Confluent\'s clients read; "ours" marks a rule that Confluent does not '
+    "have. The"
+    yield "[policy](../policies.md) decides which rules break compatibility."
     for schema_type, title in TITLE_BY_TYPE.items():
         yield from ("", f"## {title}", "", "| rule | error type | breaks under |", "|---|---|---|")
         for rule in RULE_BY_ID.values():
@@ -99,22 +101,29 @@ def _breaks(rule: CompatibilityRule) -> str:
     if rule.breaks == frozenset(CompatibilityPolicy):
         return "every policy"
     if not rule.breaks:
-        return "no policy: it is told, and harms nobody"
+        return "no policy: it is only reported"
     return ", ".join(policy for policy in CompatibilityPolicy if policy in rule.breaks)
 
 
 def _page(rule: CompatibilityRule) -> Iterator[str]:
-    known = f"`{rule.error_type}`" if rule.error_type else "none; this rule is ours"
-    said = rule.sentence.replace("{", "*").replace("}", "*")
+    known = f"`{rule.error_type}`" if rule.error_type else "none; Confluent does not have this rule"
+    message = rule.sentence.replace("{", "*").replace("}", "*")
     yield from (f"# {rule.id}", "")
-    yield f"{TITLE_BY_TYPE[rule.schema_type]}. Error type: {known}. It breaks under: {_breaks(rule)}."
-    yield from ("", f"It says: “{said}.”", "")
-    yield f"**{'Why it breaks' if rule.breaks else 'Why it breaks nothing'}.** {rule.why}"
-    if rule.mend:
-        yield from ("", f"**How to mend it.** {rule.mend}")
+    yield f"{TITLE_BY_TYPE[rule.schema_type]}. Error type: {known}. It breaks compatibility under: {_breaks(rule)}."
+    yield from ("", f"**Message.** “{message}.”", "")
+    yield f"**{'Why it breaks' if rule.breaks else 'Why it does not break'}.** {rule.why}"
+    if rule.fix:
+        yield from ("", f"**How to fix it.** {rule.fix}")
     example = _example_of(rule)
     yield from ("", "## Example", "", "The writer's schema, the earlier version:", "")
-    yield from (f"```{example.fence}", example.writer.text.rstrip(), "```", "", "The reader's, the new one:", "")
+    yield from (
+        f"```{example.fence}",
+        example.writer.text.rstrip(),
+        "```",
+        "",
+        "The reader's schema, the new version:",
+        "",
+    )
     yield from (f"```{example.fence}", example.reader.text.rstrip(), "```")
     policy = next((policy for policy in CompatibilityPolicy if policy in rule.breaks), None)
     if policy is not None:
@@ -123,7 +132,7 @@ def _page(rule: CompatibilityRule) -> Iterator[str]:
 
 
 def _findings(example: _Example, differences: list[Difference]) -> Iterator[str]:
-    """Each finding, where it is, and the record that proves it."""
+    """Yield each finding with its place and the record that proves it."""
     for difference in differences:
         position = example.reader.locate(difference.reader_pointer)
         path = f"`{difference.path}`" if difference.path else "no path"
@@ -135,15 +144,17 @@ def _findings(example: _Example, differences: list[Difference]) -> Iterator[str]
             continue
         datum = witness.datum_json
         shown = datum if len(datum) <= MAX_WITNESS else f"{datum[:MAX_WITNESS]}…"
-        yield f"  - `{shown}` is written and not read as it was written: {witness.step}"
+        yield f"  - `{shown}` is written, and is not read as it was written: {witness.step}"
 
 
 def _sound() -> Iterator[str]:
-    """Where SOUND and STRICT differ, each with what proves it."""
+    """Yield the examples for which SOUND and STRICT differ, each with its proof."""
     yield from ("# Where SOUND differs from STRICT", "")
-    yield "STRICT answers as Confluent does. SOUND gives another answer to these examples. Beside each is why: a record"
-    yield "that is written under the one schema and unreadable or misread under the other; or the finding that goes,"
-    yield "since no value breaks it."
+    yield "STRICT gives the same verdicts as Confluent. SOUND gives another verdict on these examples. Each has its "
+    "reason:"
+    yield "a record that is written with one schema and is unreadable or misread with the other, or a finding that "
+    "SOUND"
+    yield "removes because no value breaks it."
     for rule in RULE_BY_ID.values():
         example = _example_of(rule)
         strict, sound = (
@@ -156,5 +167,5 @@ def _sound() -> Iterator[str]:
             title = TITLE_BY_TYPE[example.reader.schema_type]
             yield from ("", f"## The example of {rule.id}", "")
             yield f"{title}; the two schemas are on [its page]({_page_name(rule)})."
-            yield from ("", *(f"- gone: {each.text} (`{each.path}`)" for each in gone))
+            yield from ("", *(f"- removed: {each.text} (`{each.path}`)" for each in gone))
             yield from _findings(example, added)

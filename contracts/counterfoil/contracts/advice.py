@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FileRule:
-    """A rule about a schema file: its ``id``, ``why`` it matters and how to ``mend`` a finding (empty: no need)."""
+    """A rule about a schema file: its ``id``, ``why`` it matters and how to ``fix`` a finding (may be empty)."""
 
     id: str
     why: str
-    mend: str = ""
+    fix: str = ""
 
 
 FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
@@ -34,14 +34,15 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
     for rule in (
         FileRule(
             "schema-invalid",
-            "The file is not a valid schema, so no registry takes it. It is an error when the change made it so, and a "
+            "The file is not a valid schema, so no registry accepts it. It is an error when the change made it so, "
+            "and a "
             "warning when it was invalid before.",
-            "Mend the text at the place that is named.",
+            "Correct the text at the place that is named.",
         ),
         FileRule(
             "schema-removed",
-            "A schema that was there is gone, under any file name. Records written with it remain.",
-            "If the topic is retired, go on; otherwise put the file back.",
+            "A schema of the baseline is no longer there under any file name. Records written with it remain.",
+            "If the topic is retired, nothing needs to be done; otherwise restore the file.",
         ),
         FileRule("schema-new", "There is no earlier version, so there is nothing that could break."),
         FileRule(
@@ -63,8 +64,8 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
         ),
         FileRule(
             "missing-import",
-            "The file imports a file that is not here. What that declares is left out of the comparison, and a "
-            "compiler will ask for it.",
+            "The file imports a file that does not exist. The types which that file declares are left out of the "
+            "comparison, and a compiler will require them.",
             "Add the file, or correct the path of the import.",
         ),
         FileRule(
@@ -75,13 +76,13 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
         FileRule(
             "subject-unknown",
             "The file's name without its suffix does not end in -key or -value and no --subject names its subject, so "
-            "the registry cannot be asked about it.",
+            "its earlier versions cannot be requested from the registry.",
             "Give --subject FILE=SUBJECT, or name the file after its subject, such as orders-value.avsc.",
         ),
     )
 }
 
-_FORWARD_MEND: Final[Mapping[str, str]] = {
+_FORWARD_FIX: Final[Mapping[str, str]] = {
     "reader-field-missing-default": "Keep writing the field: deployed readers have no default for it. "
     "Give it a default in one release and remove it in a later one.",
     "type-mismatch": "Keep the type that deployed readers expect, and add a field of the new type.",
@@ -90,16 +91,16 @@ _FORWARD_MEND: Final[Mapping[str, str]] = {
     "in one release and add the symbols in a later one.",
     "fixed-size-mismatch": "Keep the size that deployed readers expect, and add a field of a new fixed type beside it.",
     "name-mismatch": "Keep the name: deployed readers have no alias for the new one.",
-    "ambiguous-alias": "Do not write both names: deployed readers take them for the same field.",
-    "required-attribute-added": "Keep the property required: deployed readers insist on it. Make it optional in one "
-    "release and leave it out in a later one.",
+    "ambiguous-alias": "Do not write both names: deployed readers read both as the same field.",
+    "required-attribute-added": "Keep the property required: deployed readers refuse records without it. Make it "
+    "optional in one release and leave it out in a later one.",
     "required-field-added": "Keep writing the field: deployed readers require it.",
-    "field-made-required": "Keep the field required: deployed readers insist on it.",
+    "field-made-required": "Keep the field required: deployed readers refuse records without it.",
     "oneof-field-removed": "Do not set the new field of the oneof before the readers know it; add a field outside of "
     "it instead.",
     "message-removed": "Do not write the new message under this subject before the readers know it.",
 }
-_FORWARD_MEND_BY_TYPE: Final[Mapping[SchemaType, str]] = {
+_FORWARD_FIX_BY_TYPE: Final[Mapping[SchemaType, str]] = {
     SchemaType.AVRO: "Keep what deployed readers expect: they read with the earlier schema. Add a field beside it for "
     "what is new.",
     SchemaType.PROTOBUF: "Keep what deployed readers expect: they read with the earlier schema. Add a field with a "
@@ -110,16 +111,16 @@ _FORWARD_MEND_BY_TYPE: Final[Mapping[SchemaType, str]] = {
 
 
 def advice_for(rule: str, direction: Direction | None = None) -> str:
-    """What to do about a finding of ``rule``: one or two sentences, or empty where nothing needs doing.
+    """Return how to fix a finding of ``rule``: one or two sentences, or an empty text where nothing needs to be fixed.
 
-    With ``Direction.FORWARD`` the failing reader is an earlier schema, which a change cannot mend; with ``BACKWARD`` it
+    With ``Direction.FORWARD`` the failing reader is an earlier schema, which a change cannot fix; with ``BACKWARD`` it
     is the schema that is checked, and is called so.
     """
     if rule in FILE_RULE_BY_ID:
-        return FILE_RULE_BY_ID[rule].mend
+        return FILE_RULE_BY_ID[rule].fix
     known = RULE_BY_ID.get(rule)
     if known is None:
         return ""
     if direction is Direction.FORWARD and known.breaks and known.schema_type is not None:
-        return _FORWARD_MEND.get(rule, _FORWARD_MEND_BY_TYPE[known.schema_type])
-    return Sentence(known.mend).render(ADVICE_NAMES) if direction is Direction.BACKWARD else known.mend
+        return _FORWARD_FIX.get(rule, _FORWARD_FIX_BY_TYPE[known.schema_type])
+    return Sentence(known.fix).render(ADVICE_NAMES) if direction is Direction.BACKWARD else known.fix

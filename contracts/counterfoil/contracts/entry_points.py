@@ -1,4 +1,4 @@
-"""The room's commands: where each one is, and its line in ``counterfoil --help``. Nothing is imported."""
+"""The room's commands: the location of each, and its line in ``counterfoil --help``. Nothing is imported."""
 
-check = "counterfoil.contracts.cli.check:check", "Judge changed schemas against a git ref, a file or a registry."
+check = "counterfoil.contracts.cli.check:check", "Check changed schemas against a git ref, a file or a registry."
 diff = "counterfoil.contracts.cli.diff:diff", "List what changed between two schemas."

@@ -10,7 +10,7 @@
             ├── BaselineNotFound   a git ref, file or subject to compare with
             ├── GitFailed          status
             ├── InputNotFound      a path that is neither in the tree nor in the baseline
-            └── InvalidOperand     operand, position: what should be compared is no schema
+            └── InvalidOperand     operand, position: the text to compare is not a schema
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 
 class ContractsError(CounterfoilError):
-    """A command that could not do its work. ``exit_code`` is what the process ends with."""
+    """A command that failed. ``exit_code`` is the exit code of the process."""
 
     exit_code = ExitCode.PRECONDITION
 
 
 class UsageMistake(ContractsError):
-    """Options or operands that contradict each other, or that need one that is not there."""
+    """Options or operands that contradict each other, or that require an option that is missing."""
 
     exit_code = ExitCode.USAGE
 
 
 class PreconditionFailed(ContractsError):
-    """Something that must be on this machine, such as a program, a file or a git ref, is not."""
+    """Something is missing on this machine, such as a program, a file or a git ref."""
 
 
 class NoRepository(PreconditionFailed):
@@ -45,11 +45,11 @@ class NoRepository(PreconditionFailed):
 
 
 class BaselineNotFound(PreconditionFailed):
-    """What the schemas should be compared with does not exist, or not in this clone."""
+    """The baseline does not exist, or not in this clone."""
 
 
 class GitFailed(PreconditionFailed):
-    """Git itself could not do what it was asked. ``status`` is its exit status."""
+    """A git command failed. ``status`` is its exit status."""
 
     def __init__(self, message: str, *, status: int) -> None:
         super().__init__(message)
@@ -57,11 +57,11 @@ class GitFailed(PreconditionFailed):
 
 
 class InputNotFound(PreconditionFailed):
-    """A path that stands neither in the working tree nor in the baseline."""
+    """A path that is neither in the working tree nor in the baseline."""
 
 
 class InvalidOperand(PreconditionFailed):
-    """What should be compared is no schema. ``operand`` is what it was called, ``position`` the fault's place."""
+    """The text to compare is not a schema. ``operand`` is its name, ``position`` the place of the error."""
 
     def __init__(self, operand: str, problem: str, *, position: Position | None = None) -> None:
         super().__init__(f"{operand}{f':{position}' if position else ''} is no valid schema: {problem}")

@@ -1,1 +1,1 @@
-"""The converter: a PySpark job that carries records from one schema and topic to another."""
+"""The converter: a PySpark job that copies records to another topic and converts them to another schema."""

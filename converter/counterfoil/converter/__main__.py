@@ -1,4 +1,4 @@
-"""``python -m counterfoil.converter plan|check|run|verify``: what spark-submit is given."""
+"""``python -m counterfoil.converter plan|check|run|verify``: the program to give to spark-submit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from counterfoil.converter.cli import bridge
 
 
 def main() -> int:
-    """The exit code of the command that the process's arguments ask for."""
+    """Run the command that the process's arguments name and return its exit code."""
     return run(bridge, sys.argv[1:], name="counterfoil bridge")
 
 

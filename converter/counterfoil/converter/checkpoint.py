@@ -1,9 +1,9 @@
-"""Spark's checkpoint folder, read: whose it is, where the next batch begins, and which batch was left unfinished.
+"""Reading Spark's checkpoint folder: its bridge, the position of the next batch, and the unfinished batch.
 
 Spark writes ``offsets/N`` before batch N and ``commits/N`` after it, each a version line and lines of JSON; the
 position at the very beginning is in ``sources/0/0``. Beside them the bridge keeps two files of its own:
-``counterfoil.json`` says which bridge and plan the checkpoint belongs to, ``counterfoil.lock`` is held by the driver
-that runs on it.
+``counterfoil.json`` names the bridge and plan that the checkpoint belongs to, and the driver that uses it locks
+``counterfoil.lock``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LOCK = "counterfoil.lock"
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a checkpoint belongs to. ``plan`` is the hash of everything that affects what is written."""
+    """What a checkpoint belongs to. ``plan`` is a hash over everything that affects the written records."""
 
     bridge: str
     plan: str
@@ -37,9 +37,9 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch of the offset log: by source partition, its first offset and the one after its last.
+    """A batch of the offset log: for each source partition, its first offset and the one after its last.
 
-    ``started_ms`` is the driver's clock when the batch was planned, which is before anything of it was written.
+    ``started_ms`` is the driver's clock when the batch was planned, which is before any of its records was written.
     """
 
     batch_id: int
@@ -48,7 +48,7 @@ class Batch:
 
 
 class Checkpoint:
-    """The checkpoint in ``folder``, a local or mounted one, which need not be there yet."""
+    """The checkpoint in ``folder``, which is local or mounted and need not exist yet."""
 
     def __init__(self, folder: Path | str) -> None:
         spelt = str(folder)
@@ -60,11 +60,14 @@ class Checkpoint:
 
     @property
     def log_file(self) -> Path:
-        """Where Spark's own log goes."""
+        """The path of Spark's own log."""
         return self.folder / "spark.log"
 
     def claim(self, identity: Identity, *, force: bool) -> None:
-        """Make the checkpoint this bridge's; ``CheckpointConflict`` when it is another's and ``force`` is false."""
+        """Write the identity into the checkpoint.
+
+        Raise ``CheckpointConflict`` if it has another and ``force`` is false.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         found = self.identity()
         if found is not None and found != identity and not force:
@@ -73,18 +76,18 @@ class Checkpoint:
                 f"{name} {getattr(found, name)} instead of {getattr(identity, name)}" for name in differing
             )
             raise CheckpointConflict(
-                f"The checkpoint {self.folder} was made with {facts}; take another folder, or --force to go on from it"
+                f"The checkpoint {self.folder} was made with {facts}; use another folder, or --force to continue"
             )
         if found is None and self._numbers("offsets") and not force:
             raise CheckpointConflict(
-                f"The checkpoint {self.folder} is not a bridge's; take another folder, or --force to go on from it"
+                f"The checkpoint {self.folder} is not a bridge's; use another folder, or --force to continue"
             )
         unfinished = self.folder / f"{_STATE}.new"
         unfinished.write_text(json.dumps(asdict(identity), indent=2) + "\n", encoding="utf-8")
         unfinished.replace(self.folder / _STATE)
 
     def identity(self) -> Identity | None:
-        """Whose the checkpoint is; None when nobody has claimed it."""
+        """Return the identity of the checkpoint's bridge; None for a new checkpoint."""
         path = self.folder / _STATE
         if not path.exists():
             return None
@@ -95,7 +98,10 @@ class Checkpoint:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the checkpoint; ``CheckpointBusy`` when another driver of this machine, or of the mount, does."""
+        """Lock the checkpoint.
+
+        Raise ``CheckpointBusy`` if another driver of this machine, or of the mount, has locked it.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / _LOCK).open("a+", encoding="utf-8") as file:
             self._lock(file)
@@ -107,7 +113,7 @@ class Checkpoint:
     def _lock(self, file: Any) -> None:
         try:
             import fcntl
-        except ModuleNotFoundError:  # there are systems without; there the lock is only a note
+        except ModuleNotFoundError:  # some systems do not have it; there the file is not locked
             return
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -117,18 +123,18 @@ class Checkpoint:
             raise CheckpointBusy(f"Process {holder} is running on the checkpoint {self.folder}") from None
 
     def position(self, topic: str) -> dict[int, int] | None:
-        """Where the first batch that is not finished begins, by partition; None when nothing was ever planned."""
+        """Return the offsets at which the first unfinished batch begins, by partition; None before the first batch."""
         done = self._numbers("commits")
         if done:
             return self._offsets(done[-1], topic)[1]
         return self._beginning(topic)
 
     def beginning(self, topic: str) -> dict[int, int] | None:
-        """Where the very first batch began, by partition; None when nothing was ever planned."""
+        """Return the offsets at which the first batch began, by partition; None before the first batch."""
         return self._beginning(topic)
 
     def unfinished_batch(self, topic: str) -> Batch | None:
-        """The batch that was planned and not committed; None when there is none."""
+        """Return the batch that was planned and not committed; None when there is none."""
         planned, done = self._numbers("offsets"), self._numbers("commits")
         if not planned or (done and done[-1] >= planned[-1]):
             return None
@@ -170,5 +176,5 @@ class Checkpoint:
 
 
 def _partitions(text: str, topic: str) -> dict[int, int]:
-    """The offsets of ``topic`` by partition, from ``{"topic":{"0":42}}``."""
+    """Return the offsets of ``topic`` by partition, from ``{"topic":{"0":42}}``."""
     return {int(partition): int(offset) for partition, offset in json.loads(text)[topic].items()}

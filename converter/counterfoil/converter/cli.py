@@ -1,4 +1,4 @@
-"""``counterfoil bridge``: the options of its sub-commands. What they do is in :mod:`counterfoil.converter.commands`."""
+"""``counterfoil bridge``: the options of its sub-commands. :mod:`counterfoil.converter.commands` carries them out."""
 
 from __future__ import annotations
 
@@ -21,39 +21,41 @@ _BROKER = click.option(
     "--bootstrap-servers",
     envvar="COUNTERFOIL_BOOTSTRAP_SERVERS",
     metavar="HOST:PORT",
-    help="The Kafka cluster. [COUNTERFOIL_BOOTSTRAP_SERVERS]",
+    help="The address of the Kafka cluster. [COUNTERFOIL_BOOTSTRAP_SERVERS]",
 )
 _ENGINE = click.option(
     "--engine",
     type=click.Choice(["sql", "reference"]),
     default="sql",
     show_default=True,
-    help="What converts: Spark's own expressions, or the evaluator that defines the rules (slow, no spark-avro).",
+    help="The engine: Spark's own expressions, or the reference evaluator, which defines the result (slow, without "
+    "spark-avro).",
 )
 _JARS = click.option(
     "--jars",
     envvar="COUNTERFOIL_JARS",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="A folder with Spark's Kafka and Avro connectors; without it they come from Maven Central. [COUNTERFOIL_JARS]",
+    help="A folder with Spark's Kafka and Avro connectors; without it they are downloaded from Maven Central. "
+    "[COUNTERFOIL_JARS]",
 )
-_MASTER = click.option("--master", help="Spark's master.  [default: local[*], or what spark-submit says]")
+_MASTER = click.option("--master", help="Spark's master.  [default: local[*], or the one that spark-submit is given]")
 _FORMAT = click.option(
     "--format",
     "formats",
     multiple=True,
     metavar="text|json[=FILE]",
-    help="The form of the report, and where it goes; may be given more than once.  [default: text]",
+    help="The format of the report; with =FILE it is written to a file. Repeatable.  [default: text]",
 )
 
 
 def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
-    """One decorator that is all of ``options``, in the order of the help page."""
+    """Return one decorator that applies all of ``options``, in the order of the help page."""
     return lambda function: reduce(lambda inner, option: option(inner), reversed(options), function)
 
 
 @click.group()
 def bridge() -> None:
-    """Carry records from one topic and schema to another, by a plan: plan, check, run, verify."""
+    """Copy records to another topic and schema, converted by a plan: plan, check, run, verify."""
 
 
 @bridge.command()
@@ -61,13 +63,13 @@ def bridge() -> None:
 @click.option(
     "--source-schema",
     type=click.Path(path_type=Path),
-    help="An Avro schema file in place of the source's subject; with --target-schema, no registry is asked.",
+    help="An Avro schema file instead of the source's subject; with --target-schema, no registry is needed.",
 )
 @click.option(
-    "--target-schema", type=click.Path(path_type=Path), help="An Avro schema file in place of the target's subject."
+    "--target-schema", type=click.Path(path_type=Path), help="An Avro schema file instead of the target's subject."
 )
 def plan(**options: Any) -> ExitCode:
-    """Show how every field of the target is filled; 1 when anything is left open."""
+    """Print how every field of the target is filled; exit code 1 when a field cannot be filled."""
     from counterfoil.converter.commands import show_plan
 
     return show_plan(**options)
@@ -76,9 +78,9 @@ def plan(**options: Any) -> ExitCode:
 @bridge.command()
 @_options(_FILE, _REGISTRY, _BROKER, _ENGINE, _JARS, _MASTER, _FORMAT)
 @click.option("--sample", default=1000, show_default=True, help="How many records to try: oldest, newest and random.")
-@click.option("--seed", default=0, show_default=True, help="Which random records are tried.")
+@click.option("--seed", default=0, show_default=True, help="The seed of the random choice of records.")
 def check(**options: Any) -> ExitCode:
-    """Try the plan on sampled records: static plan, topics, the reference and the engine side by side."""
+    """Try the plan on sampled records: check the topics, and compare the engine with the reference evaluator."""
     from counterfoil.converter.commands import check_bridge
 
     return check_bridge(**options)
@@ -89,14 +91,14 @@ def check(**options: Any) -> ExitCode:
 @click.option(
     "--checkpoint",
     type=click.Path(path_type=Path, file_okay=False),
-    help="The folder that remembers how far the bridge is; local or mounted. A restart names the same one.  "
+    help="The folder in which the progress is stored, local or mounted. Give a restart the same one.  "
     "[default: checkpoints/BRIDGE beside FILE]",
 )
 @click.option(
     "--available-now/--continuous",
     default=True,
     show_default=True,
-    help="Convert what is there and end, or go on with what comes.",
+    help="Convert the records that exist now and end, or also convert new records until stopped.",
 )
 @click.option(
     "--trigger",
@@ -112,12 +114,14 @@ def check(**options: Any) -> ExitCode:
     type=click.IntRange(min=1),
     default=500_000,
     show_default=True,
-    help="The size of a batch, which is also what a restart reads again.",
+    help="The largest number of records in a batch; a restart reads at most one batch again.",
 )
-@click.option("--create-topics", is_flag=True, help="Create the target topic, set up as the source, if it is missing.")
-@click.option("--force", is_flag=True, help="Go on from a checkpoint that another plan made.")
+@click.option(
+    "--create-topics", is_flag=True, help="Create the target topic with the source's settings if it does not exist."
+)
+@click.option("--force", is_flag=True, help="Continue from a checkpoint that another plan wrote.")
 def run(**options: Any) -> ExitCode:
-    """Convert, Kafka to Kafka, from where the checkpoint stands; Ctrl-C ends it after the current batch."""
+    """Convert from Kafka to Kafka, from the checkpoint's position; Ctrl-C ends it after the current batch."""
     from counterfoil.converter.commands import run_bridge
 
     return run_bridge(**options)
@@ -132,14 +136,14 @@ def run(**options: Any) -> ExitCode:
     metavar="N|all",
     help="How many values to compute again with the reference evaluator.",
 )
-@click.option("--seed", default=0, show_default=True, help="Which values are computed again.")
+@click.option("--seed", default=0, show_default=True, help="The seed of the random choice of values.")
 @click.option(
     "--checkpoint",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Look only at what this checkpoint says is finished; without it, at the whole source.",
+    help="Verify only the records that this checkpoint marks as finished; without it, the whole source.",
 )
 def verify(**options: Any) -> ExitCode:
-    """Show that every record of the source is on the target or among the dead letters, exactly once."""
+    """Check that every record of the source was written once, to the target or as a dead letter."""
     from counterfoil.converter.commands import verify_bridge
 
     return verify_bridge(**options)

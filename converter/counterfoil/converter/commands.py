@@ -1,4 +1,4 @@
-"""What the sub-commands of ``counterfoil bridge`` do; each returns the exit code of the process."""
+"""The functions of the sub-commands of ``counterfoil bridge``; each returns the exit code of the process."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def show_plan(
     source_schema: Path | None,
     target_schema: Path | None,
 ) -> ExitCode:
-    """``bridge plan``: how every target field is filled."""
+    """Run ``bridge plan``: print how every target field is filled."""
     forms = parse_forms(formats)
     declared = load_bridge_file(file)
     if (source_schema is None) != (target_schema is None):
@@ -134,7 +134,7 @@ def check_bridge(
     sample: int,
     seed: int,
 ) -> ExitCode:
-    """``bridge check``: the plan on sampled records."""
+    """Run ``bridge check``: try the plan on sampled records."""
     from counterfoil.converter.engine_choice import judge_with_reference, make_engine
     from counterfoil.converter.preflight import Severity, inspect
     from counterfoil.converter.sampling import sample as take_sample
@@ -195,7 +195,7 @@ def run_bridge(
     create_topics: bool,
     force: bool,
 ) -> ExitCode:
-    """``bridge run``: convert, Kafka to Kafka."""
+    """Run ``bridge run``: convert from Kafka to Kafka."""
     from counterfoil.converter.checkpoint import Checkpoint
     from counterfoil.converter.java import check_java
     from counterfoil.converter.preflight import ready_topics
@@ -241,7 +241,7 @@ def run_bridge(
 
 
 def _stop_on_signals(stop: threading.Event) -> None:
-    """Let SIGINT and SIGTERM end the run after the current batch; a second one ends the process at once."""
+    """End the run after the current batch on SIGINT and SIGTERM; a second one ends the process at once."""
 
     def request(number: int, _frame: object) -> None:
         if stop.is_set():
@@ -263,13 +263,13 @@ def verify_bridge(
     seed: int,
     checkpoint: Path | None,
 ) -> ExitCode:
-    """``bridge verify``: every source record exactly once."""
+    """Run ``bridge verify``: check that every source record was written once."""
     from counterfoil.converter.engine_choice import recompute_with_reference
     from counterfoil.converter.verify import Sample, Verification
 
     forms = parse_forms(formats)
     if sample != "all" and not sample.isdecimal():
-        raise click.UsageError("--sample takes a number, or all")
+        raise click.UsageError("--sample must be a number, or all")
     resolved = _resolved(load_bridge_file(file), registry)
     cluster = _cluster(bootstrap_servers)
     report = Verification(
@@ -284,7 +284,7 @@ def verify_bridge(
 
 
 def _finished(folder: Path, topic: str) -> dict[int, tuple[int, int]]:
-    """The source offsets whose batches are finished, by partition."""
+    """Return the source offsets whose batches are finished, by partition."""
     from counterfoil.converter.checkpoint import Checkpoint
 
     checkpoint = Checkpoint(folder)

@@ -1,4 +1,4 @@
-"""Why a record cannot go to the target, and what its dead letter says."""
+"""The reason why a record cannot be written to the target, and the headers of its dead letter."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 _RECORD_OVERHEAD_BYTES: Final = 120
-"""What a batch of one record takes besides key, value and headers: 61 bytes of batch, lengths and deltas, and room."""
+"""The size of a batch of one record without key, value and headers: 61 bytes, lengths, deltas, and a reserve."""
 _HEADER_OVERHEAD_BYTES: Final = 10
 _OWN_HEADERS_BYTES: Final = 1024
-"""More than the headers of a converted record take: a topic name of 249 characters, a hash, numbers, names."""
+"""An upper bound of the headers that a bridge adds: a topic name of 249 characters, a hash, numbers, names."""
 
 
 def problem(max_message_bytes: int) -> Column:
-    """The ``failure`` of a record, or that it is too large for ``max_message_bytes``; null where it can be written."""
+    """Return a column with the ``failure`` of a record or ``too-large``; null for a record that can be written."""
     size = _record_bytes()
     too_large = F.struct(
         F.lit(TOO_LARGE).alias("code"),
@@ -37,7 +37,7 @@ def problem(max_message_bytes: int) -> Column:
 
 
 def _record_bytes() -> Column:
-    """An upper bound of what the converted record takes on the broker, uncompressed."""
+    """Return an upper bound of the size of the converted record on the broker, uncompressed."""
     own = F.lit(_RECORD_OVERHEAD_BYTES + _OWN_HEADERS_BYTES)
     names = F.octet_length(F.array_join(F.col("headers")["key"], ""))
     values = F.octet_length(F.array_join(F.col("headers")["value"].cast("array<string>"), ""))
@@ -50,7 +50,7 @@ def _length(column: str) -> Column:
 
 
 def explanation() -> list[Column]:
-    """The headers that say what is wrong, from the column ``problem``, as structs of key and value."""
+    """Return the headers with the reason, from the column ``problem``, as structs of key and value."""
     return [
         _header(headers.ERROR, F.col("problem.code")),
         _header(headers.ERROR_FIELD, F.coalesce(F.col("problem.field"), F.lit(""))),

@@ -17,7 +17,7 @@ FAILURE_CODES = tuple(code.value for code in FailureCode)
 
 
 def make_engine(name: str, conversion: Conversion) -> Engine:
-    """The engine that ``--engine`` names: ``sql`` or ``reference``."""
+    """Return the engine that ``--engine`` names: ``sql`` or ``reference``."""
     if name == "sql":
         from counterfoil.converter.engines.sql import SqlEngine
 
@@ -28,7 +28,7 @@ def make_engine(name: str, conversion: Conversion) -> Engine:
 
 
 def judge_with_reference(conversion: Conversion) -> Callable[[bytes], Judgement]:
-    """A function from a value to what the reference evaluator makes of it: framed bytes, or why there are none."""
+    """Return a function that converts a value with the reference evaluator: to framed bytes, or to the failure."""
     from counterfoil.converter.engines.reference import ReferenceEngine
 
     engine = ReferenceEngine(conversion)
@@ -44,7 +44,7 @@ def judge_with_reference(conversion: Conversion) -> Callable[[bytes], Judgement]
 
 
 def recompute_with_reference(conversion: Conversion) -> Callable[[bytes], bytes | None]:
-    """A function from a value to the bytes that belong on the target; None for a dead letter."""
+    """Return a function that computes the bytes of a value on the target; None for a dead letter."""
     from counterfoil.converter.engines.reference import ReferenceEngine
 
     engine = ReferenceEngine(conversion)

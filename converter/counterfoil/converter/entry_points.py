@@ -1,3 +1,3 @@
-"""The room's commands: where each one is, and its line in ``counterfoil --help``. Nothing is imported."""
+"""The room's commands: the location of each, and its line in ``counterfoil --help``. Nothing is imported."""
 
-bridge = "counterfoil.converter.cli:bridge", "Carry records from one topic and schema to another, by a plan."
+bridge = "counterfoil.converter.cli:bridge", "Copy records to another topic and schema, converted by a plan."

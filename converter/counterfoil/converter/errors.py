@@ -1,4 +1,4 @@
-"""What the converter raises besides the registry's and the SDK's errors.
+"""The errors of the converter, besides those of the registry and the SDK.
 
 ::
 
@@ -12,7 +12,7 @@
         ├── PreflightFailed        findings
         ├── CheckpointConflict     a checkpoint of another bridge or plan
         ├── CheckpointBusy         another driver runs on the checkpoint
-        ├── CheckpointUnreadable   a checkpoint that Spark did not write, or only half
+        ├── CheckpointUnreadable   a file of the checkpoint is invalid
         └── RunFailed              the query ended by itself
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class BridgeError(CounterfoilError):
-    """A bridge that could not be planned, run or verified. ``exit_code`` is what the process ends with."""
+    """A bridge that could not be planned, run or verified. ``exit_code`` is the exit code of the process."""
 
     exit_code = ExitCode.PRECONDITION
 
@@ -46,11 +46,11 @@ class InvalidBridgeFile(BridgeError):
 
 
 class MissingPart(BridgeError):
-    """Something that must be installed here is not; the message says how to get it."""
+    """Something is not installed on this machine; the message says how to install it."""
 
 
 class SubjectMissing(BridgeError):
-    """The registry has no such subject, so that nothing can be said about its records."""
+    """The registry has no such subject, so that the schemas of the records are unknown."""
 
     exit_code = ExitCode.CANNOT_SAY
 
@@ -60,7 +60,7 @@ class SubjectMissing(BridgeError):
 
 
 class BrokerUnreachable(BridgeError):
-    """No broker answered in time at ``bootstrap_servers``."""
+    """No broker at ``bootstrap_servers`` responded in time."""
 
     exit_code = ExitCode.UNREACHABLE
 
@@ -70,7 +70,7 @@ class BrokerUnreachable(BridgeError):
 
 
 class PlanIncomplete(BridgeError):
-    """The plan leaves something open; ``problems`` are sentences, one for each."""
+    """The plan is not complete; ``problems`` are sentences, one for each missing part."""
 
     exit_code = ExitCode.BROKEN
 
@@ -80,7 +80,7 @@ class PlanIncomplete(BridgeError):
 
 
 class PreflightFailed(BridgeError):
-    """The topics, or what is between them, would not let the bridge do what it promises; one sentence a finding."""
+    """The topics or their settings do not permit a correct run; the message has one sentence for each finding."""
 
     exit_code = ExitCode.BROKEN
 
@@ -102,7 +102,7 @@ class CheckpointBusy(BridgeError):
 
 
 class CheckpointUnreadable(BridgeError):
-    """A file of the checkpoint is not what Spark writes there."""
+    """A file of the checkpoint does not have the form in which Spark writes it."""
 
 
 class RunFailed(BridgeError):

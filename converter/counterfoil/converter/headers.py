@@ -1,7 +1,7 @@
 """The headers that a bridge adds to a record, and how they are read back.
 
-A bridge keeps the headers of a record as they are, with order, repeats and nulls, and puts its own after them. A record
-that went over several bridges carries several of each; the last one is the last bridge's.
+A bridge keeps the headers of a record unchanged, with order, repeats and nulls, and adds its own after them. A record
+that several bridges copied has several of each; the last one is the last bridge's.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SOURCE: Final = "bridge.src"
-"""Where the record stood: ``topic/partition/offset/timestamp``, the timestamp in milliseconds."""
+"""The position of the original: ``topic/partition/offset/timestamp``, the timestamp in milliseconds."""
 PLAN: Final = "bridge.plan"
 """The first ``PLAN_DIGITS`` hexadecimal digits of the plan's hash."""
 WRITER_ID: Final = "bridge.id"
@@ -25,19 +25,19 @@ TIMESTAMP: Final = "bridge.ts"
 ERROR: Final = "bridge.error"
 """The code of the reason why a record is a dead letter."""
 ERROR_FIELD: Final = "bridge.error.field"
-"""The field that the reason is about; empty where it is about the whole value."""
+"""The field of the reason; empty when it concerns the whole value."""
 ERROR_TEXT: Final = "bridge.error.text"
-"""The reason in words."""
+"""The reason as a sentence."""
 
 PLAN_DIGITS: Final = 16
 
 Headers: TypeAlias = "Sequence[tuple[str, bytes | None]] | None"
-"""Headers as confluent-kafka gives them."""
+"""Headers in the form of confluent-kafka."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a record came from. ``timestamp_ms`` is the original's timestamp."""
+    """The position of a record's original. ``timestamp_ms`` is the original's timestamp."""
 
     topic: str
     partition: int
@@ -49,7 +49,7 @@ class Origin:
 
 
 def parse_origin(text: bytes | str | None) -> Origin | None:
-    """The origin that a ``bridge.src`` header spells; None when it spells none.
+    """Return the origin in a ``bridge.src`` header; None when it cannot be parsed.
 
     >>> parse_origin(b"rides/3/42/1700000000000")
     Origin(topic='rides', partition=3, offset=42, timestamp_ms=1700000000000)
@@ -66,12 +66,12 @@ def parse_origin(text: bytes | str | None) -> Origin | None:
 
 
 def last_value(headers: Headers, name: str) -> bytes | None:
-    """The value of the last header called ``name``; None when there is none."""
+    """Return the value of the last header called ``name``; None when there is none."""
     return next((value for key, value in reversed(headers or ()) if key == name), None)
 
 
 def written_by(headers: Headers, *, bridge: str, topic: str) -> Origin | None:
-    """The origin in ``topic`` of a record that ``bridge`` wrote; None for every other record."""
+    """Return the origin in ``topic`` of a record that ``bridge`` wrote; None for every other record."""
     if last_value(headers, VIA) != bridge.encode():
         return None
     origin = parse_origin(last_value(headers, SOURCE))
@@ -79,6 +79,6 @@ def written_by(headers: Headers, *, bridge: str, topic: str) -> Origin | None:
 
 
 def is_echo(headers: Headers, *, target: str) -> bool:
-    """Whether a record has been on the topic ``target`` before, so that a bridge to it must not carry it back."""
+    """Return whether a record was on the topic ``target`` before, so that a bridge to it must not copy it back."""
     prefix = f"{target}/".encode()
     return any(key == SOURCE and (value or b"").startswith(prefix) for key, value in headers or ())

@@ -17,9 +17,9 @@ OLDEST: Final = 17
 
 
 def check_java() -> str:
-    """The ``java`` that Spark will start: JAVA_HOME's where it is set, else the PATH's.
+    """Return the ``java`` that Spark will start: JAVA_HOME's if it is set, else the PATH's.
 
-    ``MissingPart`` says what was found and what to install.
+    Raises ``MissingPart`` if it is missing or too old; the message says what to install.
     """
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")

@@ -1,8 +1,8 @@
-"""The run: one query on one checkpoint, from start or restart to its end.
+"""The run of a bridge: one query on one checkpoint, from start or restart to its end.
 
-Whatever ends a run - a signal, a kill, too many dead letters, a broker that goes away - the next start on the same
-checkpoint goes on where it stopped: finished batches are committed, and of an unfinished one the restart filter leaves
-out what is on the output topics already.
+After any end of a run - a signal, a kill, too many dead letters, the loss of a broker - the next start on the same
+checkpoint continues where it stopped: finished batches are committed, and of an unfinished one the restart filter
+leaves out the records that are already on the output topics.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _POLL_S: Final = 0.2
 _FEWEST_FOR_A_RATE: Final = 100
 _REQUEST_ROOM_BYTES: Final = 1 << 16
 _REPLAY_FAULT: Final = 'the return value of "scala.Option.get()" is null'
-"""SPARK-55271: Spark 4.1 commits a replayed batch and then ends with this message; started again, it goes on."""
+"""SPARK-55271: Spark 4.1 commits a replayed batch and then ends with this message; a second start continues."""
 
 
 @dataclass(frozen=True)
 class RunSettings:
-    """How a bridge runs. ``interval_s`` is the trigger's interval; None is: what is there now, then end."""
+    """How a bridge runs. ``interval_s`` is the trigger's interval; None: convert the existing records, then end."""
 
     checkpoint: Checkpoint
     max_offsets_per_trigger: int = 500_000
@@ -53,7 +53,7 @@ class RunSettings:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended: the exit code, and a sentence for people."""
+    """The end of a run: the exit code, and a sentence."""
 
     exit_code: ExitCode
     text: str
@@ -64,8 +64,8 @@ class Outcome:
 class BridgeRun:
     """One run of ``bridge`` through ``engine``.
 
-    ``codes`` are the reasons for dead letters that the engine may give; ``say`` is handed a line at a time; setting
-    ``stop`` ends the run after the current batch; ``on_batch`` is handed Spark's report of each batch.
+    ``codes`` are the reasons for dead letters that the engine may give; ``say`` is called with each line of output;
+    setting ``stop`` ends the run after the current batch; ``on_batch`` is called with Spark's report of each batch.
     """
 
     bridge: ResolvedBridge
@@ -79,7 +79,7 @@ class BridgeRun:
     _totals: progress.Totals = field(default_factory=progress.Totals)
 
     def run(self, spark: SparkSession) -> Outcome:
-        """Run until the end, a signal, or too many dead letters; ``RunFailed`` when the query ends by itself."""
+        """Run until the end, a signal, or too many dead letters; raise ``RunFailed`` if the query fails."""
         checkpoint = self.settings.checkpoint
         started = time.monotonic()
         with checkpoint.locked():
@@ -99,7 +99,7 @@ class BridgeRun:
         )
 
     def _until_done(self, spark: SparkSession) -> tuple[ExitCode, str]:
-        """Run the query; after the one fault that is Spark's own and leaves a good checkpoint, run it once more."""
+        """Run the query; run it once more after the one failure of Spark that leaves a valid checkpoint."""
         was_unfinished = self.settings.checkpoint.unfinished_batch(self.bridge.file.source_topic) is not None
         try:
             return self._watch(self._start(spark))
@@ -125,7 +125,7 @@ class BridgeRun:
         return writer.trigger(processingTime=f"{round(self.settings.interval_s * 1000)} milliseconds").start()
 
     def _written_before(self) -> Mapping[int, OffsetSet]:
-        """What the outputs hold of a batch that an earlier run left unfinished."""
+        """Return the offsets of an unfinished batch of an earlier run whose records are on the outputs."""
         file = self.bridge.file
         batch = self.settings.checkpoint.unfinished_batch(file.source_topic)
         if batch is None:
@@ -141,7 +141,7 @@ class BridgeRun:
         return written
 
     def _pipeline(self, spark: SparkSession, written: Mapping[int, OffsetSet]) -> DataFrame:
-        """Source, echo and restart filter, engine, verdict, sink columns."""
+        """Return the query: source, echo and restart filter, engine, verdict, sink columns."""
         file = self.bridge.file
         records = source.read_stream(
             spark,
@@ -179,7 +179,7 @@ class BridgeRun:
         return max(int(self.cluster.settings(topic)["max.message.bytes"]) for topic in topics)
 
     def _watch(self, query: StreamingQuery) -> tuple[ExitCode, str]:
-        """Follow the query to its end; why it ended."""
+        """Wait for the end of the query, and return the reason of the end."""
         watch = _Watch(self._ends(), self._beginning(), self._count, self.say)
         try:
             while True:
@@ -198,13 +198,16 @@ class BridgeRun:
                 query.stop()
 
     def _count(self, report: Mapping[str, Any]) -> progress.Totals:
-        """The totals, with one batch more."""
+        """Add one batch and return the totals."""
         self._totals.add(report, codes=self._all_codes)
         self.on_batch(report)
         return self._totals
 
     def _too_many(self) -> bool:
-        """Whether dead letters are above the limit; a rate needs some records, or the end, to mean anything."""
+        """Return whether dead letters are above the limit.
+
+        A rate is compared after a minimum of records, or at the end.
+        """
         limit, totals = self.bridge.file.stop_above, self._totals
         if limit.count is None and totals.written < _FEWEST_FOR_A_RATE and self.settings.interval_s is not None:
             return False
@@ -220,21 +223,21 @@ class BridgeRun:
         return known or {partition: first for partition, (first, _) in self.cluster.watermarks(topic).items()}
 
     def _why(self, failure: Exception) -> str:
-        """The innermost cause of a failed query, in one line."""
+        """Return the innermost cause of a failed query, in one line."""
         lines = [line.strip() for line in str(failure).splitlines()]
         causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
         first = next((line for line in lines if line), type(failure).__name__)
         cause = (causes[-1] if causes else first).partition(" SQLSTATE:")[0]
         return (
-            f"The query of bridge {self.bridge.file.name} ended: {cause}; nothing is lost, the next start goes on from "
-            f"the last finished batch (details: {self.settings.checkpoint.log_file})"
+            f"The query of bridge {self.bridge.file.name} ended: {cause}; nothing is lost, the next start continues "
+            f"from the last finished batch (details: {self.settings.checkpoint.log_file})"
         )
 
 
 class _Watch:
     """Turns Spark's progress reports into counts and lines, each report once.
 
-    ``count`` takes a report in and gives the totals with it.
+    ``count`` adds a report and returns the totals.
     """
 
     def __init__(
@@ -253,7 +256,7 @@ class _Watch:
         self._read = 0
 
     def take(self, reports: Iterable[Any]) -> bool:
-        """Whether there were reports of batches not seen before; they are counted and told."""
+        """Count and print the reports of new batches, and return whether there were any."""
         unseen = [json.loads(report.json) for report in reports if report["batchId"] > self._seen]
         new = [report for report in unseen if report["numInputRows"] > 0]
         for report in new:

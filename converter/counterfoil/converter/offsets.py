@@ -1,4 +1,4 @@
-"""Sets of Kafka offsets, kept as intervals: what millions of offsets in a row take is two numbers."""
+"""Sets of Kafka offsets, stored as intervals: millions of consecutive offsets take two numbers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 class OffsetSet:
-    """A set of offsets that is cheap for long runs, added to in nearly any order.
+    """A set of offsets that is small for long runs; offsets can be added in nearly any order.
 
-    Iterating gives the intervals ``(first, last)``, both inclusive, ascending and with a gap between any two.
+    Iterating yields the intervals ``(first, last)``, both inclusive, ascending and with a gap between any two.
     """
 
     __slots__ = ("_count", "_firsts", "_lasts")
@@ -41,8 +41,8 @@ class OffsetSet:
         return f"OffsetSet({list(self)})"
 
     def add(self, offset: int) -> bool:
-        """Whether ``offset`` is new; it is in the set afterwards."""
-        if self._lasts and offset == self._lasts[-1] + 1:  # the usual case: the next in a row
+        """Add ``offset`` and return whether it is new."""
+        if self._lasts and offset == self._lasts[-1] + 1:  # the usual case: the next offset
             self._lasts[-1] = offset
             self._count += 1
             return True

@@ -1,7 +1,7 @@
-"""Before a run: would the topics, and what lies between them, let the bridge do what it promises?
+"""The checks before a run: whether the topics and their settings permit a correct run.
 
-Findings are told before anything is written. An error stops the run; a warning is something that people who have met
-it wish they had known.
+Findings are reported before anything is written. An error stops the run; a warning is about a setting that may cause a
+problem later.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something about the topics that would, or may, spoil the run; ``text`` says what and what would be right."""
+    """A problem, or possible problem, with the topics; ``text`` names it and what would be right."""
 
     severity: Severity
     text: str
@@ -46,7 +46,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
-    """What the broker says about a topic. ``settings`` are Kafka's, as text."""
+    """The facts of a topic from the broker. ``settings`` are Kafka's, as text."""
 
     name: str
     partitions: int
@@ -59,12 +59,12 @@ class TopicFacts:
 
     @property
     def max_message_bytes(self) -> int:
-        """The largest record, as it comes in a batch of its own, that the topic takes."""
+        """The largest record, as a batch of its own, that the topic accepts."""
         return int(self.settings.get(_MAX_BYTES, 1048588))
 
     @property
     def retention_ms(self) -> int:
-        """How long records stay; -1 is for ever, also where size or time do not delete at all."""
+        """How long records are kept; -1 is without a limit, also when neither size nor time delete records."""
         deletes = "delete" in self.settings.get("cleanup.policy", "delete")
         return int(self.settings.get("retention.ms", _FOREVER)) if deletes else _FOREVER
 
@@ -72,9 +72,9 @@ class TopicFacts:
 def ready_topics(
     file: BridgeFile, cluster: Cluster, checkpoint: Checkpoint | None, *, create_target: bool
 ) -> list[str]:
-    """What was created and what people should know before a run, as sentences.
+    """Create missing topics, check all topics, and return sentences about both.
 
-    Raises ``PreflightFailed``, before anything is created, when the run could not keep its promises.
+    Raises ``PreflightFailed``, before anything is created, when a correct run is not possible.
     """
     findings = inspect(file, cluster, checkpoint, will_create_target=create_target)
     errors = [finding.text for finding in findings if finding.severity is Severity.ERROR]
@@ -85,11 +85,10 @@ def ready_topics(
 
 
 def prepare_topics(file: BridgeFile, cluster: Cluster, *, create_target: bool) -> list[str]:
-    """What was created, as sentences: the dead-letter topic, and with ``create_target`` the target, where missing.
+    """Create the dead-letter topic, and with ``create_target`` the target, if missing; return sentences about them.
 
-    Call it when ``inspect`` has found no error. Both get as many partitions as the source. Dead letters stay until
-    somebody has looked at them (``retention.ms=-1``), and have room for the original and the headers that say what is
-    wrong.
+    Call it when ``inspect`` has found no error. Both get as many partitions as the source. Dead letters are kept
+    without a limit (``retention.ms=-1``), and may be as large as the original with the headers about the reason.
     """
     source = facts_of(file.source_topic, cluster)
     if source is None:
@@ -108,7 +107,7 @@ def prepare_topics(file: BridgeFile, cluster: Cluster, *, create_target: bool) -
 
 
 def _as_created(target: str, source: TopicFacts) -> TopicFacts:
-    """The target topic as ``prepare_topics`` creates it."""
+    """Return the target topic as ``prepare_topics`` creates it."""
     kept = ("cleanup.policy", "retention.ms", "retention.bytes", _MAX_BYTES)
     return TopicFacts(
         target, source.partitions, {name: source.settings[name] for name in kept if name in source.settings}
@@ -116,7 +115,7 @@ def _as_created(target: str, source: TopicFacts) -> TopicFacts:
 
 
 def facts_of(topic: str, cluster: Cluster) -> TopicFacts | None:
-    """What the broker says about ``topic``; None when there is no such topic."""
+    """Return the facts of ``topic`` from the broker; None when there is no such topic."""
     partitions = cluster.partition_count(topic)
     return None if partitions is None else TopicFacts(topic, partitions, cluster.settings(topic))
 
@@ -124,9 +123,9 @@ def facts_of(topic: str, cluster: Cluster) -> TopicFacts | None:
 def inspect(
     file: BridgeFile, cluster: Cluster, checkpoint: Checkpoint | None, *, will_create_target: bool = False
 ) -> list[Finding]:
-    """All findings about a bridge's topics and, where there is one, its checkpoint; errors first.
+    """Return all findings about a bridge's topics and, where there is one, its checkpoint; errors first.
 
-    With ``will_create_target`` a missing target is looked at as ``prepare_topics`` would create it afterwards.
+    With ``will_create_target`` a missing target is checked as ``prepare_topics`` would create it.
     """
     source, target, dead = (
         facts_of(topic, cluster) for topic in (file.source_topic, file.target_topic, file.dead_letter_topic)
@@ -174,14 +173,14 @@ def _partition_counts(file: BridgeFile, source: TopicFacts, target: TopicFacts) 
     if file.partitioning is Partitioning.SAME and source.partitions != target.partitions:
         yield _error(
             f"partition: same needs equally many partitions, and {source.name} has {source.partitions} while "
-            f"{target.name} has {target.partitions}; give the target as many, or take partition: by-key"
+            f"{target.name} has {target.partitions}; give the target as many, or use partition: by-key"
         )
 
 
 def _sizes(source: TopicFacts, target: TopicFacts) -> Iterator[Finding]:
     if target.max_message_bytes < source.max_message_bytes:
         yield _warning(
-            f"{target.name} takes records of {target.max_message_bytes:,} bytes and {source.name} of "
+            f"{target.name} accepts records of {target.max_message_bytes:,} bytes and {source.name} of "
             f"{source.max_message_bytes:,}; what does not fit becomes a dead letter (too-large)"
         )
 
@@ -211,13 +210,13 @@ def _dead_letters(file: BridgeFile, source: TopicFacts, dead: TopicFacts) -> Ite
         yield _error(f"{dead.name} is compacted, which would delete dead letters; set cleanup.policy=delete")
     if dead.max_message_bytes < source.max_message_bytes:
         yield _error(
-            f"{dead.name} takes records of {dead.max_message_bytes:,} bytes and {file.source_topic} of "
+            f"{dead.name} accepts records of {dead.max_message_bytes:,} bytes and {file.source_topic} of "
             f"{source.max_message_bytes:,}; a dead letter holds the whole original, so raise {_MAX_BYTES}"
         )
 
 
 def overtaken(topic: str, position: Mapping[int, int], marks: Mapping[int, tuple[int, int]]) -> list[Finding]:
-    """What retention deleted before the bridge read it, and positions beyond the end, by partition."""
+    """Return offsets that were deleted before the bridge read them, and positions beyond the end, by partition."""
     findings = []
     for partition, offset in sorted(position.items()):
         first, end = marks.get(partition, (0, 0))
@@ -231,8 +230,8 @@ def overtaken(topic: str, position: Mapping[int, int], marks: Mapping[int, tuple
         elif offset > end:
             findings.append(
                 _error(
-                    f"the checkpoint stands at offset {offset} of {topic} partition {partition}, which ends at {end}: "
-                    "the topic was made anew; take a new checkpoint"
+                    f"the checkpoint is at offset {offset} of {topic} partition {partition}, which ends at {end}: "
+                    "the topic was created again; use a new checkpoint"
                 )
             )
     return findings

@@ -1,4 +1,4 @@
-"""How far a run is: counts from Spark's progress reports, and the line that people read."""
+"""The progress of a run: counts from Spark's progress reports, and the line that is printed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BARS: Final = 1_000_000
 
 @dataclass(slots=True)
 class Totals:
-    """What a run has done so far; every count is of records of the source."""
+    """The counts of a run so far; each counts records of the source."""
 
     batches: int = 0
     read: int = 0
@@ -44,7 +44,7 @@ class Totals:
         return self.converted + self.tombstones + self.dead_letters
 
     def add(self, report: Mapping[str, Any], *, codes: Sequence[str]) -> None:
-        """Count one batch, from Spark's report of it; ``codes`` are those that the query was observed with."""
+        """Count one batch, from Spark's report of it; ``codes`` are those of the query's histogram."""
         observed = report.get("observedMetrics") or {}
         written = observed.get(_WRITTEN) or {}
         rows, tombstones = int(written.get("rows") or 0), int(written.get("tombstones") or 0)
@@ -60,9 +60,9 @@ class Totals:
 
 
 def _by_code(bars: Iterable[Mapping[str, Any]], codes: Sequence[str]) -> Counter[str]:
-    """Counts by code, from a histogram over the codes' places in ``codes``, counted from 1; 0 is any other.
+    """Return counts by code, from a histogram over the codes' positions in ``codes``, counted from 1; 0 is any other.
 
-    What several tasks counted may stand in several bars at one place.
+    Counts of several tasks may be in several bars at one position.
     """
     names = [_OTHER, *codes]
     counts: Counter[str] = Counter()
@@ -72,20 +72,20 @@ def _by_code(bars: Iterable[Mapping[str, Any]], codes: Sequence[str]) -> Counter
 
 
 def observe_repeats(records: DataFrame, is_repeat: Column) -> DataFrame:
-    """The records, counted where ``is_repeat`` holds."""
+    """Return the records, with a count of those for which ``is_repeat`` is true."""
     return records.observe(_READ, F.count_if(is_repeat).alias("repeats"))
 
 
 def observe_written(judged: DataFrame, *, codes: Sequence[str]) -> DataFrame:
-    """The judged records, counted by what becomes of them; ``codes`` are the reasons that are told apart."""
+    """Return the judged records, with counts by outcome; ``codes`` are the reasons that are counted separately."""
     return judged.observe(_WRITTEN, *written_metrics(codes))
 
 
 def written_metrics(codes: Sequence[str]) -> list[Column]:
-    """The aggregates of ``observe_written``.
+    """Return the aggregates of ``observe_written``.
 
-    Every aggregate costs every record something, so that the reasons are one: a histogram, which a record without a
-    reason does not touch. It is exact as long as there are bars enough for every reason of every task.
+    Every aggregate costs time for each record, so all reasons are in one: a histogram, which a record without a reason
+    does not change. It is exact as long as it has enough bars for every reason of every task.
     """
     place = F.lit(0)
     for number, code in enumerate(codes, 1):
@@ -100,22 +100,25 @@ def written_metrics(codes: Sequence[str]) -> list[Column]:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a run stands, in offsets of the source topic, summed over its partitions; ``lag`` is what is left."""
+    """The position of a run in offsets of the source topic, summed over its partitions.
+
+    ``lag`` are the remaining ones.
+    """
 
     done: int
     total: int
 
     @property
     def lag(self) -> int:
-        """How many offsets are still to be read."""
+        """The number of offsets that are still to be read."""
         return max(0, self.total - self.done)
 
 
 def position_of(report: Mapping[str, Any], *, beginning: Mapping[int, int], ends: Mapping[int, int]) -> Position:
-    """Where a Spark progress report says that the query is.
+    """Return the position of the query from a Spark progress report.
 
     ``beginning`` and ``ends`` are the topic's first offset and the one after its last, by partition, when the run
-    started; the end moves on with what the report has seen.
+    started; the report may contain a later end.
     """
     source = (report.get("sources") or [{}])[0]
     reached = _by_partition(source.get("endOffset"))
@@ -130,7 +133,7 @@ def position_of(report: Mapping[str, Any], *, beginning: Mapping[int, int], ends
 
 
 def _by_partition(offsets: Any) -> dict[int, int]:
-    """The offsets of a one-topic source, from ``{"topic": {"0": 42}}``; empty when a report has none."""
+    """Return the offsets of a one-topic source, from ``{"topic": {"0": 42}}``; empty when a report has none."""
     if not isinstance(offsets, dict) or not offsets:
         return {}
     only = next(iter(offsets.values()))
@@ -138,7 +141,7 @@ def _by_partition(offsets: Any) -> dict[int, int]:
 
 
 def progress_line(totals: Totals, position: Position, *, rate_per_s: float) -> str:
-    """One line about a run, for people.
+    """Return one line about a run, for people.
 
     >>> totals = Totals(batches=2, read=1500, converted=1490, dead_by_code=Counter({"lookup": 7, "too-large": 3}))
     >>> progress_line(totals, Position(done=1500, total=6000), rate_per_s=300.0)
@@ -154,7 +157,7 @@ def progress_line(totals: Totals, position: Position, *, rate_per_s: float) -> s
 
 
 def summary_line(totals: Totals, *, took_s: float, ending: str) -> str:
-    """The last line of a run. ``ending`` says why it ended."""
+    """Return the last line of a run. ``ending`` is the reason of the end."""
     rate = totals.read / took_s if took_s > 0 else 0.0
     read = f"{counted(totals.read, 'record', spec=',')} in {counted(totals.batches, 'batch', 'batches', spec=',')}"
     parts = [read, f"{totals.converted:,} converted", _dead(totals)]
@@ -173,7 +176,7 @@ def _oddities(totals: Totals) -> list[str]:
 
 
 def duration(seconds: float) -> str:
-    """A duration in words, such as ``2 h 5 min``, ``3 min 20 s`` or ``12 s``."""
+    """Return a duration in words, such as ``2 h 5 min``, ``3 min 20 s`` or ``12 s``."""
     whole = round(seconds)
     hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
     if hours:

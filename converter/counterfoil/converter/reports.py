@@ -1,4 +1,4 @@
-"""Where reports go: ``--format text``, ``--format json=FILE``, one or several."""
+"""The outputs of reports: ``--format text``, ``--format json=FILE``, one or several."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One report to give: ``text`` or ``json``, to a file or, with ``path`` None, to stdout."""
+    """One output: ``text`` or ``json``, to a file or, with ``path`` None, to stdout."""
 
     name: str
     path: Path | None = None
 
 
 def parse_forms(options: Sequence[str]) -> tuple[Form, ...]:
-    """The forms that ``--format`` options ask for; text on stdout when there are none.
+    """Return the outputs that ``--format`` options name; text on stdout when there are none.
 
     >>> parse_forms(["text", "json=report.json"])
     (Form(name='text', path=None), Form(name='json', path=PosixPath('report.json')))
@@ -33,13 +33,13 @@ def parse_forms(options: Sequence[str]) -> tuple[Form, ...]:
     for option in options or ("text",):
         name, _, path = option.partition("=")
         if name not in {"text", "json"}:
-            raise click.UsageError(f"--format takes text or json, and either with =FILE; not {option}")
+            raise click.UsageError(f"--format must be text or json, each with or without =FILE; not {option}")
         forms.append(Form(name, Path(path) if path else None))
     return tuple(forms)
 
 
 def give(forms: Sequence[Form], *, lines: Callable[[], Sequence[str]], document: Callable[[], dict[str, Any]]) -> None:
-    """Give the report in every form: ``lines`` for people, ``document`` for programs."""
+    """Write the report to every output: ``lines`` as text, ``document`` as JSON."""
     for form in forms:
         text = "\n".join(lines()) if form.name == "text" else json.dumps(document(), indent=2, default=str)
         if form.path is None:

@@ -1,4 +1,4 @@
-"""A bridge file together with what the registry says: every writer id, the plan, the one id to write."""
+"""A bridge file with its schemas from the registry: every writer id, the plan, the one id to write."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 class ResolvedBridge:
     """A bridge that can be run once ``problems`` is empty.
 
-    ``version_by_id`` tells which version of the source subject each writer id is, soft-deleted ones among them, and
-    ``newest_id`` is the id of the shape that all are read as; ``target_version`` is what ``target_id`` is a version of.
+    ``version_by_id`` is the version of the source subject for each writer id, including soft-deleted ones, and
+    ``newest_id`` is the id of the schema with which all are read; ``target_version`` is the version of ``target_id``.
     """
 
     file: BridgeFile
@@ -46,7 +46,7 @@ class ResolvedBridge:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What stands in the way of a run, one sentence each."""
+        """The problems that prevent a run, one sentence each."""
         return tuple(str(problem) for problem in self.plan.problems) + tuple(self._unreadable_writers())
 
     def _unreadable_writers(self) -> list[str]:
@@ -64,22 +64,22 @@ class ResolvedBridge:
 
     @property
     def hash(self) -> str:
-        """The identity of what the bridge writes: a change of it makes another bridge of it."""
+        """A hash over everything that affects the written records; when it changes, it is another bridge."""
         facts = [self.plan.hash, self.target_id, str(self.file.partitioning), str(self.file.timestamps)]
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
     def conversion(self) -> Conversion:
-        """What an engine is made from; ``PlanIncomplete`` while there are problems."""
+        """Return the conversion for an engine; raise ``PlanIncomplete`` if there are problems."""
         if self.problems:
             raise PlanIncomplete(self.file.name, self.problems)
         return Conversion(plan=self.plan, writer_by_id=self.writer_by_id, target_id=self.target_id)
 
 
 def resolve(file: BridgeFile, registry: Registry) -> ResolvedBridge:
-    """The bridge that ``file`` means, by what ``registry`` holds now.
+    """Return the bridge of ``file`` with the schemas that ``registry`` has now.
 
-    Raises ``SubjectMissing`` for a subject or version that is not there, ``BridgeError`` for one that is not Avro, and
-    whatever the registry raises when it cannot be asked.
+    Raises ``SubjectMissing`` for a subject or version that does not exist, ``BridgeError`` for one that is not Avro,
+    and the errors of the registry's client.
     """
     writers = _writers(registry, file.source_subject, _versions(registry, file))
     newest = max((each for each in writers if each.is_active), key=lambda each: each.version)
@@ -97,7 +97,7 @@ def resolve(file: BridgeFile, registry: Registry) -> ResolvedBridge:
 
 @dataclass(frozen=True)
 class _Writer:
-    """A version of the source subject; a soft-deleted one may still be what old records were written with."""
+    """A version of the source subject; old records may have been written with a soft-deleted one."""
 
     version: int
     id: int
@@ -116,14 +116,14 @@ def _writers(registry: Registry, subject: str, active: Sequence[int]) -> list[_W
 
 
 def _versions(registry: Registry, file: BridgeFile) -> list[int]:
-    """The active versions of the source subject, ascending."""
+    """Return the active versions of the source subject, ascending."""
     try:
         versions = sorted(registry.versions(file.source_subject))
     except SubjectNotFound:
         versions = []
     if not versions:
         raise SubjectMissing(
-            f"The registry has no subject {file.source_subject}, so nobody knows what is on topic {file.source_topic}",
+            f"The registry has no subject {file.source_subject}, so the schemas of {file.source_topic} are unknown",
             subject=file.source_subject,
         )
     return versions
@@ -138,7 +138,7 @@ def _registered(registry: Registry, subject: str, version: int | None) -> Regist
 
 
 def _avro(registered: RegisteredSchema, registry: Registry) -> AvroSchema:
-    """The schema, with its references read; what an earlier writer was allowed to register is taken as it is."""
+    """Return the schema, with its references read; it is read leniently, since it is already registered."""
     schema = registered.schema
     if schema.schema_type is not SchemaType.AVRO:
         raise BridgeError(
@@ -150,7 +150,7 @@ def _avro(registered: RegisteredSchema, registry: Registry) -> AvroSchema:
 
 
 def _collect(schema: Schema, registry: Registry, found: dict[tuple[str, int], ResolvedReference]) -> None:
-    """Put the references of ``schema`` into ``found``, those that others need first."""
+    """Add the references of ``schema`` to ``found``, each after its own references."""
     for reference in schema.references:
         place = (reference.subject, reference.version)
         if place in found:

@@ -1,9 +1,9 @@
-"""The restart filter: what of an unfinished batch is on the output topics already, so that it is not written twice.
+"""The restart filter: it finds the records of an unfinished batch that are already on the output topics.
 
-Spark replays a batch that it did not commit with the same offsets. Every record that a bridge writes says where it
-came from, so the outputs are read from the moment the batch was planned, and what is found there is left out of the
-replay. Offsets are taken one by one, not as "everything up to the highest": a record counts as written only when it was
-seen, so that nothing is lost when a producer's later request went through and an earlier one did not.
+Spark replays a batch that it did not commit with the same offsets. Every record that a bridge writes names its origin,
+so the outputs are read from the time when the batch was planned, and the records found there are left out of the
+replay. Each offset is looked up separately: a record counts as written only when it was found, so that no record is
+lost when a producer's later request succeeded and an earlier one did not.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from counterfoil.converter.topics import Cluster
 
 CLOCK_SKEW_MS: Final = 60_000
-"""How far the clocks of driver, executors and brokers may be apart; that much more of the outputs is read."""
+"""How far the clocks of driver, executors and brokers may differ; the outputs are read from that much earlier."""
 
 _RANGES: Final = 64
-"""So many of the longest runs are compared as ranges, everything else one by one in a hash set."""
+"""The number of the longest runs that are compared as ranges; other offsets are in a hash set."""
 
 
 def written_of(
     batch: Batch, cluster: Cluster, *, bridge: str, source_topic: str, outputs: Iterable[str]
 ) -> dict[int, OffsetSet]:
-    """The offsets of ``batch`` whose records are on an output topic, by source partition; only partitions with any."""
+    """Return the offsets of ``batch`` whose records are on an output topic, by source partition."""
     written: dict[int, OffsetSet] = {}
     for topic in outputs:
         since = cluster.offsets_since(topic, batch.started_ms - CLOCK_SKEW_MS)
@@ -46,7 +46,7 @@ def written_of(
 
 
 def repeat_condition(written: Mapping[int, OffsetSet]) -> str:
-    """A Spark SQL condition on ``partition`` and ``offset`` that holds for the records in ``written``.
+    """Return a Spark SQL condition on ``partition`` and ``offset`` that is true for the records in ``written``.
 
     >>> repeat_condition({})
     'false'
@@ -60,7 +60,7 @@ def repeat_condition(written: Mapping[int, OffsetSet]) -> str:
 
 
 def _membership(offsets: OffsetSet) -> str:
-    """That ``offset`` is one of ``offsets``: the longest runs as ranges, the rest in one IN (a hash set, in Spark)."""
+    """Return a condition that ``offset`` is in ``offsets``: the longest runs as ranges, the rest as a hash set."""
     runs = sorted(offsets, key=lambda run: run[0] - run[1])
     terms = [f"offset BETWEEN {first} AND {last}" for first, last in sorted(runs[:_RANGES])]
     rest = sorted(offset for first, last in runs[_RANGES:] for offset in range(first, last + 1))

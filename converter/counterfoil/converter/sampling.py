@@ -1,4 +1,4 @@
-"""A dry run: some records of the source, through the reference evaluator and through the engine, side by side."""
+"""A dry run: some records of the source, converted by the reference evaluator and by the engine, and compared."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class Sampled:
 
 @dataclass(slots=True)
 class TrialReport:
-    """What a dry run found.
+    """The result of a dry run.
 
-    ``failures`` counts by ``code`` and ``field``, each with an example of where and why; ``disagreements`` names
-    records for which the engine and the reference gave different bytes or reasons.
+    ``failures`` counts by ``code`` and ``field``, each with an example of a record and its reason; ``disagreements``
+    are records for which the engine and the reference evaluator returned different bytes or codes.
     """
 
     engine: str
@@ -58,7 +58,7 @@ class TrialReport:
     disagreements: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        """The report as JSON has it."""
+        """Return the report as a JSON object."""
         failures = [
             {"code": code, "field": name, "count": count, "example": self.examples[code, name]}
             for (code, name), count in self.failures.most_common()
@@ -67,7 +67,7 @@ class TrialReport:
         return {**plain, "failures": failures, "dead_letters": self.failures.total()}
 
     def lines(self) -> list[str]:
-        """The report as people read it."""
+        """Return the report as lines of text."""
         if not self.records:
             return ["no records to try"]
         growth = f"{self.bytes_out / self.bytes_in:.2f} times the size" if self.bytes_in and self.bytes_out else "empty"
@@ -83,7 +83,7 @@ class TrialReport:
 
 
 def sample(cluster: Cluster, topic: str, *, size: int, seed: int) -> Iterator[Sampled]:
-    """About ``size`` records of ``topic``: the oldest, the newest, and some from random places, of every partition."""
+    """Return about ``size`` records of ``topic``: the oldest, the newest, and some at random, of every partition."""
     marks = {number: mark for number, mark in cluster.watermarks(topic).items() if mark[0] < mark[1]}
     if not marks:
         return
@@ -101,13 +101,13 @@ def sample(cluster: Cluster, topic: str, *, size: int, seed: int) -> Iterator[Sa
 
 
 def _spots(first: int, end: int, chunk: int, chooser: random.Random) -> list[int]:
-    """Where the chunks of a partition begin, ascending."""
+    """Return the offsets at which the chunks of a partition begin, ascending."""
     newest = max(first, end - chunk)
     return sorted({first, newest, *(chooser.randint(first, newest) for _ in range(_SPOTS - 2))})
 
 
 def _end_of(spots: Sequence[int], turn: int, chunk: int, end: int) -> int:
-    """The end of a chunk, which never runs into the next one."""
+    """Return the end of a chunk, which never overlaps the next one."""
     following = spots[turn + 1] if turn + 1 < len(spots) else end
     return min(spots[turn] + chunk, following, end)
 
@@ -115,7 +115,7 @@ def _end_of(spots: Sequence[int], turn: int, chunk: int, end: int) -> int:
 def try_out(
     records: Iterable[Sampled], *, engine: Engine, reference: Callable[[bytes], Judgement], spark: SparkSession
 ) -> TrialReport:
-    """What becomes of ``records``, by the reference, and whether the engine agrees on every one of them."""
+    """Convert ``records`` with the reference evaluator and with the engine, and return the comparison."""
     report = TrialReport(engine=engine.name)
     kept = list(records)
     expected = [None if record.value is None else reference(record.value) for record in kept]
@@ -146,7 +146,7 @@ def _count(report: TrialReport, record: Sampled, judgement: Judgement | None) ->
 
 
 def _run(engine: Engine, records: Sequence[Sampled], spark: SparkSession) -> Mapping[tuple[int, int], Any]:
-    """The engine's rows, by partition and offset."""
+    """Return the engine's rows, by partition and offset."""
     converted = engine.convert(_frame(records, spark)).select("partition", "offset", "converted", "failure")
     return {(row["partition"], row["offset"]): row for row in converted.collect()}
 

@@ -1,4 +1,4 @@
-"""A Spark session for a bridge: one that fails rather than retries, with its connectors, and quiet."""
+"""A Spark session for a bridge: with the connectors, without retries of tasks, and with its output in a file."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _CONNECTORS: Final = (f"spark-sql-kafka-0-10_{_SCALA}", f"spark-avro_{_SCALA}")
 _BESIDE: Final = (f"spark-token-provider-kafka-0-10_{_SCALA}", "kafka-clients", "commons-pool2")
 
 REQUIRED: Final = {
-    "spark.task.maxFailures": "1",  # a task that is tried again writes its records again
-    "spark.speculation": "false",  # and so does one that is run twice at once
+    "spark.task.maxFailures": "1",  # a repeated task writes its records again
+    "spark.speculation": "false",  # so does a task that runs twice at the same time
 }
 
 _LOG4J = """\
@@ -45,7 +45,7 @@ appender.file.strategy.max = 3
 
 
 def pyspark_version() -> str:
-    """The version of the PySpark that would run; ``MissingExtra`` when there is none."""
+    """Return the version of the PySpark that would run; ``MissingExtra`` when there is none."""
     if find_spec("pyspark") is None:
         raise MissingExtra("A bridge", module="PySpark", extra="converter")
     from pyspark.version import __version__
@@ -54,9 +54,10 @@ def pyspark_version() -> str:
 
 
 def connector_settings(jars: Path | None) -> dict[str, str]:
-    """The setting that brings the Kafka and Avro connectors, of the running PySpark's own version.
+    """Return the setting that loads the Kafka and Avro connectors of the running PySpark's version.
 
-    From the folder ``jars`` where one is given, else from Maven Central. ``MissingPart`` names what a folder lacks.
+    They come from the folder ``jars`` if it is given, else from Maven Central. Raises ``MissingPart`` if the folder
+    lacks one.
     """
     version = pyspark_version()
     if jars is None:
@@ -72,7 +73,7 @@ def connector_settings(jars: Path | None) -> dict[str, str]:
 
 
 def start_session(*, master: str | None, jars: Path | None, log_file: Path) -> SparkSession:
-    """A session for a bridge, with everything that Spark and Java print in ``log_file``.
+    """Start and return a session for a bridge; the output of Spark and Java is written to ``log_file``.
 
     Under spark-submit the session is the one that was submitted, and ``master`` None leaves it where it is; otherwise
     None is ``local[*]``. Raises ``MissingExtra`` when PySpark is not there, ``MissingPart`` when Java or the connectors
@@ -119,9 +120,10 @@ def _launch_settings(master: str, jars: Path | None, log_file: Path) -> dict[str
 
 
 def check_session(session: SparkSession) -> None:
-    """Return when ``session`` does not repeat tasks by itself; ``MissingPart`` names the setting that must change.
+    """Check that ``session`` does not repeat tasks.
 
-    In local mode a task is tried once whatever the setting says, unless the master is ``local[N,F]``.
+    Raise ``MissingPart``, which names the setting to change, if it does. In local mode a task is run once whatever the
+    setting is, unless the master is ``local[N,F]``.
     """
     configuration = session.sparkContext.getConf()
     master = str(session.sparkContext.master)
@@ -137,7 +139,7 @@ def check_session(session: SparkSession) -> None:
 
 @contextmanager
 def _output_to(log_file: Path) -> Iterator[None]:
-    """Let the JVM, which inherits them, have ``log_file`` for stdout and stderr."""
+    """Redirect stdout and stderr, which the JVM inherits, to ``log_file`` during the block."""
     log_file.parent.mkdir(parents=True, exist_ok=True)
     sys.stdout.flush()
     sys.stderr.flush()

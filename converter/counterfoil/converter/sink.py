@@ -1,4 +1,4 @@
-"""The writing end of the query: one Kafka write that carries converted records and dead letters, each to its topic."""
+"""The end of the query: one Kafka write of converted records and dead letters, each to its topic."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NO_HEADERS = "CAST(array() AS array<struct<key: string, value: binary>>)"
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where records go and what is written on them. ``max_message_bytes`` is the target topic's."""
+    """The topics that are written, and the headers to add. ``max_message_bytes`` is the target topic's."""
 
     bridge: str
     plan_hash: str
@@ -34,15 +34,15 @@ class Destination:
 
 
 def judge(converted: DataFrame, destination: Destination) -> DataFrame:
-    """The engine's result with the column ``problem``: null for what goes to the target."""
+    """Return the engine's result with the column ``problem``: null for records that are written to the target."""
     return converted.withColumn("problem", dead_letter.problem(destination.max_message_bytes))
 
 
 def outgoing(judged: DataFrame, destination: Destination) -> DataFrame:
-    """The columns that Spark's Kafka sink takes: topic, partition, key, value, headers.
+    """Return the columns of Spark's Kafka sink: topic, partition, key, value, headers.
 
-    A dead letter carries the original's key, value and headers untouched. A record for which an engine gave neither a
-    value nor a reason ends the query rather than becoming a tombstone.
+    A dead letter has the original's key, value and headers unchanged. A record for which an engine returned neither a
+    value nor a failure ends the query instead of becoming a tombstone.
     """
     is_dead = F.col("problem").isNotNull()
     number = F.col("partition").cast("int")
@@ -69,7 +69,10 @@ def _converted() -> Column:
 
 
 def _headers(destination: Destination, is_dead: Column) -> Column:
-    """The headers kept, then the bridge's own; the usual record, which had none and is converted, takes a short way."""
+    """Return the original's headers and the bridge's own.
+
+    A converted record without headers has a faster expression.
+    """
     about = [
         _header(headers.SOURCE, _origin()),
         _header(headers.PLAN, F.lit(destination.plan_hash[: headers.PLAN_DIGITS])),
@@ -87,7 +90,7 @@ def _headers(destination: Destination, is_dead: Column) -> Column:
 
 
 def _writer_id(known: Iterable[int]) -> Column:
-    """The id in the frame, in decimal; the known ids are spelt beforehand."""
+    """Return the id in the frame, in decimal; the texts of known ids are made in advance."""
     framed = F.substring("value", 2, 4)
     spelt = F.conv(F.hex(framed), 16, 10)
     for each in known:
@@ -112,14 +115,14 @@ def _header(name: str, text: Column) -> Column:
 def write_stream(
     records: DataFrame, *, bootstrap_servers: str, checkpoint: str, largest_request_bytes: int
 ) -> DataStreamWriter:
-    """A writer of ``outgoing`` records: acknowledged by all replicas, idempotent, in order."""
+    """Return a writer of ``outgoing`` records: acknowledged by all replicas, idempotent, in order."""
     return records.writeStream.format("kafka").options(
         **{
             "kafka.bootstrap.servers": bootstrap_servers,
             "kafka.acks": "all",
             "kafka.enable.idempotence": "true",
             "kafka.max.request.size": str(largest_request_bytes),
-            "kafka.compression.type": "lz4",  # headers repeat themselves: less for the broker than it costs here
+            "kafka.compression.type": "lz4",  # headers repeat in every record
             "kafka.linger.ms": "20",
             "kafka.batch.size": "131072",
             "includeHeaders": "true",

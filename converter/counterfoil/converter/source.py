@@ -1,4 +1,4 @@
-"""The reading end of the query: a topic, committed records only, every partition in one task."""
+"""The start of the query: a topic, committed records only, every partition in one task."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def read_stream(spark: SparkSession, *, bootstrap_servers: str, topic: str, max_offsets_per_trigger: int) -> DataFrame:
-    """The records of ``topic`` from the beginning, or from where the checkpoint stands, with ``RECORD_COLUMNS``.
+    """Return the records of ``topic`` from the beginning, or from the checkpoint's position, with ``RECORD_COLUMNS``.
 
-    Neither ``minPartitions`` nor ``maxRecordsPerPartition`` is ever set: both give a partition to several tasks, and
-    with that up its order. Offsets that retention has overtaken end the query.
+    Neither ``minPartitions`` nor ``maxRecordsPerPartition`` is ever set: both split a partition among several tasks,
+    which loses its order. Offsets that retention has already deleted end the query.
     """
     reader = spark.readStream.format("kafka").options(
         **{
@@ -33,9 +33,10 @@ def read_stream(spark: SparkSession, *, bootstrap_servers: str, topic: str, max_
 
 
 def echoes(target: str) -> Column:
-    """Whether a record has been on the topic ``target`` before: a condition on ``headers``.
+    """Return a condition on ``headers``: the record was on the topic ``target`` before.
 
-    Two bridges in opposite directions would carry a record to and fro for ever; ``bridge.src`` tells where it was.
+    Two bridges in opposite directions would otherwise copy a record back and forth for ever; ``bridge.src`` has its
+    origins.
     """
     prefix = F.lit(f"{target}/".encode())
     came_from_target = F.exists(

@@ -1,6 +1,6 @@
-"""The broker as the bridge sees it: topics, their settings and ends, and reading a range of one.
+"""Requests to the broker: topics, their settings and watermarks, and reading a range of a topic.
 
-Spark reads and writes the records of a run; what is here looks at topics before, between and after runs.
+Spark reads and writes the records of a run; this module reads topics before, between and after runs.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _SETTLE_S = 0.5
 
 
 class Cluster:
-    """A Kafka cluster, asked with a time limit.
+    """A Kafka cluster; every request has a time limit.
 
-    Raises ``BrokerUnreachable`` when nobody answers within ``timeout_s``, and ``MissingExtra`` when the Kafka client
-    is not installed.
+    Raises ``BrokerUnreachable`` when no broker responds within ``timeout_s``, and ``MissingExtra`` when the Kafka
+    client is not installed.
     """
 
     def __init__(self, bootstrap_servers: str, *, timeout_s: float = 10.0) -> None:
@@ -53,12 +53,12 @@ class Cluster:
             raise BrokerUnreachable(self.bootstrap_servers, reason=reason) from None
 
     def partition_count(self, topic: str) -> int | None:
-        """How many partitions ``topic`` has; None when there is no such topic."""
+        """Return how many partitions ``topic`` has; None when there is no such topic."""
         found = self._metadata().topics.get(topic)
         return len(found.partitions) if found is not None and found.error is None else None
 
     def settings(self, topic: str) -> dict[str, str]:
-        """The settings in force for ``topic``, as Kafka spells them."""
+        """Return the settings in effect for ``topic``, as Kafka spells them."""
         from confluent_kafka.admin import ConfigResource, ResourceType
 
         resource = ConfigResource(ResourceType.TOPIC, topic)
@@ -66,7 +66,7 @@ class Cluster:
         return {name: entry.value for name, entry in self._result(answer).items()}
 
     def create_topic(self, topic: str, *, partitions: int, settings: Mapping[str, str]) -> None:
-        """Create ``topic`` and return when clients can see it; one that is there already stays as it is."""
+        """Create ``topic`` and wait until clients can see it; an existing one is not changed."""
         from confluent_kafka import KafkaError, KafkaException
         from confluent_kafka.admin import NewTopic
 
@@ -91,7 +91,7 @@ class Cluster:
             raise BrokerUnreachable(self.bootstrap_servers, reason=failure.args[0].str()) from None
 
     def watermarks(self, topic: str) -> dict[int, tuple[int, int]]:
-        """The first offset that is there and the one after the last, by partition."""
+        """Return the first available offset and the one after the last, by partition."""
         from confluent_kafka import KafkaException, TopicPartition
 
         partitions = self.partition_count(topic) or 0
@@ -105,9 +105,9 @@ class Cluster:
                 raise BrokerUnreachable(self.bootstrap_servers, reason=failure.args[0].str()) from None
 
     def settled_watermarks(self, topic: str, *, deadline_s: float = 30.0) -> dict[int, tuple[int, int]]:
-        """The watermarks once they stand still, or as they are after ``deadline_s`` seconds.
+        """Return the watermarks when they no longer change, or those after ``deadline_s`` seconds.
 
-        After a crash, of a broker or of a producer, the end of a partition may still move for a moment.
+        After a crash, of a broker or of a producer, the end of a partition may still change for a short time.
         """
         end = time.monotonic() + deadline_s
         before = self.watermarks(topic)
@@ -120,7 +120,7 @@ class Cluster:
         return before
 
     def offsets_since(self, topic: str, timestamp_ms: int) -> dict[int, int]:
-        """By partition, the first offset whose record is not older than ``timestamp_ms``; the end where none is."""
+        """Return, by partition, the first offset whose record is not older than ``timestamp_ms``, or the end."""
         from confluent_kafka import KafkaException, TopicPartition
 
         ends = self.watermarks(topic)
@@ -133,9 +133,9 @@ class Cluster:
         return {each.partition: each.offset if each.offset >= 0 else ends[each.partition][1] for each in found}
 
     def read(self, topic: str, range_by_partition: Mapping[int, tuple[int, int]]) -> Iterator[Any]:
-        """The records of ``topic`` in ranges of offsets, the end of each exclusive, in order within a partition.
+        """Yield the records of ``topic`` in ranges of offsets, the end of each exclusive, in order within a partition.
 
-        Only committed records come; holes are passed over. Raises ``BrokerUnreachable`` when nothing comes for a
+        Only committed records are read; gaps are skipped. Raises ``BrokerUnreachable`` when nothing is received for a
         minute.
         """
         open_end = {number: end for number, (first, end) in range_by_partition.items() if first < end}
@@ -155,7 +155,10 @@ class Cluster:
                 yield from self._within(messages, open_end)
 
     def _within(self, messages: list[Any], open_end: dict[int, int]) -> Iterator[Any]:
-        """The records among ``messages`` that are in range; partitions that reach their end leave ``open_end``."""
+        """Yield the records among ``messages`` that are in range.
+
+        Remove partitions that reach their end from ``open_end``.
+        """
         from confluent_kafka import KafkaError
 
         for message in messages:
@@ -171,7 +174,7 @@ class Cluster:
                 del open_end[partition]
 
     def _consumer(self) -> Any:
-        """A consumer without a group: it is told what to read, and commits nothing."""
+        """Return a consumer without a group: partitions are assigned explicitly, and it commits nothing."""
         return self._new_consumer(
             {
                 **self._base,

@@ -1,4 +1,4 @@
-"""What a verification found, by source partition, as values, text and JSON."""
+"""The results of a verification, by source partition, as values, text and JSON."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from counterfoil.schema.counting import counted
 from counterfoil.schema.exit_codes import ExitCode
 
 EXAMPLES: Final = 5
-"""How many offsets a report names for each kind of fault."""
+"""How many offsets a report has for each kind of fault."""
 
 
 @dataclass(slots=True)
 class PartitionVerdict:
-    """One partition of the source, and what became of its records.
+    """One partition of the source, and what was found of its records.
 
-    ``first`` and ``end`` bound the offsets looked at, the end exclusive. ``records`` were on the source: ``converted``,
-    ``tombstones`` and ``dead_letters`` of them were found on the outputs, ``echoes`` were rightly left out. Everything
-    else counts faults: ``missing`` (on neither output), ``repeated`` (more than once), ``out_of_order`` (after a later
-    one, on one output partition), ``misplaced`` (on another partition than the rules say), ``unmatched`` (an output
-    names an offset that the source does not hold), ``unwarranted`` (an echo that was written, or a tombstone that is
-    none on the target, or the reverse), ``changed`` (runs of offsets in which a key, a header or a dead letter's value
-    is not the original's) and ``differing`` (values that are not what the reference engine makes of the original, of
-    ``recomputed``). ``examples`` names the first offsets of each.
+    ``first`` and ``end`` bound the offsets that were verified, the end exclusive. ``records`` were on the source:
+    ``converted``, ``tombstones`` and ``dead_letters`` of them were found on the outputs, ``echoes`` were correctly left
+    out. Everything else counts faults: ``missing`` (on neither output), ``repeated`` (more than once), ``out_of_order``
+    (after a later one, on one output partition), ``misplaced`` (on another partition than the bridge file requires),
+    ``unmatched`` (an output names an offset that is not in the source), ``unwarranted`` (an echo that was written, or a
+    tombstone that is none on the target, or the reverse), ``changed`` (runs of offsets in which a key, a header or a
+    dead letter's value is not the original's) and ``differing`` (values that differ from the reference evaluator's, of
+    ``recomputed`` ones). ``examples`` has the first offsets of each.
     """
 
     partition: int
@@ -47,7 +47,7 @@ class PartitionVerdict:
 
     @property
     def faults(self) -> dict[str, int]:
-        """The kinds of fault that occurred, with how often."""
+        """The kinds of fault that occurred, with their counts."""
         kinds = (
             "missing", "repeated", "out_of_order", "misplaced", "unmatched", "unwarranted", "changed", "differing",
         )  # fmt: skip
@@ -63,8 +63,11 @@ class PartitionVerdict:
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """The whole answer. ``native`` counts records of the target, and ``foreign`` of the dead-letter topic, that this
-    bridge did not write."""  # noqa: D205, D209 - one sentence of two lines
+    """The results of all partitions.
+
+    ``native`` counts records of the target, and ``foreign`` of the dead-letter topic, that this bridge did not
+    write.
+    """
 
     bridge: str
     source_topic: str
@@ -77,29 +80,29 @@ class VerifyReport:
 
     @property
     def records(self) -> int:
-        """How many records of the source were looked at."""
+        """How many records of the source were verified."""
         return sum(each.records for each in self.partitions)
 
     @property
     def is_good(self) -> bool:
-        """Whether every record is on exactly one output, once, in order and as it should be."""
+        """Whether every record is on exactly one output, once, in order and with the right content."""
         return not any(each.faults for each in self.partitions)
 
     @property
     def exit_code(self) -> ExitCode:
-        """Fine, broken, or - when the source held no records - cannot say."""
+        """OK, BROKEN, or CANNOT_SAY when the source has no records."""
         if not self.is_good:
             return ExitCode.BROKEN
         return ExitCode.OK if self.records else ExitCode.CANNOT_SAY
 
     def totals(self) -> dict[str, int]:
-        """The counts of all partitions together; ``source`` is how many records of the source were looked at."""
+        """Return the counts of all partitions together; ``source`` is the number of verified source records."""
         names = [name for name, value in asdict(PartitionVerdict(0, 0, 0)).items() if isinstance(value, int)]
         sums = {name: self._count(name) for name in names if name not in {"partition", "first", "end", "records"}}
         return {"source": self.records, **sums}
 
     def as_json(self) -> dict[str, Any]:
-        """The report as JSON has it."""
+        """Return the report as a JSON object."""
         return {
             **asdict(self),
             "partitions": [{**asdict(each), "faults": each.faults} for each in self.partitions],
@@ -108,7 +111,7 @@ class VerifyReport:
         }
 
     def lines(self) -> list[str]:
-        """The report as people read it."""
+        """Return the report as lines of text."""
         shown = [f"{self.source_topic} -> {self.target_topic} (dead letters: {self.dead_letter_topic})"]
         shown += [line for each in self.partitions for line in _partition_lines(each)]
         if self.native:

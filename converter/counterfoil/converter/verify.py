@@ -1,7 +1,7 @@
-"""Verification after the fact: is every record of the source on exactly one output, once, in order, and right?
+"""Verification after a run: every record of the source must be on exactly one output, once, in order, and correct.
 
-It reads the topics, not the run's own counts, and keeps intervals of offsets and checksums of blocks rather than
-records, so that its memory does not grow with the topics. Holes in the source's offsets (compaction, transactions) are
+It reads the topics, not the run's own counts, and stores intervals of offsets and checksums of blocks instead of
+records, so that its memory does not grow with the topics. Gaps in the source's offsets (compaction, transactions) are
 no faults.
 """
 
@@ -25,47 +25,47 @@ if TYPE_CHECKING:
     from counterfoil.converter.bridge_file import BridgeFile
 
 _BLOCK: Final = 1024
-"""How many offsets share a checksum; a fault is told as the block that holds it."""
+"""How many offsets share a checksum; a difference is reported as the block that contains it."""
 _MASK: Final = (1 << 64) - 1
 
 Range: TypeAlias = "tuple[int, int]"
 
 
 class Topics(Protocol):
-    """What verification needs of a cluster."""
+    """The part of a cluster that verification needs."""
 
     def settled_watermarks(self, topic: str) -> dict[int, Range]:
-        """The first offset and the one after the last, by partition, once they stand still."""
+        """Return the first offset and the one after the last, by partition, when they no longer change."""
 
     def read(self, topic: str, range_by_partition: Mapping[int, Range]) -> Iterator[Any]:
-        """The records in the ranges."""
+        """Return the records in the ranges."""
 
 
 Recompute: TypeAlias = "Callable[[bytes], bytes | None]"
-"""The reference engine: from a value to what belongs on the target, framed; None when it is a dead letter."""
+"""The reference evaluator: it returns the framed value for the target; None for a dead letter."""
 
 
 class BlockChecksums:
-    """Sums of hashes by block of offsets: equal on both sides, in whatever order the items came."""
+    """Sums of hashes by block of offsets, which do not depend on the order of the items."""
 
     def __init__(self) -> None:
         self._sum_by_block: dict[int, int] = {}
 
     def add(self, offset: int, item: object) -> None:
-        """Take ``item`` in at ``offset``."""
+        """Add ``item`` at ``offset``."""
         block = offset // _BLOCK
         self._sum_by_block[block] = (self._sum_by_block.get(block, 0) + hash((offset, item))) & _MASK
 
     def differing(self, other: BlockChecksums) -> Iterator[Range]:
-        """The blocks that are not alike, each as its first and last offset, ascending."""
+        """Yield the blocks that differ, each as its first and last offset, ascending."""
         for block in sorted(self._sum_by_block.keys() | other._sum_by_block.keys()):
             if self._sum_by_block.get(block, 0) != other._sum_by_block.get(block, 0):
                 yield block * _BLOCK, block * _BLOCK + _BLOCK - 1
 
 
 @dataclass(slots=True)
-class _Found:
-    """What the outputs hold of one source partition."""
+class _OutputRecords:
+    """The records of one source partition that were found on the outputs."""
 
     target: OffsetSet = field(default_factory=OffsetSet)
     tombstones: OffsetSet = field(default_factory=OffsetSet)
@@ -84,7 +84,10 @@ class Sample:
     seed: int = 0
 
     def choose(self, ranges: Mapping[int, Range]) -> dict[int, frozenset[int]]:
-        """Offsets to look at, by partition: the first and the last of each, and the rest at random; empty for all."""
+        """Return the offsets to recompute, by partition: the first and the last, and the rest at random.
+
+        Empty for all.
+        """
         if self.size is None:
             return {}
         share = max(2, self.size // max(1, len(ranges)))
@@ -105,8 +108,8 @@ def _some_of(first: int, end: int, count: int, chooser: random.Random) -> frozen
 class Verification:
     """A verification of ``file``'s bridge.
 
-    ``ranges`` bounds the source offsets looked at, the ends exclusive; None is everything that is there.
-    ``recompute`` is the reference engine; without it values are not compared.
+    ``ranges`` bounds the source offsets to verify, the ends exclusive; None is the whole source. ``recompute`` is the
+    reference evaluator; without it values are not compared.
     """
 
     file: BridgeFile
@@ -116,7 +119,7 @@ class Verification:
     ranges: Mapping[int, Range] | None = None
 
     def run(self) -> VerifyReport:
-        """The report, after all three topics were read once."""
+        """Read all three topics once and return the report."""
         source = self.file.source_topic
         here = self.topics.settled_watermarks(source)
         ranges = {
@@ -154,14 +157,14 @@ class _Reading:
         self._verdicts = verdicts
         self._sampled = sampled
         self._takes_all = task.sample.size is None and task.recompute is not None
-        self._found = {partition: _Found() for partition in verdicts}
+        self._found = {partition: _OutputRecords() for partition in verdicts}
         self._source_seen = {partition: BlockChecksums() for partition in verdicts}
         self._source_values = {partition: BlockChecksums() for partition in verdicts}
         self._matched: Counter[int] = Counter()
         self.dead_by_code: Counter[str] = Counter()
 
     def read_outputs(self, topic: str, *, is_dead: bool) -> int:
-        """How many records of an output topic are not from this bridge; the others are taken in."""
+        """Read an output topic, and return how many of its records another producer wrote."""
         last: dict[tuple[int, int], int] = {}
         others = 0
         for message in self._task.topics.read(topic, self._task.topics.settled_watermarks(topic)):
@@ -186,7 +189,7 @@ class _Reading:
         *,
         is_dead: bool,
     ) -> None:
-        """Order and partition of one output record."""
+        """Check the order and the partition of one output record."""
         where = f"{origin.offset} at {message.topic()}/{message.partition()}/{message.offset()}"
         pair = (message.partition(), origin.partition)
         if origin.offset < last.get(pair, -1):
@@ -197,7 +200,7 @@ class _Reading:
             verdict.fault("misplaced", where)
 
     def _take(self, message: Any, own: list[Any], origin: Origin, verdict: PartitionVerdict, *, is_dead: bool) -> None:
-        """Note one output record, the first time that its origin is met."""
+        """Record one output record, the first time that its origin occurs."""
         found, offset = self._found[origin.partition], origin.offset
         value = message.value()
         if offset in found.target or offset in found.dead:
@@ -210,7 +213,7 @@ class _Reading:
         elif value is None:
             found.tombstones.add(offset)
         found.seen.add(offset, _untouched(message.key(), _kept(own), value if is_dead else None))
-        if code == TOO_LARGE:  # its value can be converted; that it would not fit is the broker's business
+        if code == TOO_LARGE:  # its value can be converted; its size is the reason, which is not computed here
             found.oversized.add(offset)
         elif self._takes_all:
             found.values.add(offset, None if is_dead else value)
@@ -218,13 +221,13 @@ class _Reading:
             found.sampled[offset] = None if is_dead else value
 
     def read_source(self, ranges: Mapping[int, Range]) -> None:
-        """Compare every record of the source with what was taken in."""
+        """Compare every record of the source with the output records."""
         for message in self._task.topics.read(self._file.source_topic, ranges):
             verdict = self._verdicts[message.partition()]
             verdict.records += 1
             self._match(message, verdict, self._found[message.partition()])
 
-    def _match(self, message: Any, verdict: PartitionVerdict, found: _Found) -> None:
+    def _match(self, message: Any, verdict: PartitionVerdict, found: _OutputRecords) -> None:
         offset, value, own = message.offset(), message.value(), message.headers() or []
         is_on_target, is_on_dead = offset in found.target, offset in found.dead
         self._matched[verdict.partition] += is_on_target or is_on_dead
@@ -245,7 +248,7 @@ class _Reading:
         seen.add(offset, _untouched(message.key(), own, value if is_on_dead else None))
         self._recompute(offset, value, verdict, found)
 
-    def _recompute(self, offset: int, value: bytes | None, verdict: PartitionVerdict, found: _Found) -> None:
+    def _recompute(self, offset: int, value: bytes | None, verdict: PartitionVerdict, found: _OutputRecords) -> None:
         """Compute one value again, if it was chosen."""
         is_wanted = self._takes_all or offset in found.sampled
         if self._task.recompute is None or not is_wanted or offset in found.oversized:
@@ -258,7 +261,7 @@ class _Reading:
             verdict.fault("differing", str(offset))
 
     def compare(self) -> None:
-        """The comparisons that need both sides whole: checksums, and outputs without a source record."""
+        """Compare what needs both sides completely: checksums, and outputs without a source record."""
         for number, verdict in self._verdicts.items():
             found = self._found[number]
             for kind, here, there in (
@@ -271,7 +274,7 @@ class _Reading:
             verdict.unmatched += placed - self._matched[number]
 
     def _blocks_to_blame(self, verdict: PartitionVerdict, here: BlockChecksums, there: BlockChecksums) -> list[Range]:
-        """The blocks that differ; none where records are unmatched, which differ by themselves."""
+        """Return the blocks that differ, except blocks with unmatched records, which are reported separately."""
         found = self._found[verdict.partition]
         if len(found.target) + len(found.dead) != self._matched[verdict.partition] or verdict.unwarranted:
             return []
@@ -279,7 +282,7 @@ class _Reading:
 
 
 def _kept(own: list[Any]) -> list[Any]:
-    """The headers that the record had before the bridge put its own after them."""
+    """Return the headers that the record had before the bridge added its own."""
     for place in range(len(own) - 1, -1, -1):
         if own[place][0] == headers.SOURCE:
             return own[:place]
@@ -287,7 +290,7 @@ def _kept(own: list[Any]) -> list[Any]:
 
 
 def _untouched(key: bytes | None, kept: Iterable[Any], value: bytes | None) -> object:
-    """What must be the same on both sides, to be hashed."""
+    """Return the bytes that must be the same on both sides, to be hashed."""
     return key, tuple(kept), value
 
 

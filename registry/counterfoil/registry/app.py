@@ -1,4 +1,4 @@
-"""The composition root: the one place that knows storage, use cases, routes and middleware together."""
+"""The composition root: the only module that imports storage, use cases, routes and middleware together."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT")
 
 @dataclass(frozen=True, slots=True)
 class RegistryApp:
-    """The registry as an ASGI application, and what whoever runs it needs beside it.
+    """The registry as an ASGI application, with the objects that its runner needs.
 
-    ``asgi`` is the application with everything around it: the envelope, the fast lane, the reading of paths, and
-    the routes innermost.
+    ``asgi`` is the application with all of its middleware: the envelope, the fast lane, the reading of paths, and the
+    routes innermost.
     """
 
     asgi: ASGIApp
@@ -73,9 +73,9 @@ class RegistryApp:
 
 
 def create_app(settings: ServerSettings, *, telemetry: Telemetry | None = None) -> RegistryApp:
-    """The registry as an ASGI application over the store that ``settings`` name.
+    """Return the registry as an ASGI application over the store that ``settings`` name.
 
-    The store is opened here and closed when the application's lifespan ends. ``StoreNotUsable`` when it cannot be
+    The store is opened here and closed when the application's lifespan ends. Raises ``StoreNotUsable`` if it cannot be
     opened.
     """
     limits = WriteLimits(settings.max_waiting_writes, settings.write_timeout_s)
@@ -90,10 +90,10 @@ def assemble(
     heartbeat_s: float = HEARTBEAT_S,
     telemetry: Telemetry | None = None,
 ) -> RegistryApp:
-    """The registry as an ASGI application over ``storage``.
+    """Return the registry as an ASGI application over ``storage``.
 
-    ``wrapping`` uses key management services; by default those that the environment names. ``heartbeat_s`` is how long
-    its event streams are silent at most. ``telemetry`` takes the application's measures.
+    ``wrapping`` uses key management services; by default those that the environment names. ``heartbeat_s`` is the
+    longest pause in its event streams. ``telemetry`` records the application's metrics.
     """
     lifecycle, telemetry = Lifecycle(), telemetry or Telemetry()
     wrapping = wrapping or open_kms(os.environ, timeout_s=settings.kms_timeout_s)
@@ -166,7 +166,7 @@ def assemble(
 
 
 def _gauges(storage: Storage, replies: Replies, counting: Counting) -> Gauges:
-    """What the application has just now."""
+    """Return the functions that measure the application's current state."""
     load, totals = storage.load, counting.totals
     return Gauges(
         store_up=storage.contact.error is None,
@@ -181,7 +181,7 @@ def _gauges(storage: Storage, replies: Replies, counting: Counting) -> Gauges:
 
 
 async def _watch(storage: Storage) -> None:
-    """Check the store again and again, so that its loss is noticed and logged without a request."""
+    """Check the store repeatedly, so that its loss is noticed and logged without a request."""
     while True:
         await asyncio.sleep(_CHECK_EVERY_S)
         with suppress(RegistryError):
@@ -189,7 +189,7 @@ async def _watch(storage: Storage) -> None:
 
 
 def _open_to_pages(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
-    """``app`` for the web pages of ``origins`` as well (Cross-Origin Resource Sharing, the Fetch standard, 3.2)."""
+    """Return ``app`` with permission for the web pages of ``origins`` (CORS, the Fetch standard, 3.2)."""
     return CORSMiddleware(
         app,
         allow_origins=origins,
@@ -200,7 +200,7 @@ def _open_to_pages(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
 
 
 async def _framework_error(methods: Methods, request: Request, error: Exception) -> Response:
-    """The API's error body for what the framework's router refuses."""
+    """Return the API's error body for a request that the framework's router refuses."""
     status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.INTERNAL_SERVER_ERROR
     path = request.scope["path"]
     if status == HTTPStatus.NOT_FOUND:
@@ -222,5 +222,5 @@ async def _refused(_: Request, error: Exception) -> Response:
 
 
 async def _unforeseen_error(_: Request, __: Exception) -> Response:
-    """The answer to what nobody foresaw; the framework raises the error on, and the envelope logs it."""
+    """Return the response to an unexpected error; the framework raises the error again, and the envelope logs it."""
     return error_answer(unforeseen())

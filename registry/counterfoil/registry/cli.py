@@ -1,4 +1,4 @@
-"""``counterfoil serve``: run the registry. Light to import; the server is loaded when the command runs."""
+"""``counterfoil serve``: run the registry. The server is imported only when the command runs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class _ServeCommand(click.Command):
-    """A command with one option for each setting, None where it is not given.
+    """A command with one option for each setting; the value of an option that is not given is None.
 
-    The options are made when they are first needed: the list of commands needs none of them.
+    The options are created when they are first needed: the list of commands needs none of them.
     """
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The settings' options, and after them the command's own."""
+        """Return the options of the settings, followed by the command's own."""
         if not any(parameter.name == "host" for parameter in self.params):
             self.params[:0] = _setting_options()
         return super().get_params(ctx)
@@ -34,7 +34,7 @@ class _ValueOf(click.ParamType):  # type: ignore[type-arg]  # generic in the new
         self.name = {int: "integer", float: "number", tuple: "text,text"}.get(type(setting.default), "text")
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The value, or a usage error that says what would be right."""
+        """Return the value, or raise a usage error that names the permitted values."""
         from counterfoil.registry.settings_reading import parse_text
 
         try:
@@ -60,14 +60,15 @@ def _setting_options() -> Iterator[click.Option]:
     "--settings",
     "settings_file",
     metavar="FILE",
-    help="A YAML file with settings, such as `port: 8081`; COUNTERFOIL_SETTINGS names it, too.",
+    help="A YAML file with settings, such as `port: 8081`; also COUNTERFOIL_SETTINGS.",
 )
-@click.option("--print-settings", is_flag=True, help="Print each setting's value and where it came from, and end.")
+@click.option("--print-settings", is_flag=True, help="Print the value and the source of each setting, and exit.")
 def serve(*, settings_file: str | None, print_settings: bool, **flags: Any) -> int:
     """Run the schema registry until SIGTERM or SIGINT.
 
-    Prints one line with the address once requests are taken. Each setting can come from the environment as well
-    (COUNTERFOIL_PORT for --port), or from a settings file (port); what is nearer to the command wins.
+    Prints one line with the address when the server accepts requests. Each setting can also be given by a variable of
+    the environment (COUNTERFOIL_PORT for --port) or in a settings file (port). An option wins over a variable, and a
+    variable wins over the file.
     """
     from counterfoil.registry.settings_reading import resolve
 

@@ -1,4 +1,4 @@
-"""``counterfoil db``: upgrade, check and measure a store. Light to import; each command loads what it needs."""
+"""``counterfoil db``: upgrade, check and measure a store. Each command imports what it needs when it runs."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Write one JSON doc
 
 
 @contextmanager
-def _extra_is_there() -> Iterator[None]:
-    """Where a package of the extra is missing, that is said."""
+def _named_extra() -> Iterator[None]:
+    """Turn a missing package into an error that names the extra to install."""
     try:
         yield
     except ModuleNotFoundError as missing:
@@ -37,28 +37,28 @@ def _extra_is_there() -> Iterator[None]:
 
 @click.group()
 def db() -> None:
-    """Look after a registry's store: upgrade, check, stats."""
+    """Maintain a registry's store: upgrade, check, stats."""
 
 
 @db.command()
 @_STORE
-@click.option("--sql", is_flag=True, help="Write the statements, and change nothing: to be read, or run by hand.")
+@click.option("--sql", is_flag=True, help="Print the SQL statements to read or to run by hand, and change nothing.")
 @click.option(
     "--from",
     "found",
     type=click.IntRange(min=0),
     metavar="FORMAT",
-    help="With --sql: the format to begin with, 0 for a new store; nothing is connected then.",
+    help="With --sql: the format to begin with, 0 for a new store; the store is not opened then.",
 )
 def upgrade(*, store: str, sql: bool, found: int | None) -> ExitCode:
-    """Bring a store to the format of this version, in one transaction.
+    """Upgrade a store to this version's format, in one transaction.
 
-    Stop its servers and back it up before. An empty PostgreSQL database becomes a new store; a SQLite file that is not
-    there is refused, since only `counterfoil serve` and `counterfoil import` make one.
+    Stop its servers and back it up first. An empty PostgreSQL database becomes a new store. A SQLite file that does not
+    exist is refused, since only `counterfoil serve` and `counterfoil import` create one.
     """
     if found is not None and not sql:
-        raise click.UsageError("--from says what --sql begins with; give both")
-    with _extra_is_there():
+        raise click.UsageError("--from is the format that --sql begins with; give both options")
+    with _named_extra():
         from counterfoil.registry.store import upgrading
     if sql:
         begun = upgrading.find_format(store) if found is None else found
@@ -72,11 +72,11 @@ def upgrade(*, store: str, sql: bool, found: int | None) -> ExitCode:
 @_STORE
 @_JSON
 def check(*, store: str, as_json: bool) -> ExitCode:
-    """Hold a store against everything that must be true of it; 1 when something is not.
+    """Check that the content of a store is consistent; exit code 1 when it is not.
 
-    Servers may run meanwhile: the store is read as it was at one moment.
+    Servers may run at the same time: the store is read as it was at one moment.
     """
-    with _extra_is_there():
+    with _named_extra():
         from counterfoil.registry.store.inspection.reports import write_check
     return ExitCode.OK if write_check(store, click.echo, as_json=as_json) else ExitCode.BROKEN
 
@@ -85,8 +85,8 @@ def check(*, store: str, as_json: bool) -> ExitCode:
 @_STORE
 @_JSON
 def stats(*, store: str, as_json: bool) -> ExitCode:
-    """Count what a store holds, and how large it is."""
-    with _extra_is_there():
+    """Count the entries of a store, and measure its size."""
+    with _named_extra():
         from counterfoil.registry.store.inspection.reports import write_stats
     write_stats(store, click.echo, as_json=as_json)
     return ExitCode.OK

@@ -1,10 +1,10 @@
-"""The room's commands: where each one is, and its line in ``counterfoil --help``. Nothing is imported."""
+"""The room's commands: the location of each, and its line in ``counterfoil --help``. Nothing is imported."""
 
 serve = "counterfoil.registry.cli:serve", "Run the schema registry until SIGTERM or SIGINT."
 db = "counterfoil.registry.db_cli:db", "Upgrade, check or measure a registry's store."
-export = "counterfoil.registry.moving.cli:export_command", "Write all of a registry into one file."
+export = "counterfoil.registry.moving.cli:export_command", "Write the whole content of a registry to one file."
 import_ = (
     "counterfoil.registry.moving.cli:import_command",
-    "Bring a backup, another registry or a schemas topic into a registry.",
+    "Import a backup, another registry or a schemas topic into a registry.",
 )
 compare = "counterfoil.registry.moving.cli:compare_command", "List every difference between two running registries."

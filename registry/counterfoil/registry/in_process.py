@@ -39,8 +39,8 @@ async def exchange(
 ) -> Response:
     """Return the response of an ASGI application to one request.
 
-    ``target`` is the path with its query, percent-encoded. ``messages`` are what the body arrives as; by default it
-    arrives in one piece.
+    ``target`` is the path with its query, percent-encoded. ``messages`` are the parts in which the body arrives; by
+    default it arrives in one piece.
     """
     path, _, query = target.partition("?")
     sent = {"Content-Length": str(len(body)), **headers} if body is not None else headers
@@ -84,7 +84,7 @@ class InProcessRegistry:
         return response
 
     async def ahandle(self, method: str, target: str, headers: Mapping[str, str], body: bytes | None) -> Response:
-        """Return the response to one request; the caller's event loop is free meanwhile."""
+        """Return the response to one request; the caller's event loop is not blocked."""
         return await asyncio.wrap_future(self._submitted(method, target, headers, body))
 
     def _submitted(self, method: str, target: str, headers: Mapping[str, str], body: bytes | None) -> Future[Response]:

@@ -1,4 +1,4 @@
-"""The registry's log: one JSON object a line on stderr, times in UTC, and no secrets."""
+"""The registry's log: one JSON object in each line on stderr, times in UTC, without secrets."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class _JsonLines(JsonFormatter):
     """Lines whose time is in UTC, in the form of RFC 3339: ``2026-11-22T12:50:32.123Z``."""
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802 - logging's name
-        """When the record was made."""
+        """Return the time of the record."""
         del datefmt
         made = datetime.fromtimestamp(record.created, UTC)
         return made.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def configure_logging() -> None:
-    """Write the registry's log to stderr, one JSON object a line.
+    """Write the registry's log to stderr, one JSON object in each line.
 
-    Warnings of the HTTP server and defects of searches for witnesses join it.
+    It includes warnings of the HTTP server and defects of searches for witnesses.
     """
     handler = logging.StreamHandler()
     handler.setFormatter(_JsonLines("{asctime}{levelname}{name}{message}", style="{"))
@@ -49,13 +49,13 @@ def configure_logging() -> None:
 
 
 def log_start(settings: ServerSettings, address: str) -> None:
-    """Note which version serves what, and where."""
+    """Log the version, the store and the address of a server that starts."""
     facts = {"version": metadata.version("counterfoil"), "store": masked(settings.store), "address": address}
     LOGGER.info("the registry serves", extra={**facts, "workers": settings.workers})
 
 
 def masked_query(query: str) -> str:
-    """A query as it was sent, without the values of parameters whose names are those of secrets, and without passwords.
+    """Return a query without passwords and without the values of parameters whose names are names of secrets.
 
     >>> masked_query("permanent=true&access_token=abc")
     'permanent=true&access_token=***'

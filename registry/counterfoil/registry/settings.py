@@ -101,69 +101,77 @@ class ServerSettings:
         1, "Processes that serve the port together; more than one needs PostgreSQL.", at_least=1, at_most=256
     )
     max_body_bytes: int = _setting(
-        10 * _MIB, "The largest request body that is taken, unpacked if it came packed; above it 413.", at_least=1
+        10 * _MIB, "The largest accepted request body in bytes, decompressed; a larger one is answered 413.", at_least=1
     )
     max_header_bytes: int = _setting(
-        64 * 1024, "The largest request line and headers that are taken; above it 431.", at_least=256
+        64 * 1024, "The largest accepted request line and headers in bytes; larger ones are answered 431.", at_least=256
     )
     max_connections: int = _setting(
-        10_000, "Open connections of one process at most; one more is answered 503. 0: no limit."
+        10_000, "The largest number of open connections of one process; a further one is answered 503. 0: no limit."
     )
     read_timeout_s: float = _setting(
         30.0,
-        "Seconds from the first byte of a request to its last, and for a client to take some of an answer; then the "
-        "connection is cut (408).",
+        "Seconds from the first byte of a request to its last, and until a client reads a part of a response; then the "
+        "connection is closed (408).",
         at_least=0.1,
         at_most=_HOUR_S,
     )
     request_timeout_s: float = _setting(
-        60.0, "Seconds until an answer must have begun; then it is 504.", at_least=0.1, at_most=_HOUR_S
+        60.0, "Seconds until a response must have begun; then the response is 504.", at_least=0.1, at_most=_HOUR_S
     )
     keep_alive_s: int = _setting(
         75, "Seconds that an idle connection is kept for the client's next request.", at_most=_HOUR_S
     )
     stop_timeout_s: int = _setting(
-        15, "Seconds that requests under way have to end when the server stops.", at_most=_HOUR_S
+        15, "Seconds that the server waits for running requests when it stops.", at_most=_HOUR_S
     )
     gzip_min_bytes: int = _setting(
-        1024, "The smallest answer that is packed for a client that accepts gzip. 0: none is."
+        1024,
+        "The smallest response in bytes that is compressed for a client that accepts gzip. 0: no response is "
+        "compressed.",
     )
     cors_origins: tuple[str, ...] = _setting(
-        (), "Origins whose web pages may ask this registry, such as https://ui.example; * is any. None: no CORS."
+        (),
+        "Origins whose web pages may send requests to this registry, such as https://ui.example; * is any. None: "
+        "no CORS.",
     )
     compat_version: str = _setting(
-        "8", "The major version of Confluent Schema Registry whose answers are given.", choices=COMPAT_VERSIONS
+        "8", "The major version of Confluent Schema Registry whose responses are returned.", choices=COMPAT_VERSIONS
     )
     withhold_new_fields: bool = _setting(
         default=False,
-        about="Leave the fields that version 8 added out of answers, unless the request says "
+        about="Leave the fields that version 8 added out of responses, unless the request has the header "
         "Confluent-Accept-Unknown-Properties: true.",
     )
-    cache_bytes: int = _setting(64 * _MIB, "Memory of one process for answers that are given again.", at_most=2**40)
-    fast_lane: bool = _setting(default=True, about="Answer from memory, ahead of routing, what is asked most.")
-    log_requests: bool = _setting(default=False, about="Write one log line a request.")
+    cache_bytes: int = _setting(64 * _MIB, "Bytes of memory in which one process caches responses.", at_most=2**40)
+    fast_lane: bool = _setting(default=True, about="Answer the most frequent requests from memory, before routing.")
+    log_requests: bool = _setting(default=False, about="Write one log line for each request.")
     associations: bool = _setting(
-        default=True, about="Keep associations of topics with subjects; without, all calls about them are answered 404."
+        default=True,
+        about="Store associations of topics with subjects; otherwise all requests about them are answered 404.",
     )
     kafka_cluster_id: str = _setting(
-        "", "The id of the Kafka cluster that this registry is for, which GET /v1/metadata/id answers."
+        "", "The id of the Kafka cluster that this registry belongs to, which GET /v1/metadata/id returns."
     )
-    max_keys: int = _setting(DEFAULT_MAX_KEYS, "How many keys the DEK registry takes.")
+    max_keys: int = _setting(DEFAULT_MAX_KEYS, "The largest number of keys in the DEK registry.")
     kms_timeout_s: float = _setting(
-        DEFAULT_KMS_TIMEOUT_S, "Seconds that a key management service may take.", at_least=0.01, at_most=_HOUR_S
+        DEFAULT_KMS_TIMEOUT_S, "Seconds to wait for a key management service.", at_least=0.01, at_most=_HOUR_S
     )
     max_waiting_writes: int = _setting(
-        4096, "Writes of one process that may wait for the store; further ones are refused with 503.", at_least=1
+        4096,
+        "The largest number of writes of one process that wait for the store; further ones are answered 503.",
+        at_least=1,
     )
     write_timeout_s: float = _setting(
         30.0,
-        "Seconds that a write may wait for the store and take; then it is answered with 503.",
+        "Seconds from the arrival of a write until it must be stored; then it is answered 503.",
         at_least=0.1,
         at_most=_HOUR_S,
     )
     stale_reads_s: float = _setting(
         300.0,
-        "Seconds for which known ids, versions and settings are read from memory while PostgreSQL is away, marked as "
+        "Seconds for which known ids, versions and settings are read from memory while PostgreSQL cannot be reached, "
+        "marked as "
         "stale. 0: they are not.",
         at_most=_DAY_S,
     )

@@ -1,4 +1,4 @@
-"""Contexts: the name spaces of a registry, and subject names that carry one.
+"""Contexts: the name spaces of a registry, and subject names with a context.
 
 ``foo`` is the subject ``foo`` of the default context ``.``; ``:.ctx:foo`` is the subject ``foo`` of the context
 ``.ctx``; ``:.ctx:`` is that context itself.
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Final
 
 DEFAULT_CONTEXT: Final = "."
-"""The context of every name that carries none."""
+"""The context of every name without one."""
 
 GLOBAL_CONTEXT: Final = ".__GLOBAL"
-"""No context: the level of config and mode that every context falls back to."""
+"""The level of config and mode above all contexts; it is not a context."""
 
 _MARK = ":."
 _WILDCARD = ":*:"
@@ -23,9 +23,9 @@ _WILDCARD = ":*:"
 
 @dataclass(frozen=True, slots=True, order=True)
 class QualifiedSubject:
-    """A subject's name inside a context; an empty ``name`` stands for the context itself.
+    """A subject's name inside a context; an empty ``name`` is the context itself.
 
-    ``str()`` gives the form that a registry prints: plain in the default context, ``:.ctx:name`` elsewhere.
+    ``str()`` is the form that a registry returns: plain in the default context, ``:.ctx:name`` elsewhere.
     """
 
     context: str
@@ -46,12 +46,12 @@ class QualifiedSubject:
 
     @property
     def is_global(self) -> bool:
-        """Whether this is in the level above all contexts, which holds config and mode alone."""
+        """Whether this is in the level above all contexts, which has config and mode only."""
         return self.context == GLOBAL_CONTEXT
 
 
 TOP_LEVEL: Final = QualifiedSubject(DEFAULT_CONTEXT, "")
-"""The default context itself: where the config and mode without a subject are."""
+"""The default context itself: its config and mode are those without a subject."""
 
 GLOBAL_LEVEL: Final = QualifiedSubject(GLOBAL_CONTEXT, "")
 """The last fallback of config and mode."""
@@ -59,14 +59,14 @@ GLOBAL_LEVEL: Final = QualifiedSubject(GLOBAL_CONTEXT, "")
 
 @dataclass(frozen=True, slots=True)
 class SubjectPrefix:
-    """The beginning of a name to list by. ``context`` is None for all contexts."""
+    """The beginning of the names to list. ``context`` is None for all contexts."""
 
     context: str | None
     name: str
 
 
 def parse_subject(text: str, *, context: str = DEFAULT_CONTEXT) -> QualifiedSubject:
-    """The subject that ``text`` names; a name without a context is one of ``context``.
+    """Return the subject that ``text`` names; a name without a context is in ``context``.
 
     Every text is a name: ``:foo`` is the subject ``:foo``, since a context is marked by a colon and a dot.
     """
@@ -77,7 +77,7 @@ def parse_subject(text: str, *, context: str = DEFAULT_CONTEXT) -> QualifiedSubj
 
 
 def parse_prefix(text: str) -> SubjectPrefix:
-    """The prefix that ``text`` names: ``:*:foo`` in all contexts, else in the one that the name is in."""
+    """Return the prefix that ``text`` names: ``:*:foo`` in all contexts, else in the context of the name."""
     if text.startswith(_WILDCARD):
         return SubjectPrefix(None, text.removeprefix(_WILDCARD))
     subject = parse_subject(text)

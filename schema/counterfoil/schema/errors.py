@@ -1,9 +1,9 @@
-"""Every error of the registry's API, one class per code, and the root of all of the project's errors.
+"""Every error of the registry's API, one class per code, and the base class of all errors of the project.
 
 ::
 
     CounterfoilError
-    ├── RegistryError                      status, code: what the REST API answers
+    ├── RegistryError                      status, code of an error response of the REST API
     │   ├── BadRequest 400 … IncompatibleSchema 40901 … StoreUnavailable 50001
     │   └── InvalidSchema 42201
     │       └── SchemaParseError           line, column, path, expected
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class CounterfoilError(Exception):
-    """The root: catching it catches everything that this project raises on purpose."""
+    """The base class of every error that this project raises."""
 
 
 class MissingExtra(CounterfoilError):
@@ -38,10 +38,10 @@ class MissingExtra(CounterfoilError):
 
 
 class RegistryError(CounterfoilError):
-    """An answer of a registry that is not a success.
+    """An error response of a registry.
 
-    ``status`` is the HTTP status, ``code`` the registry's own ``error_code``; a class without codes of its own
-    stands for whatever a foreign registry answered.
+    ``status`` is the HTTP status, ``code`` the registry's own ``error_code``; this class itself
+    is raised for codes that have no class here, such as those of other registries.
     """
 
     status: int = HTTPStatus.INTERNAL_SERVER_ERROR
@@ -60,7 +60,7 @@ _CLASS_BY_CODE: dict[int, type[RegistryError]] = {}
 
 
 class _Coded(RegistryError):
-    """A registry error with a fixed code; its status is the code's first three digits where no other is named."""
+    """A registry error with a fixed code; its status is the code's first three digits unless another is given."""
 
     def __init_subclass__(cls, *, code: int | None = None, status: int | None = None) -> None:
         if code is None:  # a refinement of a coded class keeps the code
@@ -75,7 +75,7 @@ class BadRequest(_Coded, code=400):
 
 
 class Unauthorized(_Coded, code=401):
-    """No, or wrong, credentials."""
+    """The request has no credentials, or wrong ones."""
 
 
 class Forbidden(_Coded, code=403):
@@ -87,11 +87,11 @@ class KeyAccessDenied(_Coded, code=40370):
 
 
 class NotFound(_Coded, code=404):
-    """No such route, or a number in path or query that does not parse."""
+    """The route does not exist, or a number in path or query cannot be parsed."""
 
 
 class MethodNotAllowed(_Coded, code=405):
-    """The path exists, not with this method."""
+    """The path exists, but not with this method."""
 
 
 class NotAcceptable(_Coded, code=406):
@@ -103,7 +103,7 @@ class SlowRequest(_Coded, code=408):
 
 
 class RequestTooLarge(_Coded, code=413):
-    """The body is larger than the server takes."""
+    """The body is larger than the server accepts."""
 
 
 class UnsupportedMediaType(_Coded, code=415):
@@ -115,15 +115,15 @@ class MissingBody(_Coded, code=422):
 
 
 class HeadTooLarge(_Coded, code=431):
-    """The request line and headers are larger than the server takes."""
+    """The request line and headers are larger than the server accepts."""
 
 
 class TooManyConnections(_Coded, code=503):
-    """The server has as many connections as it takes."""
+    """The server has reached its largest number of connections."""
 
 
 class AnswerTimeout(_Coded, code=504):
-    """The answer had not begun in the time that the server gives itself."""
+    """The response did not begin within the server's time limit."""
 
 
 class SubjectNotFound(_Coded, code=40401):
@@ -131,27 +131,27 @@ class SubjectNotFound(_Coded, code=40401):
 
 
 class VersionNotFound(_Coded, code=40402):
-    """The subject exists, the version does not."""
+    """The subject exists, but the version does not."""
 
 
 class SchemaNotFound(_Coded, code=40403):
-    """No schema with this id, guid or content."""
+    """There is no schema with this id, guid or content."""
 
 
 class SubjectSoftDeleted(_Coded, code=40404):
-    """The subject is soft-deleted already."""
+    """The subject is already soft-deleted."""
 
 
 class SubjectNotSoftDeleted(_Coded, code=40405):
-    """A permanent delete needs a soft delete first (subject)."""
+    """The subject must be soft-deleted before it is permanently deleted."""
 
 
 class VersionSoftDeleted(_Coded, code=40406):
-    """The version is soft-deleted already."""
+    """The version is already soft-deleted."""
 
 
 class VersionNotSoftDeleted(_Coded, code=40407):
-    """A permanent delete needs a soft delete first (version)."""
+    """The version must be soft-deleted before it is permanently deleted."""
 
 
 class ConfigNotFound(_Coded, code=40408):
@@ -171,7 +171,7 @@ class KeyNotFound(_Coded, code=40470):
 
 
 class KeyNotSoftDeleted(_Coded, code=40471):
-    """A permanent delete needs a soft delete first (key)."""
+    """The key must be soft-deleted before it is permanently deleted."""
 
 
 class KeyEncryptionKeyDeleted(_Coded, code=40472):
@@ -194,19 +194,19 @@ class IncompatibleSchema(_Coded, code=40901):
 
 
 class KeyExists(_Coded, code=40971):
-    """There is a key of this name already."""
+    """A key of this name already exists."""
 
 
 class TooManyKeys(_Coded, code=40972):
-    """The registry holds as many keys as it takes."""
+    """The registry has reached its largest number of keys."""
 
 
 class AssociationExists(_Coded, code=40903):
-    """The resource has an association of this type already, and it is another one."""
+    """The resource already has another association of this type."""
 
 
 class SubjectAssociated(_Coded, code=40904):
-    """The subject is associated with a resource, which stands in the way."""
+    """The subject is associated with a resource, which does not permit this."""
 
 
 class SubjectOwned(_Coded, code=40905):
@@ -226,19 +226,19 @@ class InvalidSchema(_Coded, code=42201):
 
 
 class InvalidVersion(_Coded, code=42202):
-    """The version in the path is no version."""
+    """The version in the path is neither a version number nor `latest`."""
 
 
 class InvalidCompatibilityLevel(_Coded, code=42203):
-    """Not one of the seven levels."""
+    """The level is not one of the seven levels."""
 
 
 class InvalidMode(_Coded, code=42204):
-    """Not a mode, or one that this level cannot take."""
+    """The mode does not exist, or cannot be set at this level."""
 
 
 class OperationNotPermitted(_Coded, code=42205):
-    """Forbidden by the mode, or by data that is there."""
+    """The mode, or existing data, does not permit the operation."""
 
 
 class ReferenceExists(_Coded, code=42206):
@@ -266,7 +266,7 @@ class InvalidKey(_Coded, code=42271):
 
 
 class KeyInUse(_Coded, code=42272):
-    """The key still wraps others."""
+    """The key still encrypts other keys."""
 
 
 class InvalidAssociation(_Coded, code=42212):
@@ -274,11 +274,11 @@ class InvalidAssociation(_Coded, code=42212):
 
 
 class StoreUnavailable(_Coded, code=50001, status=HTTPStatus.SERVICE_UNAVAILABLE):
-    """The store failed; ask again after ``Retry-After``. A write was not carried out, unless the message says so."""
+    """The store failed; repeat the request after ``Retry-After``. The message says whether a write was carried out."""
 
 
 class StoreTimeout(_Coded, code=50002, status=HTTPStatus.SERVICE_UNAVAILABLE):
-    """The store did not answer in time; ask again after ``Retry-After``. Writes are as with ``StoreUnavailable``."""
+    """The store did not respond in time; repeat the request after ``Retry-After``, as for ``StoreUnavailable``."""
 
 
 class KeyWrapFailed(_Coded, code=50070):
@@ -286,7 +286,7 @@ class KeyWrapFailed(_Coded, code=50070):
 
 
 class SchemaParseError(InvalidSchema):
-    """A schema text that cannot be read, with the place of the fault.
+    """A schema text that cannot be read, with the place of the error.
 
     Attributes: ``problem`` (what is wrong), ``expected`` (what would be right, or None), ``path`` (JSON pointer into
     the text, ``""`` for the root), ``position`` (line and column from 1, or None when the text has none).
@@ -313,10 +313,10 @@ class SchemaParseError(InvalidSchema):
 
 
 def error_for_code(code: int, message: str, *, status: int) -> RegistryError:
-    """The error that a registry's answer stands for, ready to raise.
+    """Return the error for an error response of a registry.
 
     ``code`` is the body's ``error_code``; a code that is not in the table gives a plain :class:`RegistryError`, except
-    that a 409 is an :class:`IncompatibleSchema` whatever its code, since older registries send 409 there.
+    that a 409 with any other code is an :class:`IncompatibleSchema`, since older registries send the code 409.
     """
     found = _CLASS_BY_CODE.get(code)
     if found is None and status == HTTPStatus.CONFLICT:

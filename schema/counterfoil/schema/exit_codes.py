@@ -1,6 +1,7 @@
-"""What the exit code of the ``counterfoil`` command says: one table for all sub-commands.
+"""The exit codes of the ``counterfoil`` command: one table for all sub-commands.
 
-"Broken", "could not ask" and "nothing was checked" are different answers, so that a pipeline can tell them apart.
+"Broken", "the registry could not be reached" and "nothing was checked" have different codes, so that a pipeline can
+distinguish them.
 """
 
 from __future__ import annotations
@@ -15,24 +16,24 @@ class ExitCode(IntEnum):
     meaning: str
 
     def __new__(cls, value: int, meaning: str) -> Self:
-        """The member with its code and its meaning."""
+        """Return the member with its code and its meaning."""
         member = int.__new__(cls, value)
         member._value_ = value
         member.meaning = meaning
         return member
 
-    OK = 0, "Fine: the command ran and there is nothing to complain about."
-    BROKEN = 1, "Broken: the command ran, and at least one finding is as severe as `--fail-on` asks."
+    OK = 0, "Success: the command ran and found no problem."
+    BROKEN = 1, "Broken: the command ran, and at least one finding has the severity of `--fail-on` or a higher one."
     USAGE = 2, "Usage: an unknown command or option, or options that contradict each other."
-    PENDING = 3, "Pending: there are changes to apply, and the command was asked to fail on changes."
+    PENDING = 3, "Pending: there are changes to apply, and an option says that changes are a failure."
     CANNOT_SAY = (
         4,
-        "Cannot say: nothing was checked, or not everything that had to be, so the answer is neither yes nor no.",
+        "Cannot say: nothing was checked, or only a part of what had to be, so the answer is neither yes nor no.",
     )
     UNREACHABLE = 11, "Unreachable: the registry or broker could not be reached, or did not answer in time."
-    REFUSED = 12, "Refused: the server answered, and would not do it (401, 403, 5xx)."
-    CONFLICT = 13, "Conflict: the state has moved since, or the version exists with other content."
+    REFUSED = 12, "Refused: the server refused the request, or failed (401, 403, 5xx)."
+    CONFLICT = 13, "Conflict: the state has changed in the meantime, or the version exists with other content."
     PRECONDITION = 14, "Precondition: a file, a git ref or an installed extra is missing on this machine."
-    BUG = 20, "Our bug: an unexpected error; its traceback is in the file that the one line names."
+    BUG = 20, "Bug in counterfoil: an unexpected error; the message names the file that holds its traceback."
     INTERRUPTED = 130, "Interrupted: stopped from the keyboard."
-    PIPE_CLOSED = 141, "Nobody listening: whoever read the output went away before its end."
+    PIPE_CLOSED = 141, "Pipe closed: the program that read the output ended before the output did."

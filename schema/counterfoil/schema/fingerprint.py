@@ -30,10 +30,10 @@ def content_guid(
     metadata: Metadata | None = None,
     rule_set: RuleSet | None = None,
 ) -> uuid.UUID:
-    """The identity of a schema's content: equal content has the equal guid, in every registry.
+    """Return the guid of a schema's content, which is the same in every registry.
 
-    ``text`` is the canonical text. Metadata and rules count when they are there, even when they are empty; schema type
-    and subject do not count.
+    ``text`` is the canonical text. Metadata and rules are included if given, even when they are empty; schema type and
+    subject are not.
 
     >>> str(content_guid('"string"'))
     '095d71cf-1255-6b9d-5e33-0ad575b3df5d'
@@ -45,7 +45,7 @@ def content_guid(
 
 
 def parsing_canonical_form(schema: AvroSchema) -> str:
-    """Avro's Parsing Canonical Form: what matters to a reader of data, in one spelling.
+    """Return Avro's Parsing Canonical Form: the parts that affect readers of data, in one spelling.
 
     Docs, aliases, defaults and properties are not in it; every name is full and every type is declared, those that
     come from references too.
@@ -54,24 +54,24 @@ def parsing_canonical_form(schema: AvroSchema) -> str:
 
 
 def rabin_fingerprint(schema: AvroSchema) -> bytes:
-    """CRC-64-AVRO of the canonical form: 8 bytes, little-endian, as single-object encoding carries them."""
+    """Return CRC-64-AVRO of the canonical form: 8 bytes, little-endian, as in single-object encoding."""
     return _rabin(parsing_canonical_form(schema).encode()).to_bytes(8, "little")
 
 
 def md5_fingerprint(schema: AvroSchema) -> bytes:
-    """MD5 of the canonical form: 16 bytes."""
+    """Return MD5 of the canonical form: 16 bytes."""
     return hashlib.md5(parsing_canonical_form(schema).encode(), usedforsecurity=False).digest()
 
 
 def sha256_fingerprint(schema: AvroSchema) -> bytes:
-    """SHA-256 of the canonical form: 32 bytes."""
+    """Return SHA-256 of the canonical form: 32 bytes."""
     return hashlib.sha256(parsing_canonical_form(schema).encode()).digest()
 
 
 def _parts(
     references: Iterable[Reference], metadata: Metadata | None, rule_set: RuleSet | None
 ) -> Iterator[str | bytes]:
-    """What is hashed after the text, in order; nothing stands between the parts."""
+    """Yield the parts that are hashed after the text, in order and without separators."""
     for reference in references:
         yield reference.name
         yield reference.subject

@@ -1,4 +1,4 @@
-"""The wire format: what stands before the body of a message, and where its schema is named.
+"""The wire format: the prefix before the body of a message, which names its schema.
 
 ::
 
@@ -71,9 +71,9 @@ class InvalidSchemaId(CounterfoilError):
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What a prefix says: the schema by ``schema_id`` or by ``guid`` (one is None), and the ``offset`` of what follows.
+    """The content of a prefix: ``schema_id`` or ``guid`` (one is None), and the ``offset`` of the bytes after it.
 
-    What follows is the body, or for Protobuf the message indexes and then the body.
+    After it comes the body, or for Protobuf the message indexes and then the body.
     """
 
     schema_id: int | None
@@ -82,26 +82,26 @@ class Frame:
 
 
 def id_prefix(schema_id: int) -> bytes:
-    """The five bytes that name a schema by its id. Raises ``InvalidSchemaId``."""
+    """Return the five bytes of a prefix with a schema id. Raises ``InvalidSchemaId``."""
     if schema_id.__class__ is not int or not 1 <= schema_id <= MAX_SCHEMA_ID:
         raise InvalidSchemaId(schema_id)
     return b"\x00" + schema_id.to_bytes(4)
 
 
 def guid_prefix(guid: UUID) -> bytes:
-    """The seventeen bytes that name a schema by its guid; also the value of a schema id header."""
+    """Return the seventeen bytes of a prefix with a guid; they are also the value of a schema id header."""
     return b"\x01" + guid.bytes
 
 
 def frame(schema_id: int, body: bytes) -> bytes:
-    """The body with the prefix of ``schema_id`` before it. Raises ``InvalidSchemaId``."""
+    """Return the body with the prefix of ``schema_id`` before it. Raises ``InvalidSchemaId``."""
     return id_prefix(schema_id) + body
 
 
 def read_frame(data: Buffer) -> Frame:
-    """What the prefix of ``data`` says.
+    """Read the prefix of ``data``.
 
-    Accepts both prefixes and any id, since a foreign registry may have issued it: an id is read unsigned. Raises
+    Accepts both prefixes and any id, since another registry may have issued it: an id is read unsigned. Raises
     ``WrongMagic`` or ``ShortFrame``.
     """
     if not data:
@@ -124,7 +124,7 @@ def _require(data: Buffer, size_bytes: int, what: str) -> None:
 
 
 def encode_message_indexes(path: Sequence[int]) -> bytes:
-    """A message's path as bytes; ``[0]``, the first message of the file, is the single byte 0.
+    """Return a message's path as bytes; ``[0]``, the first message of the file, is the single byte 0.
 
     ``path`` leads from the file through nested messages, counted from 0. Raises ``BadMessageIndexes`` for an empty or
     too long path and for steps that are not 0 to 2147483647.
@@ -142,7 +142,7 @@ def encode_message_indexes(path: Sequence[int]) -> bytes:
 
 
 def read_message_indexes(data: Buffer, offset: int = 0) -> tuple[list[int], int]:
-    """The path that stands at ``offset``, and the offset behind it.
+    """Return the path at ``offset``, and the offset after it.
 
     A count of 0 stands for ``[0]``. Raises ``ShortFrame`` at the end of data and ``BadMessageIndexes`` otherwise.
     """

@@ -1,6 +1,6 @@
-"""For producers and consumers: the registry client, serializers, adapters.
+"""The room of producers and consumers: the registry client, serializers, adapters.
 
-The names below are loaded when they are first used, so that a program pays for no more than it takes.
+The names below are loaded when they are first used, so that a program does not import what it does not use.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """The public name, from the module that defines it."""
+    """Return the public object of this name, from the module that defines it."""
     module = _MODULE_BY_NAME.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

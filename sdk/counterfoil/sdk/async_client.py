@@ -1,4 +1,7 @@
-"""``AsyncRegistry``: the client for programs with an event loop; the same calls as ``Registry``, to be awaited."""
+"""``AsyncRegistry``: the client for programs with an event loop.
+
+Its methods are those of ``Registry``, as coroutines.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ T = TypeVar("T")
 def _call(
     script: Callable[Concatenate[Calls, P], Script[T]],
 ) -> Callable[Concatenate[AsyncRegistry, P], Coroutine[Any, Any, T]]:
-    """The coroutine that runs the script in its task, with its parameters and its documentation."""
+    """Return a coroutine function that runs the script in its task, with the script's parameters and docstring."""
 
     @wraps(script)
     async def method(self: AsyncRegistry, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -39,7 +42,7 @@ def _call(
 
 
 async def _run(script: Script[T], transport: AsyncTransport, sleep: Callable[[float], Awaitable[None]]) -> T:
-    """The result of the script, its steps done in this task."""
+    """Run the steps of the script in this task and return its result."""
     try:
         step = next(script)
         while True:
@@ -53,7 +56,7 @@ async def _run(script: Script[T], transport: AsyncTransport, sleep: Callable[[fl
         result: T = stop.value
         return result
     finally:
-        script.close()  # a cancelled call must not leave others waiting for it
+        script.close()  # other tasks must not wait for a call that was cancelled
 
 
 async def _perform(step: Step, transport: AsyncTransport, sleep: Callable[[float], Awaitable[None]]) -> object:
@@ -64,12 +67,12 @@ async def _perform(step: Step, transport: AsyncTransport, sleep: Callable[[float
             await sleep(seconds)
             return None
         case Join(flight):
-            # shielded: one task that gives up waiting must not cancel the call for the others
+            # shielded: a task that stops waiting must not cancel the call for the others
             return await asyncio.shield(asyncio.wrap_future(flight))
 
 
 class AsyncRegistry:
-    """A schema registry, asked over HTTP by the tasks of one event loop; an async context manager.
+    """A client of a schema registry for the tasks of one event loop; an async context manager.
 
     Arguments, calls and caches are those of :class:`counterfoil.sdk.Registry`.
     """
@@ -92,12 +95,12 @@ class AsyncRegistry:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
-        """The registry that ``COUNTERFOIL_REGISTRY_URL`` and its siblings name."""
+        """Return a client with the settings in ``COUNTERFOIL_REGISTRY_URL`` and the variables of the same prefix."""
         return cls(settings_from_environment(environment))
 
     @classmethod
     def from_confluent(cls, conf: Mapping[str, object]) -> Self:
-        """The registry that a ``SchemaRegistryClient`` of confluent-kafka would ask with the same dict."""
+        """Return a client of the registry that confluent-kafka's ``SchemaRegistryClient`` uses with the same dict."""
         return cls(settings_from_confluent(conf))
 
     call = _call(Calls.call)
@@ -131,11 +134,11 @@ class AsyncRegistry:
     delete_context = _call(Calls.delete_context)
 
     def clear_cache(self) -> None:
-        """Forget everything that is remembered: ids, registrations, latest versions, unknown ids."""
+        """Clear the caches: ids, registrations, latest versions, unknown ids."""
         self._calls.clear_cache()
 
     async def close(self) -> None:
-        """Close the connections; a registry that was closed opens new ones when it is asked again."""
+        """Close the connections; a later call opens new ones."""
         await self._transport.aclose()
 
     async def __aenter__(self) -> Self:

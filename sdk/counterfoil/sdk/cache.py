@@ -1,8 +1,8 @@
-"""What the client remembers, and one call at a time for each key that it does not.
+"""The client's cache, and one call at a time for each key that is not in it.
 
-A :class:`Cache` is bounded, forgets the least recently used entry first, and may give entries a time to live. Its
-:meth:`Cache.fetch` is a script: the first caller of a missing key makes the call, callers of the same key meanwhile
-wait for it, callers of other keys are not held up.
+A :class:`Cache` is bounded, removes the least recently used entry first, and may give entries a time to live. Its
+:meth:`Cache.fetch` is a script: the first caller of a missing key makes the call, other callers of the same key wait
+for its result, and callers of other keys do not wait.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ V = TypeVar("V")
 
 
 class _Abandoned(Exception):
-    """The caller that made the call was interrupted: whoever waits for it makes the call."""
+    """The caller that made the call was interrupted, so one of the waiting callers makes the call."""
 
 
 class Cache(Generic[V]):
     """Values by key, shared by threads and tasks.
 
-    ``ttl_s`` is how long a value is used, in seconds, None for ever. ``remembers`` is the class of registry error that
-    is remembered as well, for ``missing_ttl_s`` seconds: asking for what is not there must not cost a call a message.
+    ``ttl_s`` is how long a value is used, in seconds; None is without a limit. Registry errors of the class
+    ``remembers`` are cached as well, for ``missing_ttl_s`` seconds, so that an unknown id does not cause a request for
+    every message.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class Cache(Generic[V]):
         self._lock = threading.Lock()
 
     def fetch(self, key: Hashable, call: Callable[[], Script[V]]) -> Script[V]:
-        """The value of ``key``, remembered or from ``call``; raises what the call raises."""
+        """Return the value of ``key``, from the cache or from ``call``; raise the errors of the call."""
         while True:
             with self._lock:
                 found = self._values.get(key)
@@ -91,20 +92,26 @@ class Cache(Generic[V]):
         flight.set_exception(error if isinstance(error, Exception) else _Abandoned())
 
     def _leaves(self, key: Hashable, flight: Future[V]) -> bool:
-        """Take the flight off the board; false when its key was forgotten meanwhile, and so must its answer be."""
+        """Remove the running call.
+
+        Return false when its key was removed during the call, so that its result is not cached.
+        """
         if self._flights.get(key) is not flight:
             return False
         del self._flights[key]
         return True
 
     def put(self, key: Hashable, value: V) -> None:
-        """Remember a value that came from elsewhere."""
+        """Store a value that another call returned."""
         with self._lock:
             self._missing.drop(lambda other: other == key)
             self._values.put(key, value, self._ttl_s)
 
     def forget(self, concerns: Callable[[Hashable], bool] = lambda _: True) -> None:
-        """Forget the keys that ``concerns`` picks, all by default; answers on their way are not remembered either."""
+        """Remove the keys for which ``concerns`` is true, by default all.
+
+        The results of running calls are not cached either.
+        """
         with self._lock:
             self._values.drop(concerns)
             self._missing.drop(concerns)
@@ -112,7 +119,7 @@ class Cache(Generic[V]):
                 del self._flights[key]
 
     def forget_missing(self) -> None:
-        """Forget what was found not to be there."""
+        """Remove the cached errors."""
         with self._lock:
             self._missing.drop(lambda _: True)
 
@@ -121,7 +128,7 @@ class Cache(Generic[V]):
 
 
 class _Bounded(Generic[V]):
-    """The least recently used go first; an entry that is too old is not there. Not thread-safe by itself."""
+    """A bounded map that removes the least recently used entries first and ignores expired ones. Not thread-safe."""
 
     def __init__(self, capacity: int, clock: Callable[[], float]) -> None:
         self._capacity = capacity
@@ -132,7 +139,7 @@ class _Bounded(Generic[V]):
         return len(self._entries)
 
     def get(self, key: Hashable) -> V | None:
-        """The value, or None."""
+        """Return the value, or None."""
         entry = self._entries.get(key)
         if entry is None:
             return None
@@ -144,13 +151,13 @@ class _Bounded(Generic[V]):
         return value
 
     def put(self, key: Hashable, value: V, ttl_s: float | None) -> None:
-        """Keep the value, and drop what has not been used for longest when there is no room."""
+        """Store the value, and remove the least recently used entries when there is no room."""
         self._entries[key] = (value, None if ttl_s is None else self._clock() + ttl_s)
         self._entries.move_to_end(key)
         while len(self._entries) > self._capacity:
             self._entries.popitem(last=False)
 
     def drop(self, concerns: Callable[[Hashable], bool]) -> None:
-        """Drop the entries of the keys that ``concerns`` picks."""
+        """Remove the entries of the keys for which ``concerns`` is true."""
         for key in [key for key in self._entries if concerns(key)]:
             del self._entries[key]

@@ -1,6 +1,6 @@
-"""Everything a client does: an operation and what is remembered of it, as scripts that both clients run.
+"""The calls of a client, each an operation and its caching, as scripts that both clients run.
 
-``Registry`` and ``AsyncRegistry`` have these methods under the same names, and the result of the script is theirs. All
+``Registry`` and ``AsyncRegistry`` have these methods under the same names; they return the script's result. All
 of them raise the registry's own errors (:mod:`counterfoil.schema.errors`) and ``RegistryUnavailable``.
 """
 
@@ -50,7 +50,7 @@ class Calls:
         self._latest: Cache[RegisteredSchema] = Cache(cache.capacity, clock.monotonic, ttl_s=cache.latest_ttl_s)
 
     def clear_cache(self) -> None:
-        """Forget everything that is remembered: ids, registrations, latest versions, unknown ids."""
+        """Clear the caches: ids, registrations, latest versions, unknown ids."""
         self._schemas.forget()
         self._registered.forget()
         self._latest.forget()
@@ -75,47 +75,47 @@ class Calls:
     # --- schemas by id and guid ------------------------------------------------------------------------------------
 
     def schema_by_id(self, schema_id: int, *, subject: str | None = None) -> Script[Schema]:
-        """The schema with this id; asked for once, since an id never changes its meaning.
+        """Return the schema with this id; it is requested once, since the schema of an id never changes.
 
-        Ids are per context: ``subject`` (``:.context:`` or a qualified name) says where to look first. An unknown id
-        raises ``SchemaNotFound`` and is not asked for again for ``missing_ttl_s``.
+        Ids are per context: ``subject`` (``:.context:`` or a qualified name) names the context that is searched first.
+        An unknown id raises ``SchemaNotFound`` and is not requested again for ``missing_ttl_s``.
         """
         operation = operations.schema_by_id(schema_id, subject=subject)
         return (yield from self._schemas.fetch(operation.target, lambda: self._exchange.call(operation)))
 
     def schema_by_guid(self, guid: UUID | str) -> Script[Schema]:
-        """The schema with this guid, in whatever context it is; asked for once."""
+        """Return the schema with this guid, in any context; it is requested once."""
         operation = operations.schema_by_guid(guid)
         return (yield from self._schemas.fetch(operation.target, lambda: self._exchange.call(operation)))
 
     def schema_text_by_id(self, schema_id: int, *, subject: str | None = None) -> Script[str]:
-        """The bare text of the schema with this id."""
+        """Return the bare text of the schema with this id."""
         return (yield from self._exchange.call(operations.schema_text_by_id(schema_id, subject=subject)))
 
     def subjects_of_id(
         self, schema_id: int, *, subject: str | None = None, visibility: Visibility = Visibility.ACTIVE
     ) -> Script[tuple[str, ...]]:
-        """The subjects that have a version with this id, sorted; ``subject`` only picks the context."""
+        """Return the subjects that have a version with this id, sorted; ``subject`` only names the context."""
         operation = operations.subjects_of_id(schema_id, subject=subject, visibility=visibility)
         return (yield from self._exchange.call(operation))
 
     def versions_of_id(
         self, schema_id: int, *, subject: str | None = None, visibility: Visibility = Visibility.ACTIVE
     ) -> Script[tuple[SubjectVersion, ...]]:
-        """The subjects and versions with this id, sorted; ``subject`` only picks the context."""
+        """Return the subjects and versions with this id, sorted; ``subject`` only names the context."""
         operation = operations.versions_of_id(schema_id, subject=subject, visibility=visibility)
         return (yield from self._exchange.call(operation))
 
     def ids_of_guid(self, guid: UUID | str) -> Script[tuple[ContextId, ...]]:
-        """The ids of this content, by context; empty for an unknown guid."""
+        """Return the ids of this content, by context; empty for an unknown guid."""
         return (yield from self._exchange.call(operations.ids_of_guid(guid)))
 
     # --- subjects and versions -------------------------------------------------------------------------------------
 
     def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> Script[RegisteredSchema]:
-        """The schema as it is registered under the subject: a new version, or the one that has this content.
+        """Register the schema under the subject and return the new version, or the existing one with this content.
 
-        Repeating it is safe, and costs nothing: the answer is remembered. Raises ``IncompatibleSchema``,
+        Repeating it is safe, and sends no request: the result is cached. Raises ``IncompatibleSchema``,
         ``InvalidSchema``, ``OperationNotPermitted``.
         """
         operation = operations.register(subject, schema, normalize=normalize)
@@ -123,7 +123,7 @@ class Calls:
         def call() -> Script[RegisteredSchema]:
             found = yield from self._exchange.call(operation)
             self._latest.forget(_concerns(subject))
-            self._schemas.forget_missing()  # its id may have been asked for before
+            self._schemas.forget_missing()  # its id may have been requested before
             return found
 
         return (yield from self._registered.fetch((subject, operation.body, normalize), call))
@@ -136,7 +136,7 @@ class Calls:
         normalize: bool = False,
         visibility: Visibility = Visibility.ACTIVE,
     ) -> Script[RegisteredSchema]:
-        """The version of the subject that has this content; remembered as a registration is.
+        """Return the version of the subject that has this content; it is cached like a registration.
 
         Raises ``SubjectNotFound``, ``SchemaNotFound``.
         """
@@ -149,7 +149,7 @@ class Calls:
     def version(
         self, subject: str, number: VersionNumber = "latest", *, visibility: Visibility = Visibility.ACTIVE
     ) -> Script[RegisteredSchema]:
-        """A version of the subject: its number, or ``"latest"``, which is remembered for ``latest_ttl_s``.
+        """Return a version of the subject by its number, or ``"latest"``, which is cached for ``latest_ttl_s``.
 
         Raises ``SubjectNotFound``, ``VersionNotFound``, ``InvalidVersion``.
         """
@@ -159,41 +159,41 @@ class Calls:
         return (yield from self._latest.fetch((subject,), lambda: self._exchange.call(operation)))
 
     def version_with_metadata(self, subject: str, properties: Mapping[str, str]) -> Script[RegisteredSchema]:
-        """The highest version whose metadata has all these properties; remembered for ``latest_ttl_s``."""
+        """Return the highest version whose metadata has all these properties; it is cached for ``latest_ttl_s``."""
         operation = operations.version_with_metadata(subject, properties)
         return (yield from self._latest.fetch((subject, operation.query), lambda: self._exchange.call(operation)))
 
     def schema_text(
         self, subject: str, number: VersionNumber = "latest", *, visibility: Visibility = Visibility.ACTIVE
     ) -> Script[str]:
-        """The bare text of a version."""
+        """Return the bare text of a version."""
         return (yield from self._exchange.call(operations.schema_text(subject, number, visibility=visibility)))
 
     def subjects(
         self, *, prefix: str | None = None, visibility: Visibility = Visibility.ACTIVE
     ) -> Script[tuple[str, ...]]:
-        """The names of subjects, sorted, of all contexts unless ``prefix`` picks some (``""``: the default context)."""
+        """Return the sorted names of all subjects, or of those with ``prefix`` (``""``: the default context)."""
         return (yield from self._exchange.call(operations.subjects(prefix=prefix, visibility=visibility)))
 
     def versions(self, subject: str, *, visibility: Visibility = Visibility.ACTIVE) -> Script[tuple[int, ...]]:
-        """The version numbers of the subject, ascending; raises ``SubjectNotFound``."""
+        """Return the version numbers of the subject, ascending; raise ``SubjectNotFound`` if it has none."""
         return (yield from self._exchange.call(operations.versions(subject, visibility=visibility)))
 
     def referenced_by(
         self, subject: str, number: VersionNumber = "latest", *, visibility: Visibility = Visibility.ACTIVE
     ) -> Script[tuple[int, ...]]:
-        """The ids of the schemas that refer to this version, ascending."""
+        """Return the ids of the schemas that refer to this version, ascending."""
         return (yield from self._exchange.call(operations.referenced_by(subject, number, visibility=visibility)))
 
     def delete_subject(self, subject: str, *, deletion: Deletion = Deletion.SOFT) -> Script[tuple[int, ...]]:
-        """The versions that were deleted; ``PERMANENT`` needs a soft deletion before it.
+        """Delete a subject and return its versions; ``PERMANENT`` requires an earlier soft deletion.
 
         Raises ``SubjectNotFound``, ``SubjectSoftDeleted``, ``SubjectNotSoftDeleted``, ``ReferenceExists``.
         """
         return (yield from self._forgetting(subject, operations.delete_subject(subject, deletion=deletion)))
 
     def delete_version(self, subject: str, number: VersionNumber, *, deletion: Deletion = Deletion.SOFT) -> Script[int]:
-        """The number of the version that was deleted; ``PERMANENT`` needs a soft deletion before it.
+        """Delete a version and return its number; ``PERMANENT`` requires an earlier soft deletion.
 
         Raises ``VersionNotFound``, ``VersionSoftDeleted``, ``VersionNotSoftDeleted``, ``ReferenceExists``.
         """
@@ -210,9 +210,9 @@ class Calls:
         verbose: bool = True,
         normalize: bool = False,
     ) -> Script[Compatibility]:
-        """Whether the subject's level allows the schema: as a registration would judge, or against one ``version``.
+        """Return whether the subject's level allows the schema, as at a registration, or against one ``version``.
 
-        A subject that does not exist allows everything. Raises ``VersionNotFound`` for a number that is not there,
+        A subject that does not exist allows everything. Raises ``VersionNotFound`` for a number that does not exist,
         ``InvalidSchema`` when not ``verbose``.
         """
         operation = operations.check_compatibility(
@@ -223,51 +223,57 @@ class Calls:
     # --- config and mode: of a subject, of a context (":.context:"), or of the registry (None) -----------------------
 
     def config(self, subject: str | None = None, *, default_to_global: bool = False) -> Script[Config]:
-        """What is set for the subject, or with ``default_to_global`` what applies to it; raises ``ConfigNotFound``."""
+        """Return the config of the subject, or with ``default_to_global`` the one in effect.
+
+        Raise ``ConfigNotFound``.
+        """
         return (yield from self._exchange.call(operations.config(subject, default_to_global=default_to_global)))
 
     def set_config(
         self, subject: str | None, change: Config | CompatibilityLevel | str, *, clear: Iterable[str] = ()
     ) -> Script[Config]:
-        """What is set now. A level alone is a change, too; ``clear`` names fields of ``Config`` to unset."""
+        """Change the config and return the new one. ``change`` may be a level.
+
+        ``clear`` names fields of ``Config`` to unset.
+        """
         return (yield from self._exchange.call(operations.set_config(subject, change, clear=clear)))
 
     def delete_config(self, subject: str | None = None) -> Script[Config]:
-        """What was set before; raises ``SubjectNotFound`` where nothing was."""
+        """Delete the config and return it; raise ``SubjectNotFound`` if there was none."""
         return (yield from self._exchange.call(operations.delete_config(subject)))
 
     def mode(self, subject: str | None = None, *, default_to_global: bool = False) -> Script[Mode | None]:
-        """The mode that is set, or with ``default_to_global`` the one that applies; raises ``ModeNotFound``."""
+        """Return the mode of the subject, or with ``default_to_global`` the one in effect; raise ``ModeNotFound``."""
         return (yield from self._exchange.call(operations.mode(subject, default_to_global=default_to_global)))
 
     def set_mode(self, subject: str | None, new: Mode | str | None, *, force: bool = False) -> Script[Mode | None]:
-        """The mode that is set now; None unsets it. ``force`` lets IMPORT be set where versions exist."""
+        """Set the mode and return it; None unsets it. ``force`` permits IMPORT where versions exist."""
         return (yield from self._exchange.call(operations.set_mode(subject, new, force=force)))
 
     def delete_mode(self, subject: str | None = None, *, recursive: bool = False) -> Script[Mode | None]:
-        """The mode that was set before; ``recursive`` unsets those of the subjects of a context as well."""
+        """Unset the mode and return the earlier one; ``recursive`` also unsets those of the context's subjects."""
         return (yield from self._exchange.call(operations.delete_mode(subject, recursive=recursive)))
 
     # --- the registry itself ---------------------------------------------------------------------------------------
 
     def ping(self) -> Script[None]:
-        """Nothing, when the registry is there; raises ``RegistryUnavailable`` when it is not."""
+        """Check that the registry can be reached; raise ``RegistryUnavailable`` if it cannot."""
         return (yield from self._exchange.call(operations.ping()))
 
     def schema_types(self) -> Script[tuple[str, ...]]:
-        """The names of the schema types that the registry takes, sorted."""
+        """Return the names of the schema types that the registry accepts, sorted."""
         return (yield from self._exchange.call(operations.schema_types()))
 
     def contexts(self) -> Script[tuple[str, ...]]:
-        """The names of the contexts, the default one, ``.``, first."""
+        """Return the names of the contexts, the default one, ``.``, first."""
         return (yield from self._exchange.call(operations.contexts()))
 
     def delete_context(self, context: str) -> Script[None]:
-        """Nothing; raises ``ContextNotEmpty`` while the context holds schemas, soft-deleted ones included."""
+        """Delete the context; raise ``ContextNotEmpty`` if it has schemas, including soft-deleted ones."""
         return (yield from self._exchange.call(operations.delete_context(context)))
 
     def _forgetting(self, subject: str, operation: Operation[T]) -> Script[T]:
-        """The operation's result; what is remembered of the subject is forgotten, also when the reply was lost."""
+        """Return the operation's result, and remove the subject from the caches, even when the response was lost."""
         try:
             return (yield from self._exchange.call(operation))
         finally:
@@ -276,5 +282,5 @@ class Calls:
 
 
 def _concerns(subject: str) -> Callable[[Hashable], bool]:
-    """Whether a key of the caches by subject, a tuple that begins with one, is of this subject."""
+    """Return a function that tests whether a key of the caches, a tuple whose first part is a subject, has this one."""
     return lambda key: isinstance(key, tuple) and key[0] == subject

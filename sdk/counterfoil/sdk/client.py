@@ -1,4 +1,4 @@
-"""``Registry``: the client for programs with threads."""
+"""``Registry``: the client for programs without an event loop."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 def _call(script: Callable[Concatenate[Calls, P], Script[T]]) -> Callable[Concatenate[Registry, P], T]:
-    """The method that runs the script in this thread, with its parameters and its documentation."""
+    """Return a method that runs the script in this thread, with the script's parameters and docstring."""
 
     @wraps(script)
     def method(self: Registry, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -37,15 +37,15 @@ def _call(script: Callable[Concatenate[Calls, P], Script[T]]) -> Callable[Concat
 
 
 class Registry:
-    """A schema registry, asked over HTTP; one object serves all threads of a program, and is a context manager.
+    """A client of a schema registry, usable by all threads of a program; a context manager.
 
     ``url`` is one URL, several joined by commas or in a list (tried in order), or whole ``RegistrySettings``. ``auth``
-    is ``BasicAuth``, ``BearerToken``, a pair (user, password) or a token; a user and password in the URL do as well.
-    Time-outs are on (2 s to connect, 10 s of silence, or ``timeout_s``), as are retries (3, or ``retries``). Ids and
-    registrations are remembered, so that a program asks for each of them once.
+    is ``BasicAuth``, ``BearerToken``, a pair (user, password) or a token; a user and password in the URL are used as
+    well. Time-outs are on (2 s to connect, 10 s of silence, or ``timeout_s``), as are retries (3, or ``retries``). Ids
+    and registrations are cached, so that a program requests each of them once.
 
-    ``transport`` is another way to the registry than HTTP, such as an in-memory one; ``clock`` and ``sleep`` are there
-    for tests. Raises ``InvalidSettings``; nothing is asked before the first call.
+    ``transport`` replaces HTTP, for example by a registry in memory; ``clock`` and ``sleep`` are for tests. Raises
+    ``InvalidSettings``. No request is sent before the first call.
     """
 
     def __init__(
@@ -66,12 +66,12 @@ class Registry:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
-        """The registry that ``COUNTERFOIL_REGISTRY_URL`` and its siblings name."""
+        """Return a client with the settings in ``COUNTERFOIL_REGISTRY_URL`` and the variables of the same prefix."""
         return cls(settings_from_environment(environment))
 
     @classmethod
     def from_confluent(cls, conf: Mapping[str, object]) -> Self:
-        """The registry that a ``SchemaRegistryClient`` of confluent-kafka would ask with the same dict."""
+        """Return a client of the registry that confluent-kafka's ``SchemaRegistryClient`` uses with the same dict."""
         return cls(settings_from_confluent(conf))
 
     call = _call(Calls.call)
@@ -105,11 +105,11 @@ class Registry:
     delete_context = _call(Calls.delete_context)
 
     def clear_cache(self) -> None:
-        """Forget everything that is remembered: ids, registrations, latest versions, unknown ids."""
+        """Clear the caches: ids, registrations, latest versions, unknown ids."""
         self._calls.clear_cache()
 
     def close(self) -> None:
-        """Close the connections; a registry that was closed opens new ones when it is asked again."""
+        """Close the connections; a later call opens new ones."""
         self._transport.close()
 
     def __enter__(self) -> Self:

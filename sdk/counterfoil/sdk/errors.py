@@ -1,4 +1,4 @@
-"""What the SDK raises besides the registry's own errors.
+"""The errors of the SDK, besides those of the registry.
 
 ::
 
@@ -10,11 +10,11 @@
     ├── NoReply                      (counterfoil.sdk.transport) what a transport raises; becomes RegistryUnavailable
     └── SerdeError                   topic, field, subject, schema_id, data
         ├── FrameError
-        │   ├── NotFramed            no magic byte where one must be
+        │   ├── NotFramed            the magic byte is missing
         │   └── TruncatedFrame       the frame ends too early
-        ├── SubjectUnresolved        no topic or no record name, and the subject needs one
+        ├── SubjectUnresolved        the subject needs a topic or a record name
         ├── UnknownSchemaId          the registry has no schema of the id or guid in the prefix
-        ├── RulesNotSupported        a schema carries rules that must run, and this SDK runs none
+        ├── RulesNotSupported        a schema has rules that a client must run
         ├── EncodeError              path, expected, got
         └── DecodeError              offset, path
             └── IncompatibleReader   the reader's schema can never read the writer's
@@ -28,9 +28,10 @@ _SHOWN_BYTES = 32
 
 
 class RegistryUnavailable(CounterfoilError):
-    """The registry could not be asked: no connection, no answer in time, or an answer that is not a registry's.
+    """The registry could not be reached: no connection, no response in time, or a response that is not a registry's.
 
-    ``url`` is what was asked, ``attempts`` how often; asking again later may help (``retryable`` is true).
+    ``url`` is the URL of the request, ``attempts`` how often it was sent; a later request may succeed (``retryable`` is
+    true).
     """
 
     retryable = True
@@ -41,7 +42,7 @@ class RegistryUnavailable(CounterfoilError):
         self.attempts = attempts
 
     def __reduce__(self) -> tuple[object, ...]:
-        """How to copy and pickle: the facts are keyword-only, so the default way would lose them."""
+        """Return how to copy and pickle the error: its attributes are keyword-only and would be lost by default."""
         return (_unavailable, (str(self), self.url, self.attempts))
 
 
@@ -76,8 +77,8 @@ class InvalidSettings(CounterfoilError):
 class SerdeError(CounterfoilError):
     """A value that could not be serialized or deserialized.
 
-    ``problem`` says what was wrong; ``topic``, ``field`` ("key" or "value"), ``subject``, ``schema_id`` say where, and
-    are None when not known; ``data`` holds the bytes at hand, whole, while the message shows the first of them.
+    ``problem`` is what was wrong; ``topic``, ``field`` ("key" or "value"), ``subject`` and ``schema_id`` are where, and
+    None when not known; ``data`` has all bytes of the message, of which the error message shows the first.
     """
 
     def __init__(
@@ -127,9 +128,9 @@ class SubjectUnresolved(SerdeError):
 
 
 class EncodeError(SerdeError):
-    """A value that does not fit its schema. ``path`` leads to it, such as ``pickup.lat`` or ``items[3]``.
+    """A value that does not fit its schema. ``path`` is its place, such as ``pickup.lat`` or ``items[3]``.
 
-    ``expected`` describes what would have been right there, and ``got`` what was there, in a few words.
+    ``expected`` describes a value that would fit, and ``got`` the value, in a few words.
     """
 
     def __init__(
@@ -175,11 +176,11 @@ class IncompatibleReader(DecodeError):
 
 
 class UnknownSchemaId(SerdeError, SchemaNotFound):
-    """The registry has no schema with the id or guid that the data names: the record cannot be read, now or later."""
+    """The registry has no schema with the id or guid that the data names: the record cannot be read."""
 
 
 class RulesNotSupported(SerdeError):
-    """A schema carries rules, such as encryption, that a client must run, and this one runs none.
+    """A schema has rules, such as encryption, that a client must run, and this client runs none.
 
-    Data of such a schema is neither written nor read, since skipping a rule may publish what it was there to hide.
+    Data of such a schema is neither written nor read, since leaving out a rule may publish data that it encrypts.
     """

@@ -1,6 +1,7 @@
-"""One operation, tried until it is answered: base URLs in order, retries, pauses. A script, without I/O of its own.
+"""One operation, repeated until there is a response: base URLs in order, retries, pauses.
 
-Source of the pauses: "Exponential Backoff And Jitter" (AWS Architecture Blog), the variant with full jitter.
+A script, without I/O of its own. Source of the pauses: "Exponential Backoff And Jitter" (AWS Architecture Blog), the
+variant with full jitter.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _MOST_DOUBLINGS: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """What tells the time: seconds that only grow, seconds of the calendar, and chance for the pauses."""
+    """The sources of monotonic time, calendar time (both in seconds), and random numbers for the pauses."""
 
     monotonic: Callable[[], float] = time.monotonic
     wall: Callable[[], float] = time.time
@@ -45,26 +46,26 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """What one request came to: a reply or none."""
+    """The outcome of one request: a reply or none."""
 
     url: str
     outcome: Reply | NoReply
 
     @property
     def is_answered(self) -> bool:
-        """Whether a registry gave an answer that will be the same next time."""
+        """Whether a registry sent a response that would be the same for a repeated request."""
         return isinstance(self.outcome, Reply) and self.outcome.status not in _RETRIED
 
     @property
     def had_no_effect(self) -> bool:
-        """Whether the registry certainly did nothing."""
+        """Whether the request certainly had no effect in the registry."""
         if isinstance(self.outcome, NoReply):
             return not self.outcome.was_sent
         return self.outcome.status == HTTPStatus.TOO_MANY_REQUESTS
 
 
 class Exchange:
-    """Runs operations against the URLs of the settings; remembers which one answered last, and begins there."""
+    """Runs operations against the URLs of the settings, beginning with the one that responded last."""
 
     def __init__(self, settings: RegistrySettings, clock: Clock) -> None:
         self._settings = settings
@@ -74,7 +75,7 @@ class Exchange:
         self._preferred = 0
 
     def call(self, operation: Operation[T]) -> Script[T]:
-        """The result of the operation; raises the registry's error, or ``RegistryUnavailable``."""
+        """Run the operation and return its result; raise the registry's error, or ``RegistryUnavailable``."""
         started = self._clock.monotonic()
         attempts = 0
         for round_number in range(self._settings.retry.retries + 1):
@@ -94,7 +95,7 @@ class Exchange:
         return self._read(operation, attempt, attempts)
 
     def _positions(self) -> list[int]:
-        """The places of the URLs in the order to try them in: the one that answered last, then those behind it."""
+        """Return the positions of the URLs in the order of attempts, beginning with the one that responded last."""
         first = self._preferred
         return [(first + step) % len(self._urls) for step in range(len(self._urls))]
 
@@ -108,7 +109,7 @@ class Exchange:
         return _Attempt(url, reply)
 
     def _pause_s(self, round_number: int, outcome: Reply | NoReply) -> float:
-        """How long to wait after this round, in seconds."""
+        """Return how long to wait after this round, in seconds."""
         if isinstance(outcome, Reply):
             asked_s = _retry_after_s(outcome.headers, self._clock.wall())
             if asked_s is not None:
@@ -139,11 +140,11 @@ class Exchange:
 
 
 def _headers(settings: RegistrySettings) -> dict[str, str]:
-    """The headers of every request; the user's come last and win."""
+    """Return the headers of every request; the user's come last and override others."""
     found = {
         "Accept": _ACCEPT,
         "User-Agent": f"counterfoil/{version('counterfoil')}",
-        "Confluent-Accept-Unknown-Properties": "true",  # else Confluent's cloud leaves out guid and other newer facts
+        "Confluent-Accept-Unknown-Properties": "true",  # else Confluent's cloud leaves out newer fields
     }
     if settings.auth is not None:
         found["Authorization"] = settings.auth.header
@@ -151,7 +152,7 @@ def _headers(settings: RegistrySettings) -> dict[str, str]:
 
 
 def _retry_after_s(headers: Mapping[str, str], now_s: float) -> float | None:
-    """The seconds that ``Retry-After`` asks for, as a number or until a date; None where it says nothing readable."""
+    """Return the seconds of ``Retry-After``, a number or the time until a date; None when it cannot be read."""
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():
         return float(text)

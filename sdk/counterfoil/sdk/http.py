@@ -1,7 +1,6 @@
 """The default transports: httpx, with every time-out set and nothing taken from the environment.
 
-httpx is imported when the first request is sent, not before: a program that only deserializes what it has the schemas
-of does not pay for it.
+httpx is imported when the first request is sent, not before: a program that sends no request does not import it.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ if TYPE_CHECKING:
     from counterfoil.sdk.transport import Request
 
 MAX_REPLY_BYTES: Final = 256 * 1024 * 1024
-"""A reply that is longer is no registry's."""
+"""The largest accepted reply: a registry sends none that is longer."""
 
 
 class HttpTransport:
-    """Sends by HTTP, from any number of threads; a process that was forked opens connections of its own."""
+    """Sends by HTTP, from any number of threads; a forked process opens connections of its own."""
 
     def __init__(self, settings: RegistrySettings) -> None:
         self._settings = settings
@@ -38,7 +37,7 @@ class HttpTransport:
         self._lock = Lock()
 
     def send(self, request: Request) -> Reply:
-        """The reply, whatever its status; raises ``NoReply``."""
+        """Send the request and return the reply, with any status; raise ``NoReply`` if there is none."""
         client = self._connected()
         body = _Body(self._settings.retry.total_s)
         with (
@@ -82,7 +81,7 @@ class AsyncHttpTransport:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def asend(self, request: Request) -> Reply:
-        """The reply, whatever its status; raises ``NoReply``."""
+        """Send the request and return the reply, with any status; raise ``NoReply`` if there is none."""
         client = self._connected()
         body = _Body(self._settings.retry.total_s)
         with _Translation(self._settings):
@@ -120,7 +119,7 @@ class AsyncHttpTransport:
 
 
 class _Body:
-    """The bytes of a reply as they come, bounded in number and time: each read has its time-out, many have not."""
+    """The bytes of a reply as they arrive, limited in number and in time: httpx limits the time of each read only."""
 
     def __init__(self, total_s: float) -> None:
         self._chunks: list[bytes] = []
@@ -128,7 +127,7 @@ class _Body:
         self._deadline_s = time.monotonic() + total_s
 
     def take(self, chunk: bytes) -> None:
-        """Keep the next bytes."""
+        """Add the next bytes."""
         self._chunks.append(chunk)
         self._size_bytes += len(chunk)
         if self._size_bytes > MAX_REPLY_BYTES:
@@ -137,7 +136,7 @@ class _Body:
             raise NoReply(f"its reply was not whole in time; {self._size_bytes} bytes had come")
 
     def whole(self) -> bytes:
-        """All bytes."""
+        """Return all bytes."""
         return b"".join(self._chunks)
 
 
@@ -146,7 +145,7 @@ def _reply(response: httpx.Response, body: _Body) -> Reply:
 
 
 class _Translation:
-    """Turns what httpx raises into ``NoReply``."""
+    """Turns the exceptions of httpx into ``NoReply``."""
 
     def __init__(self, settings: RegistrySettings) -> None:
         self._settings = settings
@@ -171,7 +170,7 @@ class _Translation:
                 raise NoReply(f"silence for {self._settings.read_timeout_s:g} s") from error
             case httpx.HTTPError() | OSError():  # TLS alerts that come after the handshake are not translated by httpx
                 raise NoReply(f"the connection broke: {_words(error)}") from error
-            case httpx.InvalidURL() | UnicodeError():  # a host that has no form in DNS
+            case httpx.InvalidURL() | UnicodeError():  # a host name that cannot be encoded for DNS
                 raise InvalidSettings(f"The registry URL is not valid: {error}", setting="url") from error
 
 
@@ -180,7 +179,7 @@ def _words(error: Exception) -> str:
 
 
 def _connection_options(settings: RegistrySettings) -> dict[str, Any]:
-    """The arguments of both of httpx's clients."""
+    """Return the arguments of both of httpx's clients."""
     import httpx
 
     return {
@@ -193,13 +192,16 @@ def _connection_options(settings: RegistrySettings) -> dict[str, Any]:
 
 
 def _needs_tls(settings: RegistrySettings) -> bool:
-    """Whether any connection is encrypted: loading the certificate authorities takes long."""
+    """Return whether any connection is encrypted.
+
+    The certificate authorities are loaded only then, since that is slow.
+    """
     urls = (*settings.urls, settings.proxy or "")
     return any(url.lower().startswith("https:") for url in urls)
 
 
 def _tls_context(tls: TlsSettings) -> ssl.SSLContext | bool:
-    """What httpx is to verify with; raises ``InvalidSettings`` for a file that cannot be used."""
+    """Return the TLS context for httpx; raise ``InvalidSettings`` for a file that cannot be used."""
     if tls == type(tls)():
         return True
     try:
@@ -216,7 +218,7 @@ def _tls_context(tls: TlsSettings) -> ssl.SSLContext | bool:
 
 
 def _default_context() -> ssl.SSLContext:
-    """The certificate authorities that come with httpx."""
+    """Return the certificate authorities that come with httpx."""
     import httpx
 
     return httpx.create_ssl_context(trust_env=False)

@@ -1,8 +1,8 @@
-"""The options and variables by which every command names the registries that it talks to, and their one reader.
+"""The options and variables that name the registries which a command sends requests to, and their only reader.
 
 ``--registry``, ``--user``, ``--token``, ``--ca-file``, ``--timeout-s`` and ``--retries`` have the variables
 ``COUNTERFOIL_REGISTRY_URL``, ``…_USER`` and so on; more variables have no option (``settings_from_environment``). A
-command that talks to two registries has a second family, such as ``--from-user`` with ``COUNTERFOIL_FROM_USER``.
+command that uses two registries has a second family, such as ``--from-user`` with ``COUNTERFOIL_FROM_USER``.
 
 Nothing beyond click and the standard library is imported here, since help pages load this module.
 """
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound="Callable[..., Any]")
 
 VARIABLES: Final = "COUNTERFOIL_REGISTRY_"
-"""What the names of the variables begin with that say how the registry is reached."""
+"""The prefix of the variables with the URL, the login and the time-outs of the registry."""
 
 _CREDENTIALS: Final = ("USER", "PASSWORD", "TOKEN")
 _SHARED: Final = ("CA_FILE", "TIMEOUT_S", "RETRIES", "PROXY")
 
 
 class RegistryRole(NamedTuple):
-    """A registry that a command talks to.
+    """A registry that a command sends requests to.
 
-    ``parameter`` is the name under which the command's function gets its ``RegistryAccess``; ``variables`` is what its
-    variables begin with, ``prefix`` what comes before ``user`` and ``token`` in its options. ``spellings`` are the
+    ``parameter`` is the name under which the command's function gets its ``RegistryAccess``; ``variables`` is the
+    prefix of its variables, ``prefix`` what comes before ``user`` and ``token`` in its options. ``spellings`` are the
     options that give its URL; there are none where an argument gives it.
     """
 
@@ -43,14 +43,14 @@ class RegistryRole(NamedTuple):
     prefix: str = ""
     spellings: tuple[str, ...] = ()
     whose: str = "the registry"
-    about: str = "The registry to ask."
+    about: str = "The URL of the registry."
 
 
 THE_REGISTRY: Final = RegistryRole("registry", VARIABLES, spellings=("--registry", "--url"))
 
 
 class RegistryAccess:
-    """How one registry is reached: what the options say, and for the rest what the environment says.
+    """How one registry is reached: the values of the options, and of the environment for options that are not given.
 
     ``given`` has the values of options by the last part of the variable's name (``URL``, ``USER``); None is not given.
     """
@@ -60,7 +60,7 @@ class RegistryAccess:
         self._given = {name: str(value) for name, value in given.items() if value is not None}
 
     def at(self, url: str | None) -> RegistryAccess:
-        """The access to ``url``, which an argument of the command names, by the same options."""
+        """Return the access to ``url``, an argument of the command, with the same options."""
         return self if url is None else RegistryAccess(self._role, {**self._given, "URL": url})
 
     @property
@@ -74,9 +74,9 @@ class RegistryAccess:
         return self._given.get("URL") or os.environ.get(f"{self._role.variables}URL") or None
 
     def settings(self, *, timeout_s: float | None = None, retries: int | None = None) -> RegistrySettings:
-        """Everything a client needs; the arguments are what holds where neither option nor variable says more.
+        """Return the settings of a client; the arguments are defaults where neither option nor variable is given.
 
-        Raises ``InvalidSettings``, and ``click.UsageError`` where no URL is given.
+        Raises ``InvalidSettings``, and ``click.UsageError`` when no URL is given.
         """
         from counterfoil.sdk.settings_sources import settings_from_environment
 
@@ -90,13 +90,13 @@ class RegistryAccess:
         return settings_from_environment({**self._named(values), **self._environment()}, prefix=self._role.variables)
 
     def open(self) -> Registry:
-        """A client of the registry; see ``settings``."""
+        """Return a client of the registry; see ``settings``."""
         from counterfoil.sdk.client import Registry
 
         return Registry(self.settings())
 
     def _environment(self) -> dict[str, str]:
-        """The variables as they would be if every option that is given were one.
+        """Return the variables, with the value of every given option in its variable.
 
         A login on the command line, alone or in the URL, replaces that of the environment as a whole.
         """
@@ -116,7 +116,7 @@ class RegistryAccess:
 
 
 def registry_options(*roles: RegistryRole) -> Callable[[_Command], _Command]:
-    """A decorator that adds the options of every role and hands over one ``RegistryAccess`` for each."""
+    """Return a decorator that adds the options of every role and passes one ``RegistryAccess`` for each."""
 
     def decorate(command: _Command) -> _Command:
         def with_access(*arguments: Any, **given: Any) -> Any:
@@ -134,7 +134,7 @@ def registry_options(*roles: RegistryRole) -> Callable[[_Command], _Command]:
 
 
 def _own_values(role: RegistryRole, given: dict[str, Any]) -> dict[str, Any]:
-    """The values of the options that ``role`` alone has, taken out of ``given``."""
+    """Remove the values of the options that ``role`` alone has from ``given`` and return them."""
     return {
         name: given.pop(parameter) for name, parameter in _parameters(role).items() if name != "URL" or role.spellings
     }
@@ -171,7 +171,7 @@ def _shared_options() -> list[Callable[[Any], Any]]:
         click.option(
             "--ca-file",
             metavar="FILE",
-            help=f"Certificates to trust, in place of those that come with httpx.  [{VARIABLES}CA_FILE]",
+            help=f"Certificates to trust, instead of those that come with httpx.  [{VARIABLES}CA_FILE]",
         ),
         click.option(
             "--timeout-s",
@@ -179,12 +179,13 @@ def _shared_options() -> list[Callable[[Any], Any]]:
             "timeout_s",
             type=click.FloatRange(min=0, min_open=True),
             metavar="SECONDS",
-            help=f"How long to wait for an answer.  [{VARIABLES}TIMEOUT_S]",
+            help=f"How long to wait for a response.  [{VARIABLES}TIMEOUT_S]",
         ),
         click.option(
             "--retries",
             type=click.IntRange(min=0),
             metavar="N",
-            help=f"How often a request is made again after no answer, 429 or 5xx.  [{VARIABLES}RETRIES]",
+            help=f"How often a request is sent again after a time-out, a lost connection, 429 or 5xx.  "
+            f"[{VARIABLES}RETRIES]",
         ),
     ]

@@ -1,8 +1,8 @@
-"""What a call does, written once as a generator that asks for I/O, and the runner that does it in a thread.
+"""The steps of a call, written once as a generator that requests I/O, and the runner that does the I/O in a thread.
 
-A :data:`Script` yields steps (send this, pause so long, wait for that other call) and gets their outcomes back; it
-holds the retries and the caching, and does no I/O. The async client runs the same scripts with a runner of its own, so
-that the two clients cannot differ.
+A :data:`Script` yields steps (send a request, pause, wait for another call) and receives their outcomes. It contains
+the retries and the caching, and does no I/O. The async client runs the same scripts with a runner of its own, so that
+the two clients cannot differ.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Wait so long before going on; no outcome."""
+    """Wait this long before the next step; no outcome."""
 
     seconds: float
 
@@ -47,7 +47,7 @@ Script: TypeAlias = Generator[Step, Any, T]
 
 
 def run(script: Script[T], transport: Transport, sleep: Callable[[float], None]) -> T:
-    """The result of the script, its steps done in this thread."""
+    """Run the steps of the script in this thread and return its result."""
 
     def perform(step: Step) -> object:
         match step:
@@ -72,11 +72,11 @@ def run(script: Script[T], transport: Transport, sleep: Callable[[float], None])
         result: T = stop.value
         return result
     finally:
-        script.close()  # an interrupted call must not leave others waiting for it
+        script.close()  # other threads must not wait for a call that was interrupted
 
 
 def result_signature(script: Callable[..., Script[Any]]) -> Signature:
-    """The signature of a method that runs the script: its parameters, and the script's result as its own."""
+    """Return the signature of a method that runs the script: its parameters, and the script's result as its own."""
     found = signature(script)
     result = str(found.return_annotation).removeprefix("Script[").removesuffix("]")
     return found.replace(return_annotation=result)

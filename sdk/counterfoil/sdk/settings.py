@@ -1,6 +1,6 @@
-"""How to reach a registry, as frozen values.
+"""The settings with which a client reaches a registry, as frozen values.
 
-Nothing is read from the environment, unless :mod:`counterfoil.sdk.settings_sources` is asked to.
+Nothing is read from the environment here; :mod:`counterfoil.sdk.settings_sources` does that.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
 
 @dataclass(frozen=True, slots=True)
 class BasicAuth:
-    """A user and a password; the password is never shown."""
+    """A user and a password; the password is never printed."""
 
     user: str
     password: str = field(repr=False)
@@ -36,7 +36,7 @@ class BasicAuth:
 
 @dataclass(frozen=True, slots=True)
 class BearerToken:
-    """A token; never shown."""
+    """A token; it is never printed."""
 
     token: str = field(repr=False)
 
@@ -51,9 +51,9 @@ Auth: TypeAlias = BasicAuth | BearerToken
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TlsSettings:
-    """What secures the connection: paths of PEM files.
+    """The certificates and keys of the connection: paths of PEM files.
 
-    ``ca_file`` None: the certificate authorities that come with httpx. ``verify`` false: any certificate will do.
+    ``ca_file`` None: the certificate authorities that come with httpx. ``verify`` false: any certificate is accepted.
     """
 
     ca_file: str | None = None
@@ -65,7 +65,7 @@ class TlsSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrySettings:
-    """How often and how long a call is tried.
+    """How often and how long a request is repeated.
 
     After a round over all URLs that failed comes a random pause between 0 and ``first_pause_s``·2ⁿ, at most
     ``max_pause_s``, or the time that the registry asks for; ``retries`` rounds after the first; no new round once
@@ -80,10 +80,11 @@ class RetrySettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheSettings:
-    """What is remembered, for how long.
+    """The sizes of the caches, and how long entries are used.
 
-    ``capacity`` counts the entries of each cache. Ids and registrations do not change and are kept until there is no
-    room; ``latest_ttl_s`` is how long the latest version of a subject is, ``missing_ttl_s`` how long an unknown id.
+    ``capacity`` counts the entries of each cache. Ids and registrations do not change and are cached until there is no
+    room; ``latest_ttl_s`` is how long the latest version of a subject is cached, ``missing_ttl_s`` how long an unknown
+    id.
     """
 
     capacity: int = 1000
@@ -93,11 +94,11 @@ class CacheSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistrySettings:
-    """Everything a client needs to know.
+    """All settings of a client.
 
-    ``urls`` are tried in order, then again from the first; they hold no credentials (``RegistrySettings.of`` moves them
-    to ``auth``). ``read_timeout_s`` is the longest silence of the registry, ``retry.total_s`` bounds the whole call.
-    ``proxy`` is a URL; the environment's proxies are not used.
+    ``urls`` are tried in order, then again from the first; they contain no credentials (``RegistrySettings.of`` moves
+    them to ``auth``). ``read_timeout_s`` is the longest silence of the registry, ``retry.total_s`` bounds the whole
+    call. ``proxy`` is a URL; the environment's proxies are not used.
     """
 
     urls: tuple[str, ...]
@@ -143,7 +144,7 @@ class RegistrySettings:
         timeout_s: float | None = None,
         retries: int | None = None,
     ) -> RegistrySettings:
-        """The settings that a few arguments stand for.
+        """Return the settings for the arguments of a client.
 
         ``url`` is one URL, several joined by commas, or a list; a user and password in one become ``auth``; or it is
         whole settings, which the other arguments change. ``auth`` is also a pair (user, password), or a bearer token.
@@ -163,7 +164,7 @@ class RegistrySettings:
 
 
 def _split_urls(url: str | Sequence[str]) -> tuple[tuple[str, ...], Auth | None]:
-    """The URLs without credentials, and the first credentials found in them."""
+    """Return the URLs without credentials, and the first credentials found in them."""
     texts = url.split(",") if isinstance(url, str) else list(url)
     auth: Auth | None = None
     urls = []
@@ -205,12 +206,12 @@ def _check_url(url: str) -> None:
 
 def _check_proxy(url: str) -> None:
     parts = _parts(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:  # the URL may hold a password and is not shown
+    if parts.scheme not in ("http", "https") or not parts.hostname:  # the URL may contain a password and is not printed
         raise InvalidSettings("The proxy is not valid; expected a URL such as http://proxy:3128", setting="proxy")
 
 
 def _check_header(name: str, value: str) -> None:
-    """A header that cannot be sent is refused, such as a token with the line break of the file that it came from."""
+    """Refuse a header that cannot be sent, such as a token with the line break of the file that it was read from."""
     if not _HEADER_NAME.fullmatch(name) or not isinstance(value, str) or not _HEADER_VALUE.fullmatch(value):
         raise InvalidSettings(
             f"The header {name!r} cannot be sent; expected a name and a value of printable ASCII characters",

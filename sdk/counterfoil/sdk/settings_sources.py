@@ -1,4 +1,4 @@
-"""Settings as other places spell them: environment variables, and Confluent's dotted dict."""
+"""Reading settings from environment variables, and from Confluent's dict with dotted names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.settings import Auth
 
 PREFIX: Final = "COUNTERFOIL_REGISTRY_"
-"""What the names of the environment's variables begin with."""
+"""The prefix of the environment's variables."""
 
 _CONFLUENT_KEYS: Final = (
     "url",
@@ -42,14 +42,14 @@ _MS_PER_S: Final = 1000
 
 
 class _Source:
-    """Named values of unknown type, read as what a setting needs; errors name the setting as its source spells it."""
+    """Named values of unknown type, read as the type of a setting; errors name the setting as its source spells it."""
 
     def __init__(self, value_by_name: Mapping[str, object], prefix: str = "") -> None:
         self._value_by_name = value_by_name
         self._prefix = prefix
 
     def text(self, name: str) -> str | None:
-        """The string, or None where it is not set; an empty one is not set."""
+        """Return the string, or None where it is not set; an empty one is not set."""
         value = self._value_by_name.get(self._prefix + name)
         if value is None or value == "":
             return None
@@ -58,7 +58,7 @@ class _Source:
         return value
 
     def seconds(self, name: str) -> float | None:
-        """The number, or None where it is not set."""
+        """Return the number, or None where it is not set."""
         value = self._value_by_name.get(self._prefix + name)
         if value is None or value == "":
             return None
@@ -70,14 +70,14 @@ class _Source:
             raise self.misfit(name, "a number") from None
 
     def count(self, name: str) -> int | None:
-        """The whole number, or None where it is not set."""
+        """Return the whole number, or None where it is not set."""
         value = self.seconds(name)
         if value is not None and not value.is_integer():
             raise self.misfit(name, "a whole number")
         return None if value is None else int(value)
 
     def misfit(self, name: str, expected: str) -> InvalidSettings:
-        """The error that names the setting; its value is not repeated, since it may be a secret."""
+        """Return the error that names the setting; its value is not repeated, since it may be a secret."""
         spelt = self._prefix + name
         return InvalidSettings(f"The setting {spelt} is not {expected}", setting=spelt)
 
@@ -85,12 +85,12 @@ class _Source:
 def settings_from_environment(
     environment: Mapping[str, str] | None = None, *, prefix: str = PREFIX
 ) -> RegistrySettings:
-    """The settings in the ``COUNTERFOIL_REGISTRY_…`` variables of this process, or of ``environment``.
+    """Return the settings in the ``COUNTERFOIL_REGISTRY_…`` variables of this process, or of ``environment``.
 
-    ``…_URL`` is needed; ``…_USER`` with ``…_PASSWORD`` (or ``name:password`` in ``…_USER`` alone), or ``…_TOKEN``,
+    ``…_URL`` is required; ``…_USER`` with ``…_PASSWORD`` (or ``name:password`` in ``…_USER`` alone), or ``…_TOKEN``,
     ``…_TIMEOUT_S``, ``…_RETRIES``, ``…_CA_FILE``, ``…_CERTIFICATE_FILE``, ``…_KEY_FILE``, ``…_KEY_PASSWORD``,
-    ``…_PROXY``, ``…_LATEST_TTL_S`` are read when set. Other names are left alone, since Kubernetes sets some for every
-    service. ``prefix`` is what the names begin with where they are for another registry. Raises ``InvalidSettings``.
+    ``…_PROXY``, ``…_LATEST_TTL_S`` are read when set. Other names are ignored, since Kubernetes sets some for every
+    service. ``prefix`` is the prefix of the names for another registry. Raises ``InvalidSettings``.
     """
     source = _Source(os.environ if environment is None else environment, prefix)
     url = source.text("URL")
@@ -131,9 +131,9 @@ def _environment_auth(source: _Source, prefix: str) -> Auth | None:
 
 
 def settings_from_confluent(conf: Mapping[str, object]) -> RegistrySettings:
-    """The settings in a dict as ``confluent_kafka.schema_registry.SchemaRegistryClient`` takes it.
+    """Return the settings in a dict as ``confluent_kafka.schema_registry.SchemaRegistryClient`` takes it.
 
-    A key that this client does not know raises ``InvalidSettings``, so that no setting is dropped in silence.
+    A key that this client does not have raises ``InvalidSettings``, so that no setting is ignored silently.
     """
     _refuse_unknown(set(conf), set(_CONFLUENT_KEYS))
     source = _Source(conf)
@@ -186,7 +186,7 @@ def _confluent_auth(source: _Source) -> Auth | None:
     if basic not in (None, "URL", "USER_INFO"):
         raise source.misfit("basic.auth.credentials.source", "URL or USER_INFO")
     if bearer not in (None, "STATIC_TOKEN"):
-        raise source.misfit("bearer.auth.credentials.source", "STATIC_TOKEN, the only one this client knows")
+        raise source.misfit("bearer.auth.credentials.source", "STATIC_TOKEN, the only one that this client supports")
     if user_info is not None and token is not None:
         raise InvalidSettings(
             "basic.auth.user.info and bearer.auth.token are both set; expected one", setting="bearer.auth.token"
@@ -212,7 +212,7 @@ def _confluent_headers(source: _Source) -> dict[str, str]:
 
 
 def _confluent_tls(source: _Source, ca_location: object) -> TlsSettings:
-    verify = ca_location is not False  # Confluent's way to say: do not verify
+    verify = ca_location is not False  # in Confluent's dict: do not verify
     return TlsSettings(
         ca_file=source.text("ssl.ca.location") if verify else None,
         certificate_file=source.text("ssl.certificate.location"),

@@ -1,4 +1,4 @@
-"""Which subject a record's schema is registered under: three strategies with names, and any callable.
+"""The subject under which a record's schema is registered: three named strategies, and any callable.
 
 Source: Confluent's documentation of subject name strategies.
 """
@@ -17,7 +17,8 @@ Field: TypeAlias = Literal["key", "value"]
 SubjectStrategy: TypeAlias = Callable[[str | None, Field, str | None], str]
 """Names the subject from topic, field and the full name of the schema's top-level type; either name may be None.
 
-TOPIC, RECORD and TOPIC_RECORD are such, and any function may be; it raises ``SubjectUnresolved`` for want of a name.
+TOPIC, RECORD and TOPIC_RECORD are strategies, and so is any such function; it raises ``SubjectUnresolved`` when a name
+that it needs is missing.
 """
 
 
@@ -32,7 +33,7 @@ def TOPIC(topic: str | None, field: Field, record_name: str | None) -> str:  # n
 
 
 def RECORD(topic: str | None, field: Field, record_name: str | None) -> str:  # noqa: N802 - as above
-    """The record's full name: the same schema wherever it is used.
+    """Return the record's full name: the same subject in every topic.
 
     >>> RECORD("rides", "value", "taxi.Ride")
     'taxi.Ride'
@@ -58,7 +59,10 @@ _STRATEGY_BY_NAME: dict[str, SubjectStrategy] = {
 
 
 def strategy_named(name: str) -> SubjectStrategy:
-    """The strategy that Confluent's ``subject.name.strategy.type`` calls ``name``; raises ``InvalidSettings``."""
+    """Return the strategy that Confluent's ``subject.name.strategy.type`` calls ``name``.
+
+    Raises ``InvalidSettings``.
+    """
     found = _STRATEGY_BY_NAME.get(name)
     if found is None:
         names = ", ".join(_STRATEGY_BY_NAME)
@@ -69,9 +73,9 @@ def strategy_named(name: str) -> SubjectStrategy:
 def resolve_subject(
     strategy: SubjectStrategy | str, *, topic: str | None, field: Field, record_name: str | None
 ) -> str:
-    """The subject by a strategy or its name.
+    """Return the subject by a strategy or its name.
 
-    What a strategy of the user's raises or gives that is no name becomes ``SubjectUnresolved``.
+    An exception or a result that is not a name of a user's strategy becomes ``SubjectUnresolved``.
     """
     chosen = strategy_named(strategy) if isinstance(strategy, str) else strategy
     try:

@@ -1,6 +1,6 @@
-"""A registry in the memory of the process, behind the same clients, for tests that need no server.
+"""A registry in the memory of the process, used with the same clients, for tests without a server.
 
-It is the registry itself, with every rule and error code, over a store in memory; only the network is left out. It is
+It is the registry itself, with every rule and error code, over a store in memory; only the network is missing. It is
 part of the extra ``registry``. Responses can be prepared, so that a test sees how a failure is handled.
 
 >>> from counterfoil.schema import Schema
@@ -60,7 +60,7 @@ class InMemoryRegistry:
         return AsyncRegistry(url, transport=self, **options)
 
     def answer_next(self, *outcomes: Reply | NoReply) -> None:
-        """Answer the next requests with these instead: replies as they are, ``NoReply`` by raising it."""
+        """Answer the next requests with these instead: replies are returned, ``NoReply`` is raised."""
         with self._lock:
             self._prepared.extend(outcomes)
 
@@ -79,7 +79,7 @@ class InMemoryRegistry:
         """Do nothing: there are no connections."""
 
     def _noted(self, request: Request) -> Reply | None:
-        """The reply that was prepared for this request, if one was."""
+        """Record the request, and return the reply that was prepared for it, if any."""
         with self._lock:
             self.requests.append(request)
             prepared = self._prepared.popleft() if self._prepared else None

@@ -1,6 +1,6 @@
-"""The seam between the client and the network: a request goes in, a reply comes out, or nothing does.
+"""The protocol between the client and the network: a request is sent, and a reply is returned or none arrives.
 
-A transport knows no retries, no caches and no schemas. Tests and embedded registries bring their own (see
+A transport has no retries, no caches and no schemas. Tests and embedded registries have their own (see
 :mod:`counterfoil.sdk.testing`); the default one, in :mod:`counterfoil.sdk.http`, is httpx.
 """
 
@@ -27,7 +27,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One HTTP response, whole. The names in ``headers`` are in lower case."""
+    """One complete HTTP response. The names in ``headers`` are in lower case."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Reply:
 
 
 class NoReply(CounterfoilError):
-    """A transport got no whole reply. The client retries, and raises ``RegistryUnavailable`` in the end.
+    """A transport received no complete reply. The client retries, and finally raises ``RegistryUnavailable``.
 
     ``was_sent`` is false where the request certainly did not reach a server, so that even one that must not be
     repeated may be tried again.
@@ -51,17 +51,17 @@ class Transport(Protocol):
     """Sends requests, for :class:`counterfoil.sdk.Registry`. Used by several threads at once."""
 
     def send(self, request: Request) -> Reply:
-        """The reply, whatever its status; raises :class:`NoReply`."""
+        """Send the request and return the reply, with any status; raise :class:`NoReply` if there is none."""
 
     def close(self) -> None:
-        """Let go of connections; a transport that was closed is not used again."""
+        """Close the connections; a transport that was closed is not used again."""
 
 
 class AsyncTransport(Protocol):
     """Sends requests, for :class:`counterfoil.sdk.AsyncRegistry`. Used by several tasks at once."""
 
     async def asend(self, request: Request) -> Reply:
-        """The reply, whatever its status; raises :class:`NoReply`."""
+        """Send the request and return the reply, with any status; raise :class:`NoReply` if there is none."""
 
     async def aclose(self) -> None:
-        """Let go of connections; a transport that was closed is not used again."""
+        """Close the connections; a transport that was closed is not used again."""

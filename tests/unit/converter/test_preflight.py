@@ -105,7 +105,7 @@ def test_what_retention_took_is_named():
 
 def test_a_checkpoint_beyond_the_end_is_of_another_topic():
     (only,) = overtaken("in", {0: 25}, {0: (0, 20)})
-    assert "was made anew" in only.text
+    assert "was created again" in only.text
 
 
 def test_nothing_is_created_while_there_is_an_error():

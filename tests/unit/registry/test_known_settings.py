@@ -21,7 +21,7 @@ from counterfoil.registry.service.storage import (
     SoftDelete,
     Together,
 )
-from counterfoil.registry.store.known.settings import MAX_SCOPES, KnownSettings
+from counterfoil.registry.store.known.scope_settings import MAX_SCOPES, KnownSettings
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.rest.modes import Mode

@@ -306,4 +306,4 @@ def test_every_rule_explains_itself():
     for rule in RULE_BY_ID.values():
         assert rule.sentence.startswith("The reader")
         assert rule.why.endswith(".")
-        assert rule.mend.endswith(".")
+        assert rule.fix.endswith(".")

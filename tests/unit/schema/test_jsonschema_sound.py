@@ -1,4 +1,4 @@
-"""The policy SOUND: every kind of mended answer, each with a value that a foreign validator judges."""
+"""The policy SOUND: every kind of corrected answer, each with a value that a foreign validator judges."""
 
 from __future__ import annotations
 

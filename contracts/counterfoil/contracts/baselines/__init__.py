@@ -1,1 +1,1 @@
-"""Where earlier versions come from: git, files, a registry. The only part of the contracts room that reads anything."""
+"""The sources of earlier versions: git, files, a registry. Only this part of the contracts room does I/O."""

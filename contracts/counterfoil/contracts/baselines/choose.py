@@ -1,7 +1,7 @@
-"""From the words on the command line to a head and a baseline.
+"""The head and the baseline that the command line's arguments name.
 
-``--against`` names, in this order: the word ``registry``, a file, a git ref, a folder, ``SUBJECT@VERSION``. Without it
-the baseline is the merge base with the default branch.
+``--against`` can name, in this order: the word ``registry``, a file, a git ref, a folder, ``SUBJECT@VERSION``. Without
+it the baseline is the merge base with the default branch.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ HEAD: Final = "HEAD"
 class Request:
     """What to compare: ``paths`` relative to the folder ``current``, ``against`` as written or None.
 
-    ``subjects`` gives subjects to files, by path relative to ``current``; ``registry`` opens the registry that
-    ``registry_label`` names, and is None where no address is known; ``is_transitive`` asks for all of the history.
+    ``subjects`` are the subjects of files, by path relative to ``current``; ``registry`` opens the registry that
+    ``registry_label`` names, and is None where no address is known; ``is_transitive`` requests all of the history.
     """
 
     current: str
@@ -64,9 +64,9 @@ class Request:
 class Comparison:
     """The two sides of a request.
 
-    ``scope`` says which files of ``head``, the working tree, are checked; ``baseline`` what they are compared with.
-    Raises ``PreconditionFailed`` and its kinds where something is not there, ``UsageMistake`` where an option is
-    missing.
+    ``scope`` has the files of ``head``, the working tree, that are checked; ``baseline`` is what they are compared
+    with. Raises ``PreconditionFailed`` and its subclasses when something does not exist, ``UsageMistake`` when an
+    option is missing.
     """
 
     request: Request
@@ -81,7 +81,7 @@ class Comparison:
 
     @cached_property
     def baseline(self) -> Baseline:
-        """What ``against`` names."""
+        """The baseline that ``against`` names."""
         against = self.request.against
         if against is None:
             return self._at_merge_base()
@@ -99,7 +99,7 @@ class Comparison:
         if self.repository is not None:
             raise missing_ref(self.repository, against)
         raise BaselineNotFound(
-            f"there is no file or folder {against!r}, nor a git repository here that could know it as a ref"
+            f"there is no file or folder {against!r}, nor a git repository in which it could be a ref"
         )
 
     def _at_merge_base(self) -> Baseline:
@@ -137,7 +137,7 @@ class Comparison:
         return TreeBaseline(self.head, states, label=states[0].label, is_wanted=self.scope.is_wanted, note=notes)
 
     def _at_file(self, place: Path, *, label: str) -> Baseline:
-        """The one file at ``place``, with the other schemas of its folder to refer to."""
+        """Return the one file at ``place``, with the other schemas of its folder as possible references."""
         self._insist_on_paths()
         files = (read_schema_file(str(place.parent), name) for name in neighbours(place))
         tree = SchemaTree(
@@ -159,7 +159,7 @@ class Comparison:
         return TreeBaseline(self.head, [tree], label=label, is_wanted=lambda _: False, origin=origin)
 
     def _at_folder(self, place: Path, *, label: str) -> Baseline:
-        """The folder at ``place``, laid over the folder that is checked."""
+        """Return the folder at ``place``, with its files at the same paths as in the folder that is checked."""
         self._insist_on_paths()
         onto = self.scope.wanted[0] if len(self.scope.wanted) == 1 else self.scope.prefix
         prefix = f"{onto}/" if onto else ""
@@ -203,7 +203,7 @@ class Comparison:
 
 
 def open_comparison(request: Request) -> Comparison:
-    """The head that ``request`` asks for, read, and its baseline, which is looked for when it is asked for."""
+    """Read the head that ``request`` names, and return it with its baseline, which is read when it is first used."""
     try:
         repository = open_repository(request.current)
     except NoRepository:
@@ -213,6 +213,6 @@ def open_comparison(request: Request) -> Comparison:
 
 
 def _identity(tree: SchemaTree, path: str) -> tuple[SchemaType, str | None]:
-    """The language and the name of the schema in a file."""
+    """Return the language and the name of the schema in a file."""
     names = tree.outline(path)
     return tree.language(path), names.name if names else None

@@ -1,6 +1,6 @@
-"""A git repository, read and never written: no worktree, no checkout, no fetch, no index refresh.
+"""Reading a git repository, which is never changed: no worktree, no checkout, no fetch, no index refresh.
 
-Paths go in and come out relative to the top of the repository, with ``/``.
+Paths are given and returned relative to the top of the repository, with ``/``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SETTINGS: Final = ("-c", "core.fsmonitor=false", "-c", "core.untrackedCache=fal
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """A regular file in a commit or in the index: its path, and the name of its content."""
+    """A regular file in a commit or in the index: its path, and the object id of its content."""
 
     path: str
     object_id: str
@@ -37,35 +37,38 @@ class GitRepository:
         self._folder = folder
 
     def commit(self, ref: str) -> str | None:
-        """The full hash of the commit that ``ref`` names; None when there is none in this clone."""
+        """Return the full hash of the commit that ``ref`` names; None when there is none in this clone."""
         told = _run(
             self._folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", fails=(1, 128)
         )
         return told.decode().strip() or None
 
     def known_as(self, ref: str) -> str | None:
-        """``ref``, or the branch of ``origin`` that it means where no local one has been made; None for neither."""
+        """Return ``ref`` if it exists, else the branch of that name in ``origin``, or None."""
         return next((name for name in (ref, f"origin/{ref}") if self.commit(name)), None)
 
     def is_shallow(self) -> bool:
-        """Whether the clone was cut off, so that commits that exist elsewhere are missing here."""
+        """Return whether the clone is shallow, so that commits that exist elsewhere are missing here."""
         return self._ask("rev-parse", "--is-shallow-repository").strip() == b"true"
 
     def merge_base(self, first: str, second: str) -> str | None:
-        """The best common ancestor of two commits; None when this clone holds none."""
+        """Return the best common ancestor of two commits; None when this clone has none."""
         return _run(self._folder, "merge-base", first, second, fails=(1,)).decode().strip() or None
 
     def upstream_name(self, ref: str) -> str:
-        """The branch that a symbolic ref such as ``origin/HEAD`` stands for, in short form."""
+        """Return the branch that a symbolic ref such as ``origin/HEAD`` stands for, in short form."""
         return self._ask("rev-parse", "--abbrev-ref", ref).decode().strip() or ref
 
     def commits_touching(self, commit: str, pathspecs: Sequence[str], *, limit: int) -> list[str]:
-        """The hashes of the commits on ``commit``'s first-parent line that changed ``pathspecs``, newest first."""
+        """Return the hashes of the first-parent ancestors of ``commit`` that changed ``pathspecs``, newest first."""
         told = self._ask("rev-list", "--first-parent", f"--max-count={limit}", commit, "--", *pathspecs)
         return told.decode().split()
 
     def blobs(self, commit: str, is_wanted: Callable[[str], bool]) -> list[Blob]:
-        """The regular files of ``commit`` whose path is wanted; links and submodules are left out."""
+        """Return the regular files of ``commit`` whose path satisfies ``is_wanted``.
+
+        Links and submodules are left out.
+        """
         found = []
         for line in _records(self._ask("ls-tree", "-r", "-z", "--full-tree", commit)):
             facts, _, path = line.partition("\t")
@@ -75,7 +78,7 @@ class GitRepository:
         return found
 
     def contents(self, object_ids: Iterable[str]) -> Mapping[str, bytes]:
-        """The bytes of blobs, by object id."""
+        """Return the bytes of blobs, by object id."""
         wanted = list(dict.fromkeys(object_ids))
         if not wanted:
             return {}
@@ -83,12 +86,12 @@ class GitRepository:
         return _read_batch(stream, wanted)
 
     def working_paths(self) -> list[str]:
-        """The paths of all files in the working tree that git tracks or would track, ignored ones left out."""
+        """Return the paths of all files in the working tree that git tracks or would track, ignored ones left out."""
         told = self._ask("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--full-name", "--", ":/")
         return sorted(set(_records(told)))
 
     def sparse_blobs(self) -> list[Blob]:
-        """The files that a sparse checkout leaves out of the working tree; they count as unchanged."""
+        """Return the files that a sparse checkout leaves out of the working tree; they count as unchanged."""
         absent = {
             line[2:]
             for line in _records(self._ask("ls-files", "-z", "-t", "--cached", "--full-name", "--", ":/"))
@@ -105,7 +108,7 @@ class GitRepository:
 
 
 def open_repository(folder: str) -> GitRepository:
-    """The repository that ``folder`` is in; ``NoRepository`` when it is in none."""
+    """Return the repository that ``folder`` is in; raise ``NoRepository`` when it is in none."""
     try:
         is_inside = _run(folder, "rev-parse", "--is-inside-work-tree").strip() == b"true"
     except GitFailed as failure:
@@ -121,17 +124,23 @@ def open_repository(folder: str) -> GitRepository:
 
 
 def short(commit: str) -> str:
-    """The first digits of a commit's hash, as people write it."""
+    """Return the first digits of a commit's hash, as people write it."""
     return commit[:_SHORT_HASH_LENGTH]
 
 
 def inside(path: str, folders: Sequence[str]) -> bool:
-    """Whether ``path`` is one of ``folders`` or below one; the empty folder is the top and holds everything."""
+    """Return whether ``path`` is one of ``folders`` or below one.
+
+    The empty folder is the top, which contains everything.
+    """
     return any(folder in {"", path} or path.startswith(folder + posixpath.sep) for folder in folders)
 
 
 def _run(folder: str, *arguments: str, given: bytes | None = None, fails: Sequence[int] = ()) -> bytes:
-    """What git prints. An exit status among ``fails`` is an empty answer; any other failure is :class:`GitFailed`."""
+    """Return the output of git: nothing for an exit status among ``fails``.
+
+    Any other failure is a :class:`GitFailed`.
+    """
     environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
         done = subprocess.run(  # noqa: S603 (git's own arguments; a ref goes behind --end-of-options)
@@ -157,7 +166,7 @@ def _records(stream: bytes) -> list[str]:
 
 
 def _read_batch(stream: bytes, wanted: Sequence[str]) -> dict[str, bytes]:
-    """The contents in the output of ``git cat-file --batch``: a head line, the bytes, a line end, for each object."""
+    """Return the contents in the output of ``git cat-file --batch``: for each object a head line, bytes, a line end."""
     contents: dict[str, bytes] = {}
     start = 0
     for object_id in wanted:

@@ -1,6 +1,6 @@
-"""States of a repository's schema files: at a commit, at the commits before it, and where a branch began.
+"""States of a repository's schema files: at a commit, at the commits before it, and at the start of a branch.
 
-What is not in this clone is a ``BaselineNotFound`` that says how to get it.
+A commit that is not in this clone is a ``BaselineNotFound`` whose message says how to fetch it.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ _UNSHALLOW: Final = (
 
 
 def default_base(repository: GitRepository) -> tuple[str, str]:
-    """The default branch, and the commit at which HEAD left it."""
+    """Return the default branch, and the commit at which HEAD left it."""
     branch = next((name for name in _DEFAULT_BRANCHES if repository.commit(name)), None)
     if branch is None:
         cure = _UNSHALLOW if repository.is_shallow() else "name what to compare with: --against REF"
-        raise BaselineNotFound(f"cannot tell the default branch, since there is no origin/HEAD, main or master; {cure}")
+        raise BaselineNotFound(f"the default branch is unknown, since there is no origin/HEAD, main or master; {cure}")
     base = repository.merge_base("HEAD", branch)
     if base is None:
-        raise BaselineNotFound(f"this clone holds no common ancestor of HEAD and {branch}; {_cure(repository, branch)}")
+        raise BaselineNotFound(f"this clone has no common ancestor of HEAD and {branch}; {_cure(repository, branch)}")
     if base == repository.commit("HEAD") and repository.is_shallow():
-        raise BaselineNotFound(f"HEAD is on {branch} and what was before it is not here, since {_UNSHALLOW}")
+        raise BaselineNotFound(f"HEAD is on {branch} and the commits before it are missing, since {_UNSHALLOW}")
     return (repository.upstream_name(branch) if branch == _REMOTE_HEAD else branch), base
 
 
 def missing_ref(repository: GitRepository, ref: str) -> BaselineNotFound:
-    """The error for a ref that is not here."""
+    """Return the error for a ref that does not exist in this clone."""
     return BaselineNotFound(f"git knows no commit {ref!r} here, nor is it a file or folder; {_cure(repository, ref)}")
 
 
@@ -55,12 +55,12 @@ def states_at(
     also: Sequence[str] = (),
     is_transitive: bool = False,
 ) -> tuple[list[SchemaTree], str]:
-    """The schema files at ``commit``, and at the commits before it that changed any, newest first.
+    """Return the schema files at ``commit``, and at the commits before it that changed any, newest first.
 
     Without ``is_transitive`` the first state is the only one. The commits are those of the first-parent line, so each
-    state is one that the branch itself was in, and at most ``HISTORY_LIMIT``; the second value says so when there are
-    more, and is empty otherwise. ``also`` are files without the usual suffix to look at. ``ref`` is what people call
-    the commit.
+    state is one that the branch itself was in, and at most ``HISTORY_LIMIT``; the second value is a sentence when there
+    are more, and empty otherwise. ``also`` are files without the usual suffix that are read, too. ``ref`` is the name
+    of the commit in messages.
     """
     commits = [commit]
     if is_transitive:
@@ -69,7 +69,7 @@ def states_at(
         suffixes = (f":(top,glob)**/*{suffix}" for suffix in TYPE_BY_SUFFIX)
         specs = [*suffixes, *(f":(top,literal){path}" for path in also)]
         commits += repository.commits_touching(commit, specs, limit=HISTORY_LIMIT + 1)[1:]
-    cut = f"only the last {HISTORY_LIMIT} commits that changed schemas were looked at"
+    cut = f"only the last {HISTORY_LIMIT} commits that changed schemas were read"
     states = _read_states(repository, commits[:HISTORY_LIMIT], ref, is_schema)
     return states, cut if len(commits) > HISTORY_LIMIT else ""
 
@@ -77,9 +77,9 @@ def states_at(
 def _read_states(
     repository: GitRepository, commits: Sequence[str], ref: str, is_schema: Callable[[str], bool]
 ) -> list[SchemaTree]:
-    """The trees of ``commits``; a content that stands in many of them is read once.
+    """Return the trees of ``commits``; a content that occurs in many of them is read once.
 
-    Plain JSON is read only where a schema refers to it.
+    Plain JSON files are read only when a schema refers to them.
     """
     listed = [repository.blobs(commit, lambda path: is_schema(path) or is_plain_json(path)) for commit in commits]
     blobs = [[blob for blob in at_commit if is_schema(blob.path)] for at_commit in listed]

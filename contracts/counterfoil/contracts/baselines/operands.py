@@ -1,4 +1,4 @@
-"""One schema by name: a file, ``REF:path`` in git, or ``SUBJECT@VERSION`` in a registry."""
+"""Reading one schema by its name: a file, ``REF:path`` in git, or ``SUBJECT@VERSION`` in a registry."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ SUBJECT_VERSION: Final = re.compile(r"(?P<subject>.+)@(?P<version>latest|[1-9][0
 
 
 def read_operand(operand: str, current: str, *, registry: Callable[[], RegistryReader] | None) -> ReadSchema:
-    """The schema that ``operand`` names, seen from the folder ``current``; it is read leniently, and has no problem.
+    """Return the schema that ``operand`` names, relative to the folder ``current``; it is read leniently and is valid.
 
-    A name that fits several forms is a file before it is a place in git, and that before a version of a subject. Raises
-    ``InputNotFound``, ``BaselineNotFound`` for a ref that is not here, ``InvalidOperand`` for a text that is no schema,
-    and what the registry's client raises.
+    A name that fits several forms is read as a file if there is one, else as a file in git, else as a version of a
+    subject. Raises ``InputNotFound``, ``BaselineNotFound`` for a ref that does not exist in this clone,
+    ``InvalidOperand`` for a text that is no schema, and the errors of the registry's client.
     """
     found = _find(operand, current, registry)
     if found.problem is not None:
@@ -55,7 +55,7 @@ def _find(operand: str, current: str, registry: Callable[[], RegistryReader] | N
 
 
 def _read_file(place: Path, operand: str) -> ReadSchema:
-    """The file, with the schemas that it may refer to: those of its repository, or else of its folder."""
+    """Return the file, with the schemas that it may refer to: those of its repository, or else of its folder."""
     root, path = str(place.parent), place.name
     try:
         repository = open_repository(root)
@@ -72,7 +72,10 @@ def _read_file(place: Path, operand: str) -> ReadSchema:
 
 
 def _read_in_git(repository: GitRepository, ref: str, path: str, current: str) -> ReadSchema:
-    """The file at a commit. As in git, ``path`` starts at the top of the repository, or at ``current`` with ``./``."""
+    """Return the file at a commit.
+
+    As in git, ``path`` starts at the top of the repository, or at ``current`` with ``./``.
+    """
     ref = repository.known_as(ref) or ref
     commit = repository.commit(ref)
     if commit is None:

@@ -25,35 +25,35 @@ _SUBJECT_ENDS: Final = ("-key", "-value")
 
 
 class ConfigReader(Protocol):
-    """What the check reads of a subject's settings."""
+    """The part of a subject's settings that the check reads."""
 
     @property
     def compatibility_level(self) -> CompatibilityLevel | None:
-        """The level in force; None where a registry tells none."""
+        """The level in effect; None when the registry's response has none."""
 
     @property
     def compatibility_policy(self) -> str | None:
-        """The policy in force; None where a registry tells none."""
+        """The policy in effect; None when the registry's response has none."""
 
 
 class RegistryReader(Protocol):
     """The part of a registry client that a baseline needs; ``counterfoil.sdk.Registry`` is one."""
 
     def versions(self, subject: str) -> Sequence[int]:
-        """The numbers of the subject's active versions; raises ``SubjectNotFound``."""
+        """Return the numbers of the subject's active versions; raises ``SubjectNotFound``."""
 
     def version(self, subject: str, number: VersionNumber = "latest") -> RegisteredSchema:
-        """One version of a subject."""
+        """Return one version of a subject."""
 
     def config(self, subject: str | None = None, *, default_to_global: bool = False) -> ConfigReader:
-        """The settings of a subject; with ``default_to_global``, those in force."""
+        """Return the settings of a subject; with ``default_to_global``, those in effect."""
 
 
 class RegistryBaseline:
     """The versions that a registry holds of the subjects in ``subject_by_path``.
 
-    ``version`` is the one version to compare with; None stands for the latest, or all of them where the level is
-    transitive. Everything is fetched when asked for, and once. Raises what the client raises.
+    ``version`` is the one version to compare with; None is the latest, or all of them where the level is transitive.
+    Everything is fetched when it is first needed, and once. Raises the errors of the client.
     """
 
     note = ""
@@ -69,22 +69,22 @@ class RegistryBaseline:
         self._config_by_subject: dict[str, ConfigReader | None] = {}
 
     def subject(self, path: str) -> str | None:
-        """The subject that the file at ``path`` belongs to; None when nothing says so."""
+        """Return the subject that the file at ``path`` belongs to; None when it is not known."""
         return self._subject_by_path.get(path)
 
     def level(self, path: str) -> CompatibilityLevel | None:
-        """The level in force for the file's subject."""
+        """Return the level in effect for the file's subject."""
         config = self._config(path)
         return config.compatibility_level if config else None
 
     def policy(self, path: str) -> CompatibilityPolicy | None:
-        """The policy in force for the file's subject; ``BadRequest`` for one that is not known here."""
+        """Return the policy in effect for the file's subject; raise ``BadRequest`` for an unknown policy."""
         config = self._config(path)
         told = config.compatibility_policy if config else None
         return parse_policy(told) if told else None
 
     def history(self, path: str, *, is_transitive: bool) -> Sequence[ReadSchema] | None:
-        """The versions of the file's subject, newest first."""
+        """Return the versions of the file's subject, newest first."""
         subject = self.subject(path)
         if subject is None:
             return None
@@ -97,7 +97,7 @@ class RegistryBaseline:
         return [read_version(self._registry, subject, number) for number in (numbers if is_transitive else numbers[:1])]
 
     def removed(self) -> Sequence[Removed]:
-        """Nothing: a subject that no file belongs to may belong to another repository."""
+        """Return nothing: a subject that no file belongs to may belong to another repository."""
         return ()
 
     def _config(self, path: str) -> ConfigReader | None:
@@ -116,7 +116,7 @@ class RegistryBaseline:
 
 
 def read_version(registry: RegistryReader, subject: str, version: VersionNumber) -> ReadSchema:
-    """One version of a subject with everything it refers to, read leniently; raises what the client raises."""
+    """Return one version of a subject with everything it refers to, read leniently; raise the errors of the client."""
     registered = registry.version(subject, version)
     found = registered.schema
     label = f"{subject} version {registered.version or version}"
@@ -133,7 +133,7 @@ def read_version(registry: RegistryReader, subject: str, version: VersionNumber)
 
 
 def _resolve(registry: RegistryReader, schema: Schema) -> tuple[ResolvedReference, ...]:
-    """What ``schema`` refers to, each after what it needs itself; Avro's names are in the text, so once is enough."""
+    """Return the schemas that ``schema`` refers to, each after its own references."""
     found: list[ResolvedReference] = []
     seen: set[tuple[str, str, int]] = set()
 
@@ -152,7 +152,7 @@ def _resolve(registry: RegistryReader, schema: Schema) -> tuple[ResolvedReferenc
 
 
 def subject_by_path(paths: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:
-    """The subject of each file: the ``given`` one, else the file's name where it ends as a topic's subject does.
+    """Return the subject of each file: the ``given`` one, else the file's name if it ends in ``-key`` or ``-value``.
 
     >>> subject_by_path(["a/orders-value.proto", "b/order.avsc"], {})
     {'a/orders-value.proto': 'orders-value'}

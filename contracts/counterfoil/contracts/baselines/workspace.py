@@ -1,4 +1,4 @@
-"""The files that are checked: those of a git working tree, or of a plain folder, narrowed to the paths asked for."""
+"""The files that are checked: those of a git working tree, or of a plain folder, restricted to the given paths."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where a check looks.
+    """The folder and the files that are checked.
 
     ``root`` is the folder that all paths are relative to, ``prefix`` the current folder inside it, and ``wanted`` are
-    the files and folders asked for; ``""`` is the root itself.
+    the given files and folders; ``""`` is the root itself.
     """
 
     root: str
@@ -35,27 +35,30 @@ class Scope:
     wanted: tuple[str, ...]
 
     def is_schema(self, path: str) -> bool:
-        """Whether the file at ``path`` holds a schema: by its suffix, or because it was asked for by name."""
+        """Return whether the file at ``path`` holds a schema: by its suffix, or because its name was given."""
         return has_schema_suffix(path) or path in self.wanted
 
     def is_wanted(self, path: str) -> bool:
-        """Whether ``path`` is, or is below, one that was asked for."""
+        """Return whether ``path`` is one of the given paths, or below one."""
         return inside(path, self.wanted)
 
     def relative(self, path: str) -> str:
-        """A path that was given relative to the current folder, relative to the root; it may lead out of the root."""
+        """Return a path that was given relative to the current folder, relative to the root.
+
+        It may lead out of the root.
+        """
         return _relative(os.path.normpath(Path(self.root) / self.prefix / path), self.root)
 
     def missing(self, tree: SchemaTree) -> list[str]:
-        """The wanted paths that are neither in ``tree`` nor a folder on disk."""
+        """Return the wanted paths that are neither in ``tree`` nor a folder on disk."""
         return [path for path in self.wanted if path not in tree.paths and not (Path(self.root) / path).is_dir()]
 
 
 def scope_of(current: str, paths: Sequence[str], *, repository: GitRepository | None) -> Scope:
-    """The scope of ``paths``, which are relative to the folder ``current``; without paths, that folder.
+    """Return the scope of ``paths``, which are relative to the folder ``current``; without paths, that folder.
 
-    The root is the top of the ``repository``; without one, the nearest folder that holds everything. A path outside of
-    the repository is an ``InputNotFound``.
+    The root is the top of the ``repository``; without one, the nearest folder that contains everything. A path outside
+    of the repository is an ``InputNotFound``.
     """
     current = str(Path(current).resolve())
     root = repository.top if repository else _common_root(current, paths)
@@ -68,9 +71,9 @@ def scope_of(current: str, paths: Sequence[str], *, repository: GitRepository | 
 
 
 def read_head(scope: Scope, *, repository: GitRepository | None) -> SchemaTree:
-    """All schema files of the working tree, since files refer to one another.
+    """Return all schema files of the working tree, since files refer to one another.
 
-    Files that git ignores are left out, unless they are asked for by name.
+    Files that git ignores are left out, unless their names are given.
     """
     listed = repository.working_paths() if repository else schema_paths_below(scope.root)
     wanted = (path for path in (*listed, *scope.wanted) if scope.is_schema(path))
@@ -84,7 +87,7 @@ def read_head(scope: Scope, *, repository: GitRepository | None) -> SchemaTree:
 
 
 def reader_of(root: str) -> Callable[[str], bytes | None]:
-    """What gives the bytes of a file below ``root`` by its path; None where there is no regular file."""
+    """Return a function that reads a file below ``root``, and returns None where there is no regular file."""
 
     def read(path: str) -> bytes | None:
         file = read_schema_file(root, path)
@@ -94,7 +97,7 @@ def reader_of(root: str) -> Callable[[str], bytes | None]:
 
 
 def schema_paths_below(root: str) -> list[str]:
-    """The paths, relative to ``root``, of the schema files below it; hidden folders are left out."""
+    """Return the paths, relative to ``root``, of the schema files below it; hidden folders are left out."""
     found = []
     for folder, names, files in os.walk(root):
         names[:] = sorted(name for name in names if not name.startswith("."))
@@ -104,7 +107,7 @@ def schema_paths_below(root: str) -> list[str]:
 
 
 def neighbours(place: Path) -> list[str]:
-    """The schema files that the one at ``place`` may refer to, and itself, relative to its folder.
+    """Return the schema files that the one at ``place`` may refer to, and itself, relative to its folder.
 
     They are those beside it; for Protobuf, which imports by path, also those below.
     """
@@ -114,7 +117,7 @@ def neighbours(place: Path) -> list[str]:
 
 
 def read_schema_file(root: str, path: str) -> SchemaFile | None:
-    """The file at ``path`` below ``root``, or None where there is no regular file; links are not followed."""
+    """Return the file at ``path`` below ``root``, or None where there is no regular file; links are not followed."""
     place = Path(root) / path
     try:
         is_regular = stat.S_ISREG(place.lstat().st_mode)
@@ -124,7 +127,7 @@ def read_schema_file(root: str, path: str) -> SchemaFile | None:
 
 
 def shown_path(path: str, prefix: str) -> str:
-    """``path`` as seen from the folder ``prefix``; both are relative to the same root.
+    """Return ``path`` relative to the folder ``prefix``; both are relative to the same root.
 
     >>> shown_path("schemas/order.avsc", "services/billing")
     '../../schemas/order.avsc'
@@ -143,7 +146,7 @@ def _relative(path: str, root: str) -> str:
 
 
 def _common_root(current: str, paths: Sequence[str]) -> str:
-    """The nearest folder that holds the current one and all of ``paths``."""
+    """Return the nearest folder that contains the current one and all of ``paths``."""
     places = [os.path.normpath(Path(current) / path) for path in paths]
     return os.path.commonpath(
         [current, *(place if Path(place).is_dir() else str(Path(place).parent) for place in places)]

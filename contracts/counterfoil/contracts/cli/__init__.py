@@ -1,4 +1,4 @@
-"""The command line: one command, ``counterfoil``, whose sub-commands come from all rooms and load when called."""
+"""The command line: one command, ``counterfoil``, with sub-commands of all rooms, each imported when it is called."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> int:
-    """The exit code of the command that the process's arguments ask for; see ``ExitCode`` for what each means."""
+    """Run the command that the process's arguments name and return its exit code; see ``ExitCode``."""
     from counterfoil.contracts.cli.root import root_command
     from counterfoil.contracts.cli.run import run
 

@@ -1,4 +1,4 @@
-"""``counterfoil check``: the gate of a pull request. Is this change of schemas allowed?"""
+"""``counterfoil check``: whether a change of schemas is allowed. It runs on pull requests."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ _POLICIES = ("STRICT", "LENIENT", "LOGICAL", "SOUND", "WIRE", "WIRE_JSON")
 @click.option(
     "--level",
     type=click.Choice(_LEVELS, case_sensitive=False),
-    help="What a change must keep. Default: the registry's level, else BACKWARD.",
+    help="The compatibility that a change must keep. Default: the registry's level, else BACKWARD.",
 )
 @click.option(
     "--policy",
     type=click.Choice(_POLICIES, case_sensitive=False),
-    help="What counts as breaking. Default: the registry's policy, else STRICT.",
+    help="Which differences are breaking. Default: the registry's policy, else STRICT.",
 )
 @click.option(
     "--subject",
@@ -67,23 +67,23 @@ _POLICIES = ("STRICT", "LENIENT", "LOGICAL", "SOUND", "WIRE", "WIRE_JSON")
     type=click.Choice(_FAIL_ON),
     default=_FAIL_ON[0],
     show_default=True,
-    help="The least severity that ends in exit code 1.",
+    help="The lowest severity that causes exit code 1.",
 )
 @click.option(
     "--confirm",
     default=_CONFIRMED,
     show_default=True,
     type=click.IntRange(0, 10_000),
-    help="Generated records to write, read and compare where the verdict is compatible; 0 for none.",
+    help="How many generated records to write, read and compare when the verdict is compatible; 0 for none.",
 )
 @click.option("--allow-empty", is_flag=True, help="Exit 0, not 4, when there was nothing to check.")
 @click.option(
     "--allow-unmapped",
     is_flag=True,
-    help="Against a registry: do not end in exit code 4 when files could not be judged, since nothing names their "
-    "subject, the registry does not have it, or its versions cannot be read.",
+    help="Against a registry: do not end in exit code 4 when files could not be judged, because nothing names "
+    "their subject, the registry does not have it, or its versions cannot be read.",
 )
-@click.option("--offline", is_flag=True, help="Refuse to ask a registry.")
+@click.option("--offline", is_flag=True, help="Do not send requests to a registry.")
 @output_options
 def check(  # noqa: PLR0917 (click passes options by name)
     paths: tuple[str, ...],
@@ -102,15 +102,15 @@ def check(  # noqa: PLR0917 (click passes options by name)
     quiet: bool,  # noqa: FBT001 (likewise, a flag)
     verbose: int,
 ) -> ExitCode:
-    """Judge the schema files in PATHS against what was there before.
+    """Check the schema files in PATHS against their earlier versions.
 
-    Schema files are Avro (.avsc), Protobuf (.proto) and JSON Schema (.schema.json, .jsonschema, and .json where it is
-    named). PATHS are files and folders; without any, the current folder. Every file and every finding is reported, with
-    the place in the file and, where there is one, a record that the failing reader cannot read. Nothing is written, and
-    without a registry nothing is fetched.
+    Schema files are Avro (.avsc), Protobuf (.proto) and JSON Schema (.schema.json, .jsonschema, and .json when the
+    file is named in PATHS). PATHS are files and folders; without any, the current folder. The report has every file and
+    every finding with its place in the file and, where one was found, a record that the failing reader cannot read. No
+    file is changed, and without a registry nothing is fetched.
 
-    Exit codes: 0 fine, 1 broken, 2 usage, 4 nothing was checked or, against a registry, not every file, 11 registry
-    unreachable, 12 registry refused, 14 a file or git ref is missing.
+    Exit codes: 0 compatible, 1 broken, 2 usage, 4 nothing was checked or, against a registry, not every file, 11
+    registry unreachable, 12 registry refused, 14 a file or git ref is missing.
     """
     from counterfoil.contracts.model import FailOn
     from counterfoil.contracts.verdict import exit_code_of

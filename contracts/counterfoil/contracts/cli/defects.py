@@ -1,4 +1,4 @@
-"""Defects that do not end a command, on the terminal: one line each, and the traceback in a file."""
+"""Reports of defects that do not end a command: one line on standard error each, and the traceback in a file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _DefectHandler(logging.Handler):
 
 @contextlib.contextmanager
 def defects_on_stderr() -> Iterator[None]:
-    """Have defects of the kernel reported on stderr while the block runs."""
+    """Report defects of the kernel on stderr while the block runs."""
     logger, handler = logging.getLogger("counterfoil.schema"), _DefectHandler(logging.ERROR)
     logger.addHandler(handler)
     try:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.argument("base")
 @click.argument("head")
 @registry_options(THE_REGISTRY)
-@click.option("--offline", is_flag=True, help="Refuse to ask a registry.")
+@click.option("--offline", is_flag=True, help="Do not send requests to a registry.")
 @output_options
 def diff(  # noqa: PLR0917 (click passes options by name)
     base: str,
@@ -37,10 +37,10 @@ def diff(  # noqa: PLR0917 (click passes options by name)
     quiet: bool,  # noqa: FBT001 (likewise, a flag)
     verbose: int,
 ) -> ExitCode:
-    """Say what changed from schema BASE to schema HEAD.
+    """List what changed from schema BASE to schema HEAD.
 
-    Each is a file, REF:PATH in git, or SUBJECT@VERSION (also SUBJECT@latest) in a registry. Nothing is judged: whether
-    a change is allowed is what `counterfoil check` says.
+    Each is a file, REF:PATH in git, or SUBJECT@VERSION (also SUBJECT@latest) in a registry. `counterfoil check`
+    decides whether a change is allowed; this command does not.
 
     Exit codes: 0 compared, 2 usage, 11 registry unreachable, 12 registry refused, 14 no such file, ref or version, or
     no valid schema in it.
@@ -62,7 +62,7 @@ def diff(  # noqa: PLR0917 (click passes options by name)
 
 
 def _named(schema: ReadSchema, operand: str) -> ReadSchema:
-    """The schema, labelled with the words that asked for it."""
+    """Return the schema with the operand as its label."""
     from dataclasses import replace
 
     return replace(schema, label=operand)

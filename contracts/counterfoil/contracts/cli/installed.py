@@ -1,6 +1,6 @@
 """The commands that the installed distribution declares: its own table of entry points, read from its own file.
 
-``importlib.metadata`` would tell the same. Importing it takes as long as everything else that ``counterfoil --help``
+``importlib.metadata`` would return the same. Importing it takes as long as everything else that ``counterfoil --help``
 does, so it is used only where the distribution is in no plain folder of ``sys.path``, such as in a zip file.
 """
 
@@ -20,9 +20,9 @@ _SUFFIX: Final = ".dist-info"
 
 
 class CommandEntry(NamedTuple):
-    """One line of the table: the command's ``name``, what it names (``module:attribute``), the extra that it needs.
+    """One line of the table: the command's ``name``, its target (``module:attribute``), and the extra that it needs.
 
-    It names a click command, or a pair of texts: where the command is, and its line in the list of commands.
+    The target is a click command, or a pair of texts: where the command is, and its line in the list of commands.
     """
 
     name: str
@@ -30,25 +30,25 @@ class CommandEntry(NamedTuple):
     extra: str = ""
 
     def load(self) -> Any:
-        """The command, whose module is imported now."""
+        """Import the command's module and return the command."""
         named = _named_by(self.target)
         return _named_by(named[0]) if isinstance(named, tuple) else named
 
     def summary(self) -> str | None:
-        """The command's line in the list of commands, without importing its module; None where none is given."""
+        """Return the command's line in the list of commands without importing its module, or None when it has none."""
         named = _named_by(self.target)
         return named[1] if isinstance(named, tuple) else None
 
 
 class Installed(NamedTuple):
-    """What is installed: the distribution's version, and its commands."""
+    """The installed distribution: its version and its commands."""
 
     version: str
     entries: tuple[CommandEntry, ...]
 
 
 def find_installed(path: Sequence[str] | None = None) -> Installed:
-    """The distribution on ``path``, which is ``sys.path`` unless it is given; the first that is found, as Python does.
+    """Return the distribution on ``path``, by default ``sys.path``: the first that is found, as Python does.
 
     Raises ``importlib.metadata.PackageNotFoundError`` when it is not installed.
     """
@@ -63,7 +63,7 @@ def find_installed(path: Sequence[str] | None = None) -> Installed:
 
 
 def parse_entries(text: str, group: str) -> Iterator[CommandEntry]:
-    """The entries of ``group`` in the text of an ``entry_points.txt``.
+    """Yield the entries of ``group`` in the text of an ``entry_points.txt``.
 
     Source: the entry points specification of packaging.python.org.
     """
@@ -79,7 +79,7 @@ def parse_entries(text: str, group: str) -> Iterator[CommandEntry]:
 
 
 def _named_by(target: str) -> Any:
-    """What an object reference names; its module is imported now."""
+    """Import and return the object that a reference names."""
     module, _, attribute = target.partition(":")
     return getattr(import_module(module), attribute)
 
@@ -87,7 +87,7 @@ def _named_by(target: str) -> Any:
 def _names_in(folder: str) -> list[str]:
     try:
         return os.listdir(folder or ".")  # noqa: PTH208 (pathlib costs start time)
-    except OSError:  # not a folder, or not there
+    except OSError:  # not a folder, or it does not exist
         return []
 
 

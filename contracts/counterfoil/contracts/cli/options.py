@@ -21,14 +21,14 @@ _Command = TypeVar("_Command", bound="Callable[..., Any]")
 
 
 class Output(NamedTuple):
-    """One report to write: its format, and the file it goes to; None is standard output."""
+    """One report to write: its format, and the path of its file; None is standard output."""
 
     format: str
     path: str | None = None
 
 
 def parse_outputs(values: Sequence[str]) -> tuple[Output, ...]:
-    """The outputs that ``NAME[=PATH]`` values ask for; text on standard output when there are none."""
+    """Return the outputs that the ``NAME[=PATH]`` values name; text on standard output when there are none."""
     outputs = tuple(_parse_output(value) for value in values or ("text",))
     if sum(output.path is None for output in outputs) > 1:
         raise click.UsageError(
@@ -47,7 +47,7 @@ def _parse_output(value: str) -> Output:
 
 
 def write_outputs(outputs: Sequence[Output], render: Mapping[str, Callable[[Output], str]]) -> None:
-    """Write every output, rendered by the function of its format; files first, so that they are there in any case."""
+    """Write every output, rendered by the function of its format; files first, so that they are written in any case."""
     from pathlib import Path
 
     for output in sorted(outputs, key=lambda one: one.path is None):
@@ -59,9 +59,9 @@ def write_outputs(outputs: Sequence[Output], render: Mapping[str, Callable[[Outp
 
 
 def text_style(output: Output, *, no_color: bool, quiet: bool, verbose: int, prefix: str = "") -> TextStyle:
-    """How text looks on ``output``: coloured on a terminal alone, and never with ``NO_COLOR`` set.
+    """Return the style of text on ``output``: coloured on a terminal only, and never with ``NO_COLOR`` set.
 
-    Paths are shown as seen from the folder ``prefix`` of the tree.
+    Paths are printed relative to the folder ``prefix`` of the tree.
     """
     from counterfoil.contracts.baselines.workspace import shown_path
     from counterfoil.contracts.reports.text import TextStyle, Verbosity
@@ -76,7 +76,7 @@ def text_style(output: Output, *, no_color: bool, quiet: bool, verbose: int, pre
 
 
 def shown_address(url: str) -> str:
-    """``url`` without the user and password it may hold."""
+    """Return ``url`` without a user name and password."""
     from urllib.parse import urlsplit
 
     parts = urlsplit(url)
@@ -98,9 +98,9 @@ output_options: Final = _chain(
         "formats",
         multiple=True,
         metavar="NAME[=PATH]",
-        help="Report as text (the default) or json, to a file if one is given. Repeatable.",
+        help="The format of the report: text (the default) or json; with =PATH it is written to a file. Repeatable.",
     ),
-    click.option("--no-color", is_flag=True, help="Plain text also on a terminal. So does the variable NO_COLOR."),
-    click.option("-q", "--quiet", is_flag=True, help="Say nothing when all is well."),
-    click.option("-v", "--verbose", count=True, help="Name also the files that are fine."),
+    click.option("--no-color", is_flag=True, help="Print text without colours, as with the variable NO_COLOR."),
+    click.option("-q", "--quiet", is_flag=True, help="Print nothing when there is no finding."),
+    click.option("-v", "--verbose", count=True, help="Also list the files without findings."),
 )

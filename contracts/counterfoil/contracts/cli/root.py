@@ -1,7 +1,7 @@
 """The root command and its table of sub-commands, which is the distribution's own entry points.
 
 Only our own distribution's table is read, not that of every installed package, and a sub-command's module is imported
-when the command is called or its help line is wanted.
+when the command is called or when its help line is printed and its entry has none.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ if TYPE_CHECKING:
 
 
 def root_command() -> CommandTable:
-    """The ``counterfoil`` command with the sub-commands that the installed distribution declares."""
+    """Return the ``counterfoil`` command with the sub-commands that the installed distribution declares."""
     installed = find_installed()
     return command_table(installed.entries, version=installed.version)
 
 
 def command_table(entries: Iterable[CommandEntry], *, version: str) -> CommandTable:
-    """A root command over ``entries``; each must load as a click command."""
+    """Return a root command over ``entries``; each must load as a click command."""
     table = CommandTable(
         name="counterfoil",
         entries=entries,
-        help="Schemas, contracts and bridges of event streams: propose, check, serve, migrate.",
+        help="A schema registry and contract tests for event streams: serve, check, compare, convert.",
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     return click.version_option(version, prog_name="counterfoil")(table)
 
 
 class CommandTable(click.Group):
-    """A click group that finds its commands in entry points and imports each one when it is asked for."""
+    """A click group that finds its commands in entry points and imports each one when it is called."""
 
     def __init__(self, *, entries: Iterable[CommandEntry], **settings: Any) -> None:
         super().__init__(**settings)
         self._entry_by_name = {entry.name: entry for entry in entries}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of all sub-commands, sorted; nothing is imported."""
+        """Return the names of all sub-commands, sorted, without importing any."""
         del ctx
         return sorted(self._entry_by_name)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The sub-command, imported now; one whose extra is absent says so when called, and in its help line."""
+        """Import and return the sub-command; when its extra is not installed, calling it reports that."""
         del ctx
         entry = self._entry_by_name.get(cmd_name)
         if entry is None:
@@ -61,7 +61,7 @@ class CommandTable(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands, each with its line; none is imported whose line its entry gives."""
+        """Write the list of commands, each with its line; a command is imported only when its entry has no line."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, self._summary(ctx, name)) for name in self.list_commands(ctx)])
 
@@ -78,7 +78,7 @@ class CommandTable(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The sub-command that ``args`` begin with; for a name that there is not, an error with those like it."""
+        """Return the sub-command that ``args`` begin with, or fail with the names that are similar to it."""
         is_name = not args[0].startswith("-") and not ctx.resilient_parsing
         if is_name and args[0] not in self._entry_by_name:
             from difflib import get_close_matches
@@ -88,7 +88,7 @@ class CommandTable(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """What the sub-command returns; a module that is not installed becomes a sentence that names its extra."""
+        """Run the sub-command and return its result; raise ``MissingExtra`` for a module that is not installed."""
         try:
             return super().invoke(ctx)
         except ModuleNotFoundError as missing:
@@ -97,7 +97,7 @@ class CommandTable(click.Group):
 
 
 def _absent(entry: CommandEntry, missing: ModuleNotFoundError) -> ModuleNotFoundError | MissingExtra:
-    """The error to raise for a module that is not there: ours to repair, unless an extra of the command brings it."""
+    """Return the error for a missing module: ``MissingExtra``, unless no extra of the command brings it."""
     from counterfoil.schema.errors import MissingExtra
 
     module = missing.name or ""
@@ -107,7 +107,7 @@ def _absent(entry: CommandEntry, missing: ModuleNotFoundError) -> ModuleNotFound
 
 
 def _stand_in(name: str, problem: ModuleNotFoundError | MissingExtra) -> click.Command:
-    """A command that takes any arguments and raises ``problem``."""
+    """Return a command that accepts any arguments and raises ``problem``."""
 
     def complain(rest: tuple[str, ...]) -> None:
         del rest

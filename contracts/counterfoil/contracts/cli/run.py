@@ -1,7 +1,7 @@
-"""Running a command: its exit code, and the one place where errors become a line on stderr.
+"""Running a command: its exit code, and the only place where errors become a line on stderr.
 
-Whatever happens, there is no traceback on the terminal: an error of ours is one line and its code in the table, and an
-error nobody foresaw is one line, with its traceback in a file.
+A traceback is never printed on the terminal: an error of this project is one line and its code in the table, and an
+unexpected error is one line, with its traceback in a file.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _COMPLETION = "_COUNTERFOIL_COMPLETE"
 
 
 def run(command: click.Command, arguments: Sequence[str], *, name: str = PROGRAM) -> int:
-    """The exit code of ``command`` for ``arguments``, after errors were reported on stderr.
+    """Run ``command`` with ``arguments``, report errors on stderr, and return the exit code.
 
-    ``name`` is what the command is called in its usage. A command's return value is its exit code when it is an int;
+    ``name`` is the name of the command in its usage line. A command's return value is its exit code when it is an int;
     anything else is 0. ``SystemExit`` passes through.
     """
     _tolerate_narrow_terminals()
@@ -40,7 +40,7 @@ def run(command: click.Command, arguments: Sequence[str], *, name: str = PROGRAM
     except BrokenPipeError:
         _discard_output()
         return ExitCode.PIPE_CLOSED
-    except Exception as error:  # noqa: BLE001 (the outermost handler: this is where every error ends)
+    except Exception as error:  # noqa: BLE001 (the outermost handler, which reports every error)
         return _report(error)
     return code
 
@@ -59,7 +59,7 @@ def _invoke(command: click.Command, arguments: Sequence[str], name: str) -> int:
 
 
 def _show(mistake: click.ClickException) -> None:
-    """Write the line of an error of click's and, after it, how the command is used."""
+    """Write the line of one of click's errors, followed by the usage of the command."""
     context = mistake.ctx if isinstance(mistake, click.UsageError) else None
     if context is not None and mistake.format_message() == context.get_help():
         _write(context.get_help())  # a group that was called without a command
@@ -79,24 +79,24 @@ def _report(error: Exception) -> int:
 
 
 def _sentence(error: Exception) -> str:
-    """What an error says, without the number that the operating system has for it."""
+    """Return the message of an error, without the error number of the operating system."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error)
 
 
 def _write(text: str) -> None:
-    with contextlib.suppress(OSError):  # stderr may be closed, and then there is no place for it
+    with contextlib.suppress(OSError):  # stderr may be closed, and then the text cannot be written
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
 
 
 def exit_code_for(error: Exception) -> ExitCode:
-    """The exit code that ``error`` ends a command with.
+    """Return the exit code of a command that ends with ``error``.
 
-    An error class says its own in ``exit_code`` where it has one. Otherwise: no connection or no answer in time is
-    UNREACHABLE; a registry's 401, 403 and 5xx are REFUSED and its 409 CONFLICT; any other error of ours or of the
-    operating system is PRECONDITION; everything else is a BUG.
+    An error class can name its own in ``exit_code``. Otherwise: no connection or no response in time is UNREACHABLE; a
+    registry's 401, 403 and 5xx are REFUSED and its 409 CONFLICT; any other error of this project or of the operating
+    system is PRECONDITION; everything else is a BUG.
     """
     from counterfoil.schema.errors import CounterfoilError, RegistryError
     from counterfoil.sdk.errors import RegistryUnavailable
@@ -122,7 +122,7 @@ def _exit_code_for_status(status: int) -> ExitCode:
 
 
 def keep_traceback(error: Exception) -> str:
-    """Where the traceback was written, in words."""
+    """Write the traceback of ``error`` to a file, and return a sentence that names the file."""
     import tempfile
     import traceback
 
@@ -132,12 +132,12 @@ def keep_traceback(error: Exception) -> str:
         ) as file:
             file.writelines(traceback.format_exception(error))
     except OSError as refusal:
-        return f"this is our bug; its traceback could not be kept: {refusal.strerror}"
-    return f"this is our bug; its traceback is in {file.name}"
+        return f"this is a bug in counterfoil; its traceback could not be written: {refusal.strerror}"
+    return f"this is a bug in counterfoil; its traceback is in {file.name}"
 
 
 def _tolerate_narrow_terminals() -> None:
-    """A character that the terminal's encoding lacks is printed as an escape, and never stops a command."""
+    """Print characters that the terminal's encoding lacks as escapes, so that they never stop a command."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -145,6 +145,6 @@ def _tolerate_narrow_terminals() -> None:
 
 
 def _discard_output() -> None:
-    """What is still buffered for a reader that went away goes nowhere, so that the interpreter ends in silence."""
+    """Discard buffered output for a closed pipe, so that the interpreter ends without an error message."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

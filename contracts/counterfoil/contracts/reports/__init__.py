@@ -1,1 +1,1 @@
-"""Reports: one module per format, each a function from a report to text. Nothing is written here."""
+"""Reports: one module per format, each a function that turns a report into text. Nothing is written to files here."""

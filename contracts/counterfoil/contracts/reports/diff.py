@@ -31,7 +31,10 @@ class DiffReport:
 
     @classmethod
     def of(cls, earlier: ReadSchema, later: ReadSchema) -> Self:
-        """The report on two schemas that were read without problem; two languages cannot be compared."""
+        """Return the report on two schemas that were read without problem.
+
+        Schemas of two languages cannot be compared.
+        """
         was, now = earlier.schema, later.schema
         if was and now and was.schema_type is now.schema_type:
             return cls(earlier, later, tuple(find_changes(was, now)))
@@ -39,14 +42,17 @@ class DiffReport:
         raise PreconditionFailed(f"{' and '.join(languages)} are not schemas of one language")
 
     def position(self, change: Change) -> tuple[ReadSchema, Position | None]:
-        """The side on which the change is best seen, and where: the later one, but for what is gone."""
+        """Return the side that shows the change, and the position there: the later side, except for removed parts."""
         if change.later is None and change.earlier_pointer and self.earlier.schema:
             return self.earlier, self.earlier.schema.locate(change.earlier_pointer)
         return self.later, self.later.schema.locate(change.later_pointer) if self.later.schema else None
 
 
 def text_diff(report: DiffReport, style: TextStyle) -> str:
-    """One line for each change: sign, element, what changed, where. Quiet text has no last line with the count."""
+    """Return one line for each change: sign, element, what changed, where.
+
+    Quiet text has no last line with the count.
+    """
     lines = [_line(report, change, style) for change in report.changes]
     if style.verbosity is not Verbosity.QUIET:
         noun = "change" if len(report.changes) == 1 else "changes"
@@ -68,7 +74,7 @@ def _line(report: DiffReport, change: Change, style: TextStyle) -> str:
 
 
 def json_diff(report: DiffReport) -> str:
-    """The changes as indented JSON; members are only ever added to this form."""
+    """Return the changes as indented JSON; members are only ever added to this form."""
     told = {
         "schemaVersion": SCHEMA_VERSION,
         "kind": "diff",

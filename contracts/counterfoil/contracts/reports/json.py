@@ -18,7 +18,7 @@ SCHEMA_VERSION = 1
 
 
 def json_report(report: CheckReport, *, exit_code: ExitCode) -> str:
-    """The whole report as indented JSON, with a line end at its end."""
+    """Return the whole report as indented JSON, with a line end at its end."""
     told = {
         "schemaVersion": SCHEMA_VERSION,
         "kind": "check",

@@ -1,4 +1,4 @@
-"""The report for people: one block per finding, which says what, where, who, why, and what to do."""
+"""The report for people: one block for each finding with its place, its text, the reason and the fix."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WIDTH: Final = 120
 _INDENT: Final = " " * 9
 _SHOWN_DEPENDANTS: Final = 3
 _USUAL_POLICY: Final = CompatibilityPolicy.STRICT
-"""It goes without saying."""
+"""The policy that is not printed."""
 _COLOUR_BY_SEVERITY: Final[Mapping[Severity, str]] = {
     Severity.ERROR: "red",
     Severity.WARNING: "yellow",
@@ -34,7 +34,7 @@ _COLOUR_BY_SEVERITY: Final[Mapping[Severity, str]] = {
 
 
 class Verbosity(Enum):
-    """How much is told: errors and warnings that fail, everything found, or also the files that are fine."""
+    """How much is printed: findings that fail the check, all findings, or also the files without findings."""
 
     QUIET = "quiet"
     NORMAL = "normal"
@@ -43,7 +43,7 @@ class Verbosity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TextStyle:
-    """How the text looks. ``shown_path`` turns a path of the report into one for the reader of the text."""
+    """The style of the text. ``shown_path`` turns a path of the report into the path that is printed."""
 
     verbosity: Verbosity = Verbosity.NORMAL
     is_coloured: bool = False
@@ -51,7 +51,7 @@ class TextStyle:
 
 
 def text_report(report: CheckReport, *, exit_code: ExitCode, style: TextStyle) -> str:
-    """The report as lines of text, the summary last; in quiet form without notices, and empty when all is well."""
+    """Return the report as text with a summary at the end; quiet text has no notices and is empty without findings."""
     findings = [one for one in report.findings if _is_told(one, style)]
     lines: list[str] = []
     if style.verbosity is Verbosity.VERBOSE:
@@ -71,7 +71,7 @@ def _is_told(finding: Finding, style: TextStyle) -> bool:
 
 
 def _paths(finding: Finding) -> tuple[str, ...]:
-    """The files that a finding is about."""
+    """Return the files of a finding."""
     return (finding.path, *(dependant.path for dependant in finding.also_breaks))
 
 
@@ -85,7 +85,10 @@ def _fine(outcome: FileOutcome, style: TextStyle) -> str:
 
 
 def _group(subject: str, path: str, findings: Iterable[Finding], style: TextStyle) -> Iterator[str]:
-    """The blocks of one file; a file with one place has it in the head line, as editors like it."""
+    """Yield the blocks of one file.
+
+    When all findings have one place, the head line has it in the form that editors open.
+    """
     where = style.shown_path(path)
     for position, at_place in groupby(findings, key=lambda one: one.position):
         place = f"{where}:{position}" if position else where
@@ -137,7 +140,7 @@ def _witness(finding: Finding) -> Iterator[str]:
 
 
 def _dependants(finding: Finding, style: TextStyle) -> Iterator[str]:
-    """How many schemas break with this one, and the first of them."""
+    """Yield the number of schemas that break because they refer to this one, and the first of them."""
     if not finding.also_breaks:
         return
     shown = [_named(one.subject, one.path, one.position, style) for one in finding.also_breaks[:_SHOWN_DEPENDANTS]]
@@ -172,7 +175,7 @@ def _summary(report: CheckReport, exit_code: ExitCode) -> str:
 
 
 def _looked_at(report: CheckReport) -> str:
-    """How many files were checked; where they go by subjects, how many of them were judged, and why the others not."""
+    """Return how many files were checked; against a registry also how many were judged, and why others were not."""
     if not report.names_subjects:
         return f"{counted(report.checked, 'schema')} checked"
     others = [f"{report.new} new", f"{report.unmapped} unmapped"]
@@ -183,7 +186,7 @@ def _looked_at(report: CheckReport) -> str:
 
 
 def printable(text: str) -> str:
-    """``text`` with control characters as escapes, so that a name in a schema cannot steer a terminal."""
+    """Return ``text`` with control characters as escapes, so that a name in a schema cannot control a terminal."""
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() or _is_lone_surrogate(one) else _escaped(one) for one in text)

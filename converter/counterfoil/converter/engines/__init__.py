@@ -1,1 +1,1 @@
-"""Engines: one interface, the same bytes."""
+"""Engines: implementations of one interface, which return the same bytes."""

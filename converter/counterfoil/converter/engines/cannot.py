@@ -1,4 +1,4 @@
-"""What an engine says when it cannot do a plan."""
+"""The error of an engine that cannot carry out a plan."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from counterfoil.converter.errors import BridgeError
 
 
 class EngineCannot(BridgeError):
-    """The engine cannot do this plan exactly as it is meant, and will not do it nearly.
+    """The engine cannot carry out this plan exactly.
 
-    ``field`` is the place in the source or target schema (empty for the whole), ``why`` what is in the way. The
-    ``reference`` engine can do every plan.
+    ``field`` is the place in the source or target schema (empty for the whole), ``why`` the reason. The ``reference``
+    engine can carry out every plan.
     """
 
     def __init__(self, engine: str, *, field: str, why: str) -> None:

@@ -1,8 +1,8 @@
 """Plan operations as Spark SQL.
 
-What comes out of an operation is null in two cases: where its meaning is null, and where it could not be done or not
-surely. The first case is known beforehand, as a condition on the source, so that every other null is a doubt. An
-expression may doubt more than it must; it may never give another value than the reference evaluator.
+The result of an operation is null in two cases: its meaning is null, or the expression cannot compute it with
+certainty. The first case is known in advance, as a condition on the source, so that every other null is a doubt. An
+expression may be doubtful more often than necessary; it may never return another value than the reference evaluator.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _ENGINE: Final = "sql"
 
 @dataclass(frozen=True)
 class Code:
-    """An expression: its ``value``, the condition under which null is its meaning, and what else must hold."""
+    """An expression: its ``value``, the condition under which its meaning is null, and other conditions."""
 
     value: str
     null_when: str | None = None
@@ -56,7 +56,7 @@ class Code:
 
     @property
     def is_sure(self) -> str:
-        """A condition: the value is what the operation means."""
+        """A condition: the value is certainly the meaning of the operation."""
         present = f"{self.value} IS NOT NULL"
         whole = present if self.null_when is None else f"{present} OR {self.null_when}"
         return all_of([whole, *self.conditions])
@@ -64,23 +64,23 @@ class Code:
 
 @dataclass(frozen=True)
 class SqlScope:
-    """What paths start at: a type, and the expression that has its value."""
+    """The start of paths: a type, and the expression of its value."""
 
     node: AvroType
     source: str
 
     def type_at(self, path: tuple[str, ...]) -> AvroType:
-        """The type of the field at ``path``."""
+        """Return the type of the field at ``path``."""
         node = self.node
         for name in path:
             _, inner = split_null(node)
-            if not isinstance(inner, Record):  # plans lead into records only
+            if not isinstance(inner, Record):  # paths of plans lead into records only
                 raise TypeError(path)
             node = next(member.type for member in inner.fields if member.name == name)
         return node
 
     def null_when(self, path: tuple[str, ...]) -> str | None:
-        """The condition under which the value at ``path``, or a record on the way, is null; None for never."""
+        """Return the condition under which the value at ``path``, or a record on the way, is null; None for never."""
         ends = range(len(path) + 1)
         nullable = [path[:end] for end in ends if split_null(self.type_at(path[:end]))[0]]
         return f"{path_of(self.source, path)} IS NULL" if nullable else None
@@ -89,8 +89,8 @@ class SqlScope:
 class Compiler:
     """Turns the operations of one plan into SQL.
 
-    ``is_wire`` says that the source was read with a wire schema; ``enum_as_number`` that the result is for ``to_avro``
-    with a schema in which enums are ints.
+    ``is_wire``: the source was read with a wire schema. ``enum_as_number``: the result is for ``to_avro`` with a schema
+    in which enums are ints.
     """
 
     def __init__(self, *, is_wire: bool, enum_as_number: bool) -> None:
@@ -99,7 +99,7 @@ class Compiler:
         self._reader = WireReader()
 
     def compile(self, op: Op, target: AvroType, scope: SqlScope, where: str) -> Code:
-        """The code of an operation whose result is a value of ``target``."""
+        """Return the code of an operation whose result is a value of ``target``."""
         compile_parts = self._parts.get(type(op))
         if compile_parts is not None:
             return compile_parts(self, op, target, scope, where)
@@ -111,7 +111,7 @@ class Compiler:
         return replace(code, value=self._out(code.value, target))
 
     def _renumbered(self, op: Read, target: AvroType, scope: SqlScope) -> Code:
-        """A copied enum: from number to number."""
+        """Return a copied enum: a table from number to number."""
         _, source_type = split_null(scope.type_at(op.path))
         _, target_type = split_null(target)
         numbers = {symbol: number for number, symbol in enumerate(getattr(target_type, "symbols", ()))}
@@ -123,7 +123,7 @@ class Compiler:
         return isinstance(inner, (Record, Array, Map))
 
     def _copied(self, op: Read, target: AvroType, scope: SqlScope) -> Code:
-        """A copied value with parts. A map of several entries has an order, which Spark loses: that is a doubt."""
+        """Return a copied value with parts. A map of several entries is doubtful, since Spark loses their order."""
         source = path_of(scope.source, op.path)
         node = scope.type_at(op.path)
         natural = self._reader.natural(node, source) if self._is_wire else source
@@ -148,7 +148,7 @@ class Compiler:
         return [f"{source} IS NULL OR ({all_of(found)})"] if has_null and found else found
 
     def _out(self, value: str, node: AvroType) -> str:
-        """A natural value as ``to_avro`` takes it."""
+        """Return a natural value in the form that ``to_avro`` accepts."""
         if not self._enum_as_number or not has_enum(node):
             return value
         _, inner = split_null(node)
@@ -189,7 +189,7 @@ class Compiler:
         return Code(guarded, guard, (f"({guard}) OR ({all_of(conditions)})",))
 
     def compile_guard(self, guard: Op, scope: SqlScope) -> str:
-        """The condition under which the guarding source record is null."""
+        """Return the condition under which the source record of a guard is null."""
         if not isinstance(guard, Read):
             raise TypeError(guard)
         return scope.null_when(guard.path) or "false"
@@ -248,7 +248,7 @@ class Compiler:
     # -- scalars
 
     def _scalar(self, op: Any, target: AvroType, scope: SqlScope, where: str) -> Code:
-        """The natural value of a scalar operation."""
+        """Return the natural value of a scalar operation."""
         compile_scalar = self._scalars.get(type(op))
         if compile_scalar is None:
             raise EngineCannot(_ENGINE, field=where, why="a union other than null and one type")
@@ -341,14 +341,14 @@ class Compiler:
 
 
 def _key_literal(key: Any) -> str:
-    """A key of a table; booleans are looked up by their text, whole numbers as longs."""
+    """Return a key of a table; booleans are looked up by their text, whole numbers as longs."""
     if isinstance(key, bool):
         return text("true" if key else "false")
     return text(key) if isinstance(key, str) else f"cast('{key}' AS bigint)"
 
 
 def _as_key(value: str, table: tuple[tuple[Any, Any], ...]) -> str:
-    """A value in the type of the table's keys."""
+    """Return a value in the type of the table's keys."""
     first = table[0][0]
     if isinstance(first, bool):
         return f"cast({value} AS string)"
@@ -356,5 +356,5 @@ def _as_key(value: str, table: tuple[tuple[Any, Any], ...]) -> str:
 
 
 def java_literal(value: str) -> str:
-    """A Java regular expression for a text itself."""
+    """Return a Java regular expression that matches exactly this text."""
     return re.sub(r"([^\w\s])", r"\\\1", value, flags=re.ASCII)

@@ -1,7 +1,7 @@
-"""What an engine is given, and what it must give back.
+"""The interface of engines.
 
-Every engine turns the records of Spark's Kafka source into the same records with two more columns; which of them did
-it cannot be told from the bytes. The meaning is that of :func:`counterfoil.schema.evolution.evaluate`.
+Every engine turns the records of Spark's Kafka source into the same records with two more columns; the bytes are the
+same for every engine. The meaning is that of :func:`counterfoil.schema.evolution.evaluate`.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ FAILURE_TYPE: Final = "struct<code: string, field: string, text: string>"
 
 @dataclass(frozen=True)
 class Conversion:
-    """Everything that an engine is made from: ``SqlEngine(conversion)``, ``ReferenceEngine(conversion)``.
+    """Everything that an engine is made of: ``SqlEngine(conversion)``, ``ReferenceEngine(conversion)``.
 
     ``writer_by_id`` holds every schema that a record may have been written with, by the id in its frame; each is
-    resolved to the plan's source shape first. ``target_id`` is the one id that stands in front of what is written.
+    resolved to the plan's source shape first. ``target_id`` is the one id in the frame of converted values.
     """
 
     plan: ConversionPlan
@@ -51,10 +51,10 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """What ``--engine`` calls it."""
+        """The engine's name in ``--engine``."""
 
     def convert(self, records: DataFrame) -> DataFrame:
-        """The records, each with what became of its value.
+        """Return the records, each with its converted value or its failure.
 
         ``records`` has ``RECORD_COLUMNS``. The result has the same rows and columns in the same order, and after them
         ``converted: binary`` (the new value, framed with the target id) and ``failure`` (``FAILURE_TYPE``). Exactly

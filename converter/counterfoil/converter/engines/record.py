@@ -1,4 +1,4 @@
-"""One record's value through a plan, in plain Python: the meaning that every engine must keep to."""
+"""The conversion of one record's value in plain Python, which defines the result of every engine."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Converted:
-    """What became of one value: the new ``value``, framed, or the ``failure``; exactly one is set."""
+    """The outcome of one value: the new ``value``, framed, or the ``failure``; exactly one is set."""
 
     value: bytes | None = None
     failure: ConversionError | None = None
@@ -44,7 +44,7 @@ class Converted:
 
 @dataclass(frozen=True, eq=False)
 class RecordRecipe:
-    """A conversion as texts and operations: small, and fit to be sent to another process."""
+    """A conversion as texts and operations, which can be sent to another process."""
 
     root: BuildRecord
     source: str
@@ -54,20 +54,20 @@ class RecordRecipe:
 
     @cached_property
     def digest(self) -> bytes:
-        """Equal for equal recipes."""
+        """A hash that is equal for equal recipes."""
         return hashlib.sha256(self.packed).digest()
 
     @cached_property
     def packed(self) -> bytes:
-        """The recipe as bytes; :func:`converter_of` takes them."""
+        """The recipe as bytes, from which :func:`converter_of` makes a converter."""
         return pickle.dumps((self.root, self.source, self.target, self.writer_by_id, self.target_id))
 
 
 def recipe_of(conversion: Conversion) -> RecordRecipe:
-    """The recipe of a conversion.
+    """Return the recipe of a conversion.
 
-    Raises ``PlanUnfinished`` for a plan with problems, and ``EngineCannot`` where a writer's value would mean something
-    else as the source's: a timestamp that changed its unit, say.
+    Raises ``PlanUnfinished`` for a plan with problems, and ``EngineCannot`` when a writer's value would have another
+    meaning as the source's, such as a timestamp whose unit changed.
     """
     plan = conversion.plan
     if plan.problems:
@@ -100,14 +100,14 @@ class RecordConverter:
         self._source = source
 
     def convert_value(self, data: bytes) -> Converted:
-        """The value as the target's bytes, framed with the target id, or why not."""
+        """Convert a value to the target's bytes, framed with the target id, and return them or the failure."""
         try:
             return Converted(value=self.convert(data))
         except ConversionError as failure:
             return Converted(failure=failure)
 
     def convert(self, data: bytes) -> bytes:
-        """The target's bytes, framed with the target id. Raises ``ConversionError``."""
+        """Convert a value and return the target's bytes, framed with the target id. Raises ``ConversionError``."""
         value = self._decoded(data)
         made = self._evaluate(value)
         try:
@@ -131,7 +131,7 @@ class RecordConverter:
             raise self._unreadable(schema_id, data, error) from None
 
     def _unreadable(self, schema_id: int, data: bytes, error: DecodeError) -> ConversionError:
-        """Why the bytes are no value of the writer: trailing bytes, when all before them is one."""
+        """Return the error for bytes that are no value of the writer: trailing bytes, if they begin with a value."""
         if schema_id not in self._lenient_by_id:
             self._lenient_by_id[schema_id] = _decoder(_parsed(self._texts[schema_id]), self._source, whole=False)
         try:
@@ -142,15 +142,15 @@ class RecordConverter:
 
 
 def _decoder(writer: AvroSchema, source: AvroSchema, *, whole: bool) -> Callable[[bytes, int], Any]:
-    """Reads a writer's data as the source's values.
+    """Return a function that reads a writer's data as the source's values.
 
-    The codec resolves, but for one thing: it keeps a whole number that is read as a float exact, where Avro's Java
-    reader (and so Spark) rounds it. There the resolution is done as a plan, after reading.
+    The codec resolves the schemas, with one exception: it keeps a whole number that is read as a float exact, while
+    Avro's Java reader (and so Spark) rounds it. In that case a plan does the resolution after reading.
     """
     if writer.text == source.text:
         return compile_decoder(writer, whole=whole)
     resolution = derive_resolution(writer, source)
-    decode = compile_decoder(writer, source, whole=whole)  # refuses what cannot be read at all
+    decode = compile_decoder(writer, source, whole=whole)  # raises for schemas that can never be read
     if resolution.problems or not rounds_to_float(resolution):
         return decode
     decode_as_written, resolve = compile_decoder(writer, whole=whole), compile_op(resolution.root, "")
@@ -171,5 +171,5 @@ def _parsed(text: str) -> AvroSchema:
 
 @lru_cache(maxsize=8)
 def converter_of(packed: bytes) -> RecordConverter:
-    """The converter of a packed recipe; made once in each process."""
+    """Return the converter of a packed recipe; it is made once in each process."""
     return RecordConverter(RecordRecipe(*pickle.loads(packed)))  # noqa: S301 - these bytes come from our own driver

@@ -1,7 +1,6 @@
 """The engine ``reference``: the reference evaluator, in Spark's Python workers.
 
-Slower than Spark's own expressions, and able to do every plan. The ``sql`` engine asks it about the rows that it has
-doubts about.
+It is slower than Spark's own expressions, and can carry out every plan. The ``sql`` engine uses it for doubtful rows.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ if TYPE_CHECKING:
     from counterfoil.converter.engines.protocol import Conversion
 
 _FAILED: Final = b"\xff"
-"""The first byte of an answer that is a failure; a framed value begins with 00."""
+"""The first byte of a result that is a failure; a framed value begins with 00."""
 
 
 class ReferenceEngine:
-    """The plan as :func:`counterfoil.schema.evolution.evaluate` means it, one value at a time."""
+    """Carries out the plan with :func:`counterfoil.schema.evolution.evaluate`, one value at a time."""
 
     name = "reference"
 
@@ -33,11 +32,11 @@ class ReferenceEngine:
         self._converter = converter_of(self._recipe.packed)
 
     def convert_value(self, data: bytes) -> Converted:
-        """What becomes of one value, without Spark."""
+        """Convert one value without Spark."""
         return self._converter.convert_value(data)
 
     def convert(self, records: DataFrame) -> DataFrame:
-        """The records with ``converted`` and ``failure``."""
+        """Return the records with ``converted`` and ``failure``."""
         from pyspark.sql.functions import col
 
         answered = records.withColumn("_answer", answer_column(self._recipe.packed, col("value")))
@@ -49,21 +48,24 @@ class ReferenceEngine:
 
 
 def answer_column(packed: bytes, values: Column) -> Column:
-    """The reference evaluator's answers to ``values``, as bytes; null for null. Read with the two functions below."""
+    """Return a column of the reference evaluator's results, as bytes; null for null.
+
+    The two functions below read it.
+    """
     from pyspark.sql.functions import pandas_udf
 
     return pandas_udf(answers(packed), "binary")(values)
 
 
 def converted_of(answer: str) -> Column:
-    """The converted value in the answers of a column, null where there is a failure."""
+    """Return the converted value in a column of results, null where there is a failure."""
     from pyspark.sql.functions import expr
 
     return expr(f"CASE WHEN substring({answer}, 1, 1) = X'00' THEN {answer} END")
 
 
 def failure_of(answer: str) -> Column:
-    """The failure in the answers of a column, null where there is none."""
+    """Return the failure in a column of results, null where there is none."""
     from pyspark.sql.functions import expr
 
     text = f"cast(substring({answer}, 2) AS string)"
@@ -72,7 +74,7 @@ def failure_of(answer: str) -> Column:
 
 
 def answers(packed: bytes) -> Callable[..., Any]:
-    """The function that workers run on a batch of values."""
+    """Return the function that workers run on a batch of values."""
     import pandas as pd
 
     def answer_batch(values: pd.Series) -> pd.Series:
@@ -88,7 +90,7 @@ def answers(packed: bytes) -> Callable[..., Any]:
 
 
 def answer(packed: bytes, data: bytes) -> bytes:
-    """The converted value, or ``FF`` and the failure as JSON."""
+    """Return the converted value, or ``FF`` and the failure as JSON."""
     converted = converter_of(packed).convert_value(bytes(data))
     if converted.value is not None:
         return converted.value

@@ -1,8 +1,7 @@
 """The engine ``sql``: the plan as Spark's own expressions, from bytes to bytes.
 
-Every row is read, converted and written by ``from_avro``, SQL and ``to_avro``. A row is *doubtful* when not every step
-is surely what the reference evaluator means; such rows, and no others, are handed to it, and it gives their bytes or
-the reason why there are none.
+Every row is read, converted and written by ``from_avro``, SQL and ``to_avro``. A row is *doubtful* when some step does
+not certainly return the reference evaluator's value; the reference evaluator converts these rows, and only these.
 """
 
 from __future__ import annotations
@@ -37,8 +36,10 @@ AVRO_LIMITS: Final[Mapping[str, str]] = {
     "org.apache.avro.limits.bytes.maxLength": str(16 << 20),
     "org.apache.avro.limits.collectionItems.maxLength": str(1 << 20),
 }
-"""What Spark's Avro reader may make room for because of a length in a message: without these limits one corrupted byte
-makes a task ask for gigabytes. Longer values are not lost, the reference evaluator takes them."""
+"""Limits of the memory that Spark's Avro reader allocates: otherwise one corrupted byte allocates gigabytes.
+
+Longer values are not lost, since the reference evaluator converts them.
+"""
 
 JAVA_OPTIONS: Final = " ".join(f"-D{name}={value}" for name, value in AVRO_LIMITS.items())
 """The limits as options for ``spark.driver.extraJavaOptions`` and ``spark.executor.extraJavaOptions``."""
@@ -48,7 +49,7 @@ _BODY: Final = f"substring(value, {ID_PREFIX_BYTES + 1})"
 
 @dataclass(frozen=True)
 class _Writer:
-    """One shape that records come in: the ids in whose frames it stands, and how it becomes the source's."""
+    """One schema of written records: the ids in the frames, and the resolution to the source's schema."""
 
     ids: tuple[int, ...]
     root: Record
@@ -63,7 +64,7 @@ class _Writer:
 
 
 class SqlEngine:
-    """The plan as Spark SQL; raises ``EngineCannot`` where Spark has no exact expression for it."""
+    """The plan as Spark SQL; raises ``EngineCannot`` if Spark has no exact expression for a part of it."""
 
     name = "sql"
 
@@ -80,7 +81,7 @@ class SqlEngine:
         self._fields, self._sure = self._plan_sql()
 
     def convert(self, records: DataFrame) -> DataFrame:
-        """The records with ``converted`` and ``failure``."""
+        """Return the records with ``converted`` and ``failure``."""
         kept = list(records.columns)
         made = self._made(records)
         doubtful = functions.when(functions.col("_made").isNull(), functions.col("value"))
@@ -92,11 +93,11 @@ class SqlEngine:
         )
 
     def doubtful(self, records: DataFrame) -> DataFrame:
-        """Those records that the reference evaluator is asked about: they cost several times as much."""
+        """Return the records that the reference evaluator converts, which takes several times as long."""
         return self._made(records).where("_made IS NULL AND value IS NOT NULL").drop("_made")
 
     def _made(self, records: DataFrame) -> DataFrame:
-        """The records with ``_made``, the target's bytes; null for tombstones and where there is a doubt."""
+        """Return the records with ``_made``, the target's bytes; null for tombstones and doubtful rows."""
         limit_avro(records.sparkSession)
         kept = list(records.columns)
         names = [f"_t{number}" for number in range(len(self._fields))]
@@ -112,7 +113,7 @@ class SqlEngine:
         return made.select(*kept, functions.when(functions.expr(self._sure), encoded).alias("_made"))
 
     def _shaped(self, records: DataFrame) -> DataFrame:
-        """The records with the source value, as read (``_d``, ``_sound``) or resolved (``_s``, null in doubt)."""
+        """Add the source value to the records: read (``_d``, ``_sound``) or resolved (``_s``, null if doubtful)."""
         kept = list(records.columns)
         names = [f"_d{number}" for number in range(len(self._writers))]
         if self._is_direct:
@@ -125,14 +126,14 @@ class SqlEngine:
         return made.select(*kept, functions.coalesce(*shapes).alias("_s"))
 
     def _resolved(self, writer: _Writer, name: str) -> Column:
-        """The source value from a writer's, null when doubtful."""
+        """Return the source value made of a writer's, null when doubtful."""
         compiler = Compiler(is_wire=True, enum_as_number=False)
         code = compiler.compile(writer.resolution.root, self._source, SqlScope(writer.root, name), "")
         sure = functions.expr(f"coalesce({all_of(list(code.conditions))}, false)")
         return functions.when(_is_sound(writer, name) & sure, functions.expr(code.value))
 
     def _plan_sql(self) -> tuple[list[str], str]:
-        """The expression of each target field, and the condition that all of them are sure, over ``_t0`` and so on."""
+        """Return the expression of each target field, and the condition that all are certain (``_t0`` and so on)."""
         compiler = Compiler(is_wire=self._is_direct, enum_as_number=True)
         scope = SqlScope(self._source, "_d" if self._is_direct else "_s")
         op_by_name = dict(self._plan.root.fields)
@@ -147,13 +148,13 @@ class SqlEngine:
 
 
 def _read(writer: _Writer) -> Column:
-    """The value as the wire schema reads it; null for other frames, a record of nulls for what cannot be read."""
+    """Return the value read with the wire schema; null for other frames, a record of nulls for unreadable bytes."""
     read = from_avro(functions.expr(_BODY), wire_schema(writer.root), {"mode": "PERMISSIVE"})
     return functions.when(functions.expr(writer.is_framed), read)
 
 
 def _is_sound(writer: _Writer, name: str) -> Column:
-    """A condition, true or false: the column ``name`` is what the value's bytes say, all of them."""
+    """Return a condition, true or false: the column ``name`` is the value of exactly these bytes."""
     reader = WireReader()
     again = functions.when(
         functions.expr(reader.is_read(writer.root, name)), to_avro(functions.col(name), wire_schema(writer.root))
@@ -163,7 +164,7 @@ def _is_sound(writer: _Writer, name: str) -> Column:
 
 
 def _writers(conversion: Conversion) -> tuple[_Writer, ...]:
-    """The shapes that records come in; ids with equal shapes are one."""
+    """Return the schemas of written records; ids with equal schemas are grouped."""
     source_text = base_text(conversion.plan.source.root)
     ids_by_text: dict[str, list[int]] = {}
     schema_by_text: dict[str, AvroSchema] = {}
@@ -191,12 +192,12 @@ def _record_of(schema: AvroSchema) -> Record:
 
 
 def limit_avro(spark: SparkSession) -> None:
-    """Set ``AVRO_LIMITS`` in the driver's JVM, where there is one to set them in and nobody else has.
+    """Set ``AVRO_LIMITS`` in the driver's JVM, if there is one and the limits are not set.
 
-    In local mode that is where tasks run too; a cluster's executors need ``JAVA_OPTIONS`` when they start.
+    In local mode tasks run in the same JVM; a cluster's executors need ``JAVA_OPTIONS`` when they start.
     """
     gateway = getattr(spark, "_jvm", None)
-    if gateway is None:  # Spark Connect: the server's options decide
+    if gateway is None:  # Spark Connect: the limits are options of the server
         return
     system = gateway.java.lang.System
     for name, value in AVRO_LIMITS.items():

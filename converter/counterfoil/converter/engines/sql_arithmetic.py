@@ -1,4 +1,4 @@
-"""Formulas as Spark SQL: null wherever the reference evaluator has an error."""
+"""Formulas as Spark SQL: null whenever the reference evaluator raises."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from counterfoil.schema.evolution.model import Arithmetic
 
 _TRY_BY_SIGN = {"+": "try_add", "-": "try_subtract", "*": "try_multiply", "/": "try_divide"}
-_EXACT_WHOLE = "4503599627370496D"  # 2 to the 52nd: every double beyond is whole
+_EXACT_WHOLE = "4503599627370496D"  # 2 to the 52nd: every larger double is whole
 
 
 def arithmetic_sql(op: Arithmetic, read: Callable[[tuple[str, ...]], str]) -> str:
-    """The formula; ``read`` gives the expression of the field at a path."""
+    """Return the formula; ``read`` returns the expression of the field at a path."""
     integers = set(op.integers)
     kinds = {path: "long" if path in integers else "double" for path in paths_of(op.expression)}
     value = _Writer(kinds, read).write(op.expression)
@@ -26,9 +26,9 @@ def arithmetic_sql(op: Arithmetic, read: Callable[[tuple[str, ...]], str]) -> st
 
 
 class _Writer:
-    """Writes one formula; ``kinds`` tells longs from doubles.
+    """Writes one formula; ``kinds`` distinguishes longs from doubles.
 
-    NaN and the infinities go through every operation up to the result, where they are caught; only dividing by an
+    NaN and the infinities pass through every operation to the result, where they become null; only dividing by an
     infinity, and comparing with one, would hide it.
     """
 
@@ -37,7 +37,7 @@ class _Writer:
         self._read = read
 
     def write(self, expression: Expression) -> str:
-        """A bigint or a double; null for an error."""
+        """Return a bigint or a double; null for an error."""
         if isinstance(expression, Number):
             return number(expression.value, "bigint" if isinstance(expression.value, int) else "double")
         if isinstance(expression, FieldValue):
@@ -75,5 +75,5 @@ class _Writer:
 
 
 def _finite(value: str) -> str:
-    """The double, or null for NaN and the infinities."""
+    """Return the double, or null for NaN and the infinities."""
     return f"CASE WHEN abs({value}) < cast('Infinity' AS double) THEN {value} END"

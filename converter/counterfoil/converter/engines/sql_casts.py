@@ -1,4 +1,4 @@
-"""Casts as Spark SQL: null where the reference evaluator refuses, or where Spark might round otherwise."""
+"""Casts as Spark SQL: null when the reference evaluator raises, or when Spark might round differently."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_SCALED: Final = "1e15D"
 
 
 def widen_sql(op: Widen, value: str) -> str:
-    """The value as the larger type."""
+    """Return the value as the larger type."""
     if op.target.base in {"long", "double"} and op.source.base != op.target.base:
         return f"cast({value} AS {_SQL_BY_BASE[op.target.base]})"
     if op.target.base == "bytes" and op.source.base in {"string", "enum"}:
@@ -29,7 +29,7 @@ def widen_sql(op: Widen, value: str) -> str:
 
 
 def cast_sql(op: Cast, value: str, where: str) -> str:
-    """The value as the other type; raises ``EngineCannot`` for decimals, which Spark rounds by rules of its own."""
+    """Return the value as the other type; raise ``EngineCannot`` for decimals, which Spark rounds differently."""
     source, target = op.source, op.target
     if "decimal" in {source.word, target.word}:
         raise EngineCannot("sql", field=where, why=f"{source} as {target} is not done in Spark's decimals")
@@ -47,13 +47,13 @@ def cast_sql(op: Cast, value: str, where: str) -> str:
 
 
 def _matching(value: str, pattern: str, result: str) -> str:
-    """``result`` where the text ``value`` matches ``pattern`` whole."""
+    """Return ``result`` if the whole text ``value`` matches ``pattern``, else null."""
     whole = text(rf"^(?:{pattern})\z")
     return f"CASE WHEN {value} RLIKE {whole} THEN {result} END"
 
 
 def _from_text(value: str, target: Scalar) -> str:
-    """Numbers by Spark's own cast, as far as it reads no more than we do and nothing becomes infinite."""
+    """Return a finite number by Spark's own cast, only for texts that the reference evaluator reads, too."""
     if target.base == "boolean":
         return f"CASE {value} WHEN 'true' THEN true WHEN 'false' THEN false END"
     pattern = _PLAIN_WHOLE if target.base in {"int", "long"} else _PLAIN_REAL
@@ -72,7 +72,7 @@ def _to_text(op: Cast, value: str) -> str:
 
 
 def _real_text(value: str, decimals: int, *, is_float: bool) -> str:
-    """A real number with fixed decimals, unless it is so near to the middle of two that the last digits decide."""
+    """Return a real number with fixed decimals, or null if it is too near the middle of two to round with certainty."""
     if decimals > _MAX_SQL_DECIMALS:
         return "cast(NULL AS string)"
     scaled = f"(abs(cast({value} AS double)) * {10**decimals}D)"

@@ -1,6 +1,7 @@
 """Dates and points in time as Spark SQL.
 
-Only zone-free types are used, and the zone is applied as a rule says, so that the session's zone does not matter.
+Only types without a zone are used, and the zone of the rule is applied explicitly, so that the session's zone has no
+effect.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _PLACE_IN_DATE: Final = {"yyyy": 1, "MM": 6, "dd": 9}
 
 
 def format_sql(op: Format, value: str) -> str:
-    """The date or point in time as text; null outside the calendar, and on its first and last day."""
+    """Return the date or point in time as text; null outside the calendar, and on its first and last day."""
     if op.source.word == "date":
         day, clock = value, ""
         bound = f"{value} BETWEEN {_FIRST_DAY} AND {_LAST_DAY}"
@@ -40,7 +41,7 @@ def format_sql(op: Format, value: str) -> str:
 
 
 def _in_zone(value: str, scalar: Scalar, zone: str) -> str:
-    """The ticks that a zone's wall clock shows at the ticks ``value``."""
+    """Return the ticks of a zone's local time at the ticks ``value``."""
     minutes = offset_minutes(zone)
     if is_local(scalar) or minutes == 0:
         return value
@@ -56,7 +57,7 @@ def _in_zone(value: str, scalar: Scalar, zone: str) -> str:
 
 
 def _pieces_sql(op: Format, date: str, clock: str) -> list[str]:
-    """The texts of a pattern's pieces; ``clock`` counts ticks since midnight."""
+    """Return the texts of a pattern's pieces; ``clock`` counts ticks since midnight."""
     pieces = op.pattern.pieces
     spelt = [piece.letters or piece.text for piece in pieces]
     made: list[str] = []
@@ -88,7 +89,7 @@ def _letters_sql(letters: str, date: str, clock: str, source: Scalar) -> str:
 
 
 def parse_sql(op: Parse, value: str) -> str:
-    """The number that a text stands for; null where it is not spelt so, or no date."""
+    """Return the number of a text; null when it does not match the pattern, or is no date."""
     parts: dict[str, str] = {}
     checks = [f"length({value}) = {op.pattern.width}", f"octet_length({value}) = {_octets(op)}"]
     place = 1
@@ -128,7 +129,7 @@ def _number(op: Parse, parts: dict[str, str]) -> str:
 
 
 def _days(year: str, month: str) -> str:
-    """How many days a month has; valid for months 1 to 12."""
+    """Return the number of days of a month; valid for months 1 to 12."""
     leap = f"({year} % 4 = 0 AND ({year} % 100 <> 0 OR {year} % 400 = 0))"
     return f"(CASE WHEN {month} IN (4, 6, 9, 11) THEN 30 WHEN {month} <> 2 THEN 31 WHEN {leap} THEN 29 ELSE 28 END)"
 

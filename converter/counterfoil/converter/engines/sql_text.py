@@ -1,4 +1,4 @@
-"""Spark SQL as text: names, literals and types, so spelt that no setting of a session changes what they mean."""
+"""Spark SQL as text: names, literals and types, in a spelling whose meaning no setting of a session changes."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ TYPE_BY_KIND: Final = {
 
 
 def quoted(name: str) -> str:
-    """A name in backticks."""
+    """Return a name in backticks."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def text(value: str) -> str:
-    """A string literal; its bytes in hex, so that no escape rule applies."""
+    """Return a string literal, with its bytes in hex so that no escape rule applies."""
     return f"cast(X'{value.encode().hex()}' AS string)"
 
 
 def binary(value: bytes) -> str:
-    """A binary literal."""
+    """Return a binary literal."""
     return f"X'{value.hex()}'"
 
 
 def number(value: float, sql_type: str) -> str:
-    """A number as a literal of ``sql_type``."""
+    """Return a number as a literal of ``sql_type``."""
     if isinstance(value, float) and not math.isfinite(value):
         word = "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
         return f"cast('{word}' AS {sql_type})"
@@ -52,7 +52,7 @@ def number(value: float, sql_type: str) -> str:
 
 
 def type_of(node: AvroType, *, enum_type: str = "string") -> str:
-    """The SQL type of a type's values; a nullable type is the type without null."""
+    """Return the SQL type of a type's values; a nullable type is the type without null."""
     _, inner = split_null(node)
     if inner is None:
         return "void"
@@ -67,7 +67,7 @@ def type_of(node: AvroType, *, enum_type: str = "string") -> str:
 
 
 def constant(node: AvroType, value: Any) -> str:
-    """A base value of a type as a literal; an enum is its symbol."""
+    """Return a base value of a type as a literal; an enum is its symbol."""
     _, inner = split_null(node)
     if value is None or inner is None:
         return f"cast(NULL AS {type_of(node)})"
@@ -88,10 +88,10 @@ def constant(node: AvroType, value: Any) -> str:
 
 
 def floor_divided(value: str, divisor: int) -> str:
-    """A bigint divided by a positive number, rounded towards the past."""
+    """Return a bigint divided by a positive number, rounded down."""
     return f"({value} div {divisor} - CASE WHEN {value} % {divisor} < 0 THEN 1 ELSE 0 END)"
 
 
 def all_of(conditions: list[str]) -> str:
-    """Whether every condition holds; true for none."""
+    """Return the condition that all conditions are true; ``true`` for none."""
     return " AND ".join(f"({condition})" for condition in conditions) or "true"

@@ -1,9 +1,9 @@
-"""A writer's bytes as Spark reads them, and whether what it read is what stands there.
+"""Reading a writer's bytes with Spark, and checking that the result is exactly their value.
 
 Spark's ``from_avro`` does not say whether it read to the last byte, and it is more lenient than the specification: it
-passes over bits that are too many and takes every byte but 1 for false. So what it read is encoded again and compared
-with what was there. A row that passes is, byte for byte, the encoding of the values read; one that does not (an array
-in several blocks is enough) is doubtful, not wrong.
+ignores superfluous bits and reads every byte but 1 as false. So the result is encoded again and compared with the
+original. A row that is equal is, byte for byte, the encoding of the values read; one that does not (an array in several
+blocks is enough) is doubtful, not wrong.
 
 Enums are read and written as the ints that their numbers are: the same bytes, and no exception for a wrong one.
 """
@@ -28,7 +28,7 @@ _ENGINE: Final = "sql"
 
 
 def check_readable(root: AvroType, *, engine: str = _ENGINE) -> None:
-    """Raise ``EngineCannot`` for a schema that Spark's Avro functions have no exact type for."""
+    """Raise ``EngineCannot`` for a schema for which Spark's Avro functions have no exact type."""
     _check(root, "", (), engine)
 
 
@@ -60,7 +60,7 @@ def _check_record(node: Record, where: str, above: tuple[int, ...], engine: str)
 
 
 def wire_schema(root: AvroType) -> str:
-    """The text of a schema of equal bytes for Spark's functions: enums are ints, names are short, nothing else is left.
+    """Return the text of a schema with the same encoding for Spark's functions: enums are ints, names are short.
 
     Every record is declared where it is used, since its name does not matter here.
     """
@@ -83,17 +83,17 @@ def _written(node: AvroType, serial: Iterator[int]) -> Any:
 
 
 class WireReader:
-    """SQL for values that were read with a wire schema; numbers the variables of lambda functions."""
+    """Writes SQL for values that were read with a wire schema; it numbers the variables of lambda functions."""
 
     def __init__(self) -> None:
         self._fresh = count(1)
 
     def variable(self) -> str:
-        """A name for a lambda variable that nothing else has."""
+        """Return a unique name for a lambda variable."""
         return f"w{next(self._fresh)}"
 
     def natural(self, node: AvroType, source: str) -> str:
-        """The value that ``source`` reads, with symbols for enums; null for null and for a symbol that is not there."""
+        """Return the value of ``source`` with symbols for enums; null for null and for an unknown symbol."""
         _, inner = split_null(node)
         if inner is None or not has_enum(inner):
             return source
@@ -113,17 +113,20 @@ class WireReader:
         return f"get(array({symbols}), {source})"
 
     def is_read(self, root: Record, source: str) -> str:
-        """A condition: the read did not fail. A failed one is a record of nulls, so such a record is not believed."""
+        """Return a condition: the read did not fail.
+
+        A failed read is a record of nulls, so such a record counts as failed.
+        """
         required = [member.name for member in root.fields if not split_null(member.type)[0]]
         names = required[:1] or [member.name for member in root.fields]
         return " OR ".join(f"{source}.{quoted(name)} IS NOT NULL" for name in names)
 
     def is_sound(self, root: Record, source: str) -> str:
-        """A condition: what was read holds nothing that the specification forbids, and nothing that Spark changes."""
+        """Return a condition: the value has nothing that the specification forbids, and nothing that Spark changes."""
         return all_of([c for m in root.fields for c in self._conditions(m.type, f"{source}.{quoted(m.name)}")])
 
     def _conditions(self, node: AvroType, source: str) -> list[str]:
-        """What must hold for ``source``; each condition is true for null where null is a value."""
+        """Return the conditions for ``source``; each is true for null where null is a value."""
         has_null, inner = split_null(node)
         found = self._conditions_of(inner, source) if inner is not None else []
         return [f"{source} IS NULL OR ({all_of(found)})"] if has_null and found else found
@@ -152,5 +155,5 @@ class WireReader:
 
 
 def path_of(source: str, path: tuple[str, ...]) -> str:
-    """The field at ``path`` of a struct."""
+    """Return the field at ``path`` of a struct."""
     return ".".join([source, *map(quoted, path)])

@@ -1,1 +1,1 @@
-"""What a registry is, without any I/O: versions, config, modes, content, merging, equivalence."""
+"""The values and rules of a registry, without I/O: versions, config, modes, content, merging, equivalence."""

@@ -30,7 +30,7 @@ _RESOURCE_ID: Final = re.compile(r"[^\x00-\x1f\x7f]{1,256}")
 
 
 def stored_document(association: Association) -> Document:
-    """The association as it is stored: every field, the subject in its two parts."""
+    """Return the association as it is stored: every field, the subject in its two parts."""
     return {
         **association_document(association),
         "subject": [association.subject.context, association.subject.name],
@@ -39,7 +39,7 @@ def stored_document(association: Association) -> Document:
 
 
 def stored_association(document: Mapping[str, Any]) -> Association:
-    """The association that was stored as ``document``."""
+    """Return the association that was stored as ``document``."""
     resource = Resource(
         document["resourceName"], document["resourceNamespace"], document["resourceType"], document["resourceId"]
     )
@@ -55,37 +55,47 @@ def stored_association(document: Mapping[str, Any]) -> Association:
     )
 
 
-# --- what may be sent -------------------------------------------------------------------------------------------------
+# --- checks of what callers send
+# -------------------------------------------------------------------------------------------------
 
 
 def check_name(name: str | None, what: str) -> str:
-    """``name``, which must be one of letters, digits, ``_`` and ``-``; else ``InvalidAssociation`` names ``what``."""
+    """Return ``name`` if it has letters, digits, ``_`` and ``-`` only.
+
+    Else raise ``InvalidAssociation`` about ``what``.
+    """
     if name and _NAME.fullmatch(name):
         return name
     raise _invalid(what, name, "1 to 256 letters, digits, _ or -")
 
 
 def check_resource_id(resource_id: str | None) -> str:
-    """``resource_id``, which must be there, and no control character in it; else ``InvalidAssociation``."""
+    """Return ``resource_id`` if it is given and has no control character; else raise ``InvalidAssociation``."""
     if resource_id and _RESOURCE_ID.fullmatch(resource_id):
         return resource_id
     raise _invalid("resourceId", resource_id, "1 to 256 characters")
 
 
 def check_resource_type(text: str | None) -> str:
-    """The type of a resource; ``topic`` where none is given. Else ``InvalidAssociation``."""
+    """Return the type of a resource, by default ``topic``; raise ``InvalidAssociation`` for an unknown one."""
     if text in {None, "", TOPIC}:
         return TOPIC
     raise _invalid("resourceType", text, repr(TOPIC))
 
 
 def parse_association_type(text: str | None) -> AssociationType:
-    """The association type that ``text`` names; ``value`` where none is given. Else ``InvalidAssociation``."""
+    """Return the association type that ``text`` names; by default ``value``.
+
+    Raise ``InvalidAssociation`` for an unknown one.
+    """
     return AssociationType(_one_of(AssociationType, text or AssociationType.VALUE, "associationType"))
 
 
 def parse_lifecycle(text: str | None) -> Lifecycle | None:
-    """The lifecycle that ``text`` names, or None where none is given. Else ``InvalidAssociation``."""
+    """Return the lifecycle that ``text`` names, or None if none is given.
+
+    Raise ``InvalidAssociation`` for an unknown one.
+    """
     return Lifecycle(_one_of(Lifecycle, text, "lifecycle")) if text else None
 
 
@@ -102,5 +112,5 @@ def _invalid(what: str, value: str | None, expected: str) -> InvalidAssociation:
 
 
 def property_fault(what: str, fault: str) -> InvalidAssociation:
-    """The error for a property whose value does not go with something else: ``fault`` says with what, and why."""
+    """Return the error for a property that contradicts another; ``fault`` is the end of the sentence."""
     return InvalidAssociation(f"The association's property {what!r} is not valid: {fault}")

@@ -1,4 +1,4 @@
-"""What has happened in a registry, in the order in which it did: the facts behind its present state."""
+"""The changes of a registry, in the order in which they were committed."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 
 
 class ChangeKind(Enum):
-    """What a change did."""
+    """The kinds of changes."""
 
     REGISTERED = "version-registered"
     DELETED = "version-deleted"
     """A version was soft-deleted."""
     REMOVED = "version-removed"
-    """A version was deleted for good."""
+    """A version was permanently deleted."""
     SETTINGS = "settings-changed"
-    """Config or mode of a scope; the document holds all that is stored there now: ``config``, ``mode``."""
+    """Config or mode of a scope; the document has the stored ``config`` and ``mode``."""
     CONTEXT_DELETED = "context-deleted"
     RECORD = "record-changed"
-    """A key or an association; the document names its ``kind`` and ``key``, never what it holds."""
+    """A key or an association; the document names its ``kind`` and ``key``, but not its content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One fact.
+    """One change.
 
     ``seq`` counts all changes of a registry from 1 without a gap, in the order in which they were committed. ``ts``
     (epoch ms) never decreases from one change to the next. ``subject`` is the scope for settings, and the empty name

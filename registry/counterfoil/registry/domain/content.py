@@ -1,4 +1,4 @@
-"""What an id stands for: text, type, references, metadata and rules, under one fingerprint."""
+"""The content of a schema id: text, type, references, metadata and rules, with one fingerprint."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """An immutable stored schema. ``text`` is canonical; ``guid`` is the fingerprint of all the rest but the type."""
+    """An immutable stored schema. ``text`` is canonical.
+
+    ``guid`` is the fingerprint of everything else except the type.
+    """
 
     guid: UUID
     schema_type: SchemaType
@@ -33,6 +36,6 @@ def make_content(
     metadata: Metadata | None = None,
     rule_set: RuleSet | None = None,
 ) -> Content:
-    """The content with its fingerprint worked out."""
+    """Compute the fingerprint and return the content."""
     guid = content_guid(text, references, metadata, rule_set)
     return Content(guid, schema_type, text, references, metadata, rule_set)

@@ -1,4 +1,4 @@
-"""When a schema that is asked for is one that is stored already."""
+"""Whether a requested schema is equivalent to a stored one."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A schema that was sent: its content, and the parsed form of it."""
+    """A schema from a request: its content, and its parsed form."""
 
     content: Content
     parsed: ParsedSchema
 
 
 def may_match(asked: Content, stored: Content, version: int) -> bool:
-    """Whether all but the text says that ``stored``, which is ``version`` of its subject, is what was asked for.
+    """Return whether ``stored``, which is ``version`` of its subject, may be equivalent, apart from the texts.
 
     References are equal, or the request has none (its types are written out); rules are equal; metadata is equal apart
     from the version property, see :func:`_same_metadata`.

@@ -1,10 +1,10 @@
-"""What the registry raises besides the API's own errors.
+"""The errors of the registry, besides those of the API.
 
 ::
 
     CounterfoilError
-    ├── RegistryError …     (counterfoil.schema.errors) what the REST API answers
-    ├── StaleWrite          a write came in between; begin again
+    ├── RegistryError …     (counterfoil.schema.errors) an error response of the REST API
+    ├── StaleWrite          the data has changed in the meantime; repeat
     └── StoreNotUsable      the server cannot start on this store
 """
 
@@ -14,8 +14,8 @@ from counterfoil.schema.errors import CounterfoilError
 
 
 class StaleWrite(CounterfoilError):
-    """What was read has changed since: a write was not carried out, an answer cannot be put together; begin again."""
+    """Data has changed since it was read, so that a write was refused, or a response cannot be completed; repeat."""
 
 
 class StoreNotUsable(CounterfoilError):
-    """The store in the settings cannot be used; the message names it and says what would be right."""
+    """The store in the settings cannot be used; the message names it and what would be right."""

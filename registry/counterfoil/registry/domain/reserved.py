@@ -1,4 +1,4 @@
-"""Reserved field names: a metadata property that keeps names free, where ``validateFields`` is on.
+"""Reserved field names: a metadata property with names that fields may not have, checked if ``validateFields`` is on.
 
 Source: Confluent Schema Registry's public API (``confluent:reserved``).
 """
@@ -17,7 +17,7 @@ RESERVED_PROPERTY: Final = "confluent:reserved"
 
 
 def reserved_names(metadata: Metadata | None) -> tuple[str, ...]:
-    """The names that ``metadata`` reserves, in order."""
+    """Return the names that ``metadata`` reserves, in order."""
     listed = "" if metadata is None else metadata.properties.get(RESERVED_PROPERTY, "")
     return tuple(dict.fromkeys(name.strip() for name in listed.split(",") if name.strip()))
 
@@ -25,7 +25,7 @@ def reserved_names(metadata: Metadata | None) -> tuple[str, ...]:
 def reservation_messages(
     metadata: Metadata | None, field_names: Collection[str], *, latest: Metadata | None
 ) -> tuple[str, ...]:
-    """What a new schema does wrong, one message each: names it no longer reserves, and fields with reserved names.
+    """Return a message for each name that a new schema no longer reserves, and for each field with a reserved name.
 
     ``field_names`` are those of its top level, ``latest`` is the metadata of the version before it.
     """

@@ -14,14 +14,14 @@ _RESERVED_NAMES: Final = frozenset({"__GLOBAL", "__EMPTY"})
 
 
 def check_subject(subject: QualifiedSubject) -> None:
-    """Return when versions may be registered under ``subject``; else ``InvalidSubject``."""
+    """Raise ``InvalidSubject`` unless versions may be registered under ``subject``."""
     if subject.is_global:
         raise InvalidSubject(f"Subject {str(subject)!r} is not valid: the global level holds config and mode only")
     check_name(subject)
 
 
 def check_name(subject: QualifiedSubject) -> None:
-    """Return when config and mode may be stored for ``subject``; else ``InvalidSubject``."""
+    """Raise ``InvalidSubject`` unless config and mode may be stored for ``subject``."""
     if subject.name in _RESERVED_NAMES:
         raise InvalidSubject(f"Subject {subject.name!r} is not valid: the name is reserved")
     for text in (subject.context, subject.name):

@@ -24,7 +24,7 @@ _MAX_DIGITS = 10
 
 
 def parse_version(text: str) -> int | None:
-    """The version number that a path names, or None for the latest one (``latest`` in any case, or ``-1``).
+    """Return the version number that a path names, or None for the latest one (``latest`` in any case, or ``-1``).
 
     Raises ``InvalidVersion`` for anything that is neither nor a number from 1 to 2147483647.
     """
@@ -45,7 +45,7 @@ def parse_version(text: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class VersionEntry:
-    """One row of a subject's history: its number, the id and content it holds, when it was stored (epoch ms)."""
+    """One row of a subject's history: its number, the id and guid of its content, the time of storage (epoch ms)."""
 
     version: int
     schema_id: int
@@ -56,7 +56,7 @@ class VersionEntry:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """All versions of a subject in ascending order, soft-deleted ones too.
+    """All versions of a subject in ascending order, including soft-deleted ones.
 
     ``revision`` changes with every write to the subject; 0 means that it has no rows.
     """
@@ -76,39 +76,42 @@ class History:
 
     @property
     def next_version(self) -> int:
-        """The number that the next version takes: one above the highest, soft-deleted ones included."""
+        """The number of the next version: one above the highest, soft-deleted ones included."""
         return self.entries[-1].version + 1 if self.entries else 1
 
     def put(self, entry: VersionEntry) -> History:
-        """The history with ``entry`` in it, in place of one of the same number."""
+        """Return the history with ``entry``, which replaces one of the same number."""
         if not self.entries or entry.version > self.entries[-1].version:
             return History(self.revision, (*self.entries, entry))
         others = [other for other in self.entries if other.version != entry.version]
         return History(self.revision, tuple(sorted([*others, entry], key=lambda each: each.version)))
 
     def with_deleted(self, version: int) -> History:
-        """The history with the entry of this number soft-deleted."""
+        """Return the history with the entry of this number soft-deleted."""
         return History(
             self.revision,
             tuple(replace(entry, deleted=True) if entry.version == version else entry for entry in self.entries),
         )
 
     def without(self, version: int) -> History:
-        """The history without the entry of this number."""
+        """Return the history without the entry of this number."""
         return History(self.revision, tuple(entry for entry in self.entries if entry.version != version))
 
     def visible(self, *, deleted: bool) -> tuple[VersionEntry, ...]:
-        """The versions that a caller sees: the active ones, and with ``deleted`` the soft-deleted ones too."""
+        """Return the versions that a caller sees: the active ones, and with ``deleted`` also the soft-deleted ones."""
         return self.entries if deleted else self.active
 
     def find(self, version: int | None, *, deleted: bool) -> VersionEntry | None:
-        """The entry with this number, or the latest active one for None."""
+        """Return the entry with this number, or the latest active one for None."""
         if version is None:
             return self.latest
         return next((entry for entry in self.visible(deleted=deleted) if entry.version == version), None)
 
     def pick(self, subject: QualifiedSubject, version: int | None, *, deleted: bool) -> VersionEntry:
-        """The entry with this number; ``SubjectNotFound`` when nothing is visible, else ``VersionNotFound``."""
+        """Return the entry with this number.
+
+        Raise ``SubjectNotFound`` if nothing is visible, else ``VersionNotFound``.
+        """
         found = self.find(version, deleted=deleted)
         if found is not None:
             return found
@@ -118,7 +121,7 @@ class History:
 
 
 def check_next_version(subject: QualifiedSubject, history: History, version: int) -> None:
-    """Return when ``version`` is the number that the next version takes; else ``InvalidSchema``."""
+    """Raise ``InvalidSchema`` unless ``version`` is the number of the next version."""
     if version != history.next_version:
         raise InvalidSchema(
             f"Version {version} is not the next one of subject {str(subject)!r}; expected {history.next_version}"
@@ -126,19 +129,19 @@ def check_next_version(subject: QualifiedSubject, history: History, version: int
 
 
 def subject_not_found(subject: QualifiedSubject) -> SubjectNotFound:
-    """The error for a subject without a visible version."""
+    """Return the error for a subject without a visible version."""
     return SubjectNotFound(f"Subject {str(subject)!r} not found: it has no version that this request can see")
 
 
 def version_not_found(subject: QualifiedSubject, version: int | None) -> VersionNotFound:
-    """The error for a version that the subject does not have."""
+    """Return the error for a version that the subject does not have."""
     return VersionNotFound(f"Version {-1 if version is None else version} of subject {str(subject)!r} not found")
 
 
 def reference_exists(
     subject: QualifiedSubject, version: int, *, by: QualifiedSubject, by_version: int
 ) -> ReferenceExists:
-    """The error for deleting a version that another one refers to."""
+    """Return the error for deleting a version that another one refers to."""
     return ReferenceExists(
         f"Version {version} of subject {str(subject)!r} is referenced by version {by_version} "
         f"of subject {str(by)!r}; delete that one first"

@@ -1,1 +1,1 @@
-"""Key management services that the registry can use itself, where a key encryption key is shared with it."""
+"""The key management services that the registry can use itself, for key encryption keys that are shared with it."""

@@ -1,7 +1,7 @@
-"""A key management service that is none: one secret for all keys, for trials and tests.
+"""A substitute for a key management service: one secret for all keys, for trials and tests.
 
-Source: the local KMS driver of Confluent's Python client (Apache 2.0), which reads what is wrapped here, and the other
-way round: AES-128-GCM in Tink's raw form, with a key from the secret by HKDF (RFC 5869) with SHA-256.
+Source: the local KMS driver of Confluent's Python client (Apache 2.0), which reads keys wrapped here, and the reverse:
+AES-128-GCM in Tink's raw form, with a key derived from the secret by HKDF (RFC 5869) with SHA-256.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 LOCAL_SECRET: Final = "LOCAL_SECRET"  # noqa: S105 - the name of a variable, no secret
-"""The environment variable with the secret, as Confluent's clients have it."""
+"""The environment variable with the secret, as in Confluent's clients."""
 
 _SECRET_PROPERTY: Final = "secret"  # noqa: S105 - the name of a property, no secret
 _KEY_BYTES: Final = 16
@@ -31,12 +31,12 @@ class LocalKms:
         self._secret = secret
 
     async def wrap(self, key_id: str, props: Mapping[str, str], plain: bytes) -> bytes:
-        """``plain``, encrypted: nonce, ciphertext, tag."""
+        """Return ``plain`` encrypted: nonce, ciphertext, tag."""
         nonce = os.urandom(_NONCE_BYTES)
         return nonce + self._cipher(key_id, props).encrypt(nonce, plain, None)
 
     async def unwrap(self, key_id: str, props: Mapping[str, str], wrapped: bytes) -> bytes:
-        """What was wrapped; ``KeyWrapFailed`` where it was with another secret."""
+        """Decrypt a wrapped key; raise ``KeyWrapFailed`` if it was wrapped with another secret."""
         from cryptography.exceptions import InvalidTag
 
         try:
@@ -60,4 +60,4 @@ class LocalKms:
         return AESGCM(HKDF(SHA256(), _KEY_BYTES, salt=None, info=b"").derive(secret.encode()))
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there are no connections."""

@@ -1,4 +1,4 @@
-"""The drivers of a registry: those that come with it, and those that other packages bring."""
+"""The drivers of a registry: its own, and those of other packages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.keys.wrapping import KmsDriver
 
 DRIVERS_GROUP: Final = "counterfoil.kms_drivers"
-"""Entry points that give drivers: the name is the kmsType, the object a function from the environment to a driver."""
+"""The entry points of drivers: the name is the kmsType, the object makes a driver of the environment."""
 
 
 def open_kms(
@@ -26,7 +26,7 @@ def open_kms(
     timeout_s: float = DEFAULT_KMS_TIMEOUT_S,
     brought: Iterable[EntryPoint] | None = None,
 ) -> KeyWrapping:
-    """The key management services that ``environment`` lets the registry use.
+    """Return the key management services for which ``environment`` has settings.
 
     ``brought`` are the entry points of other packages' drivers, by default all that are installed.
     """

@@ -1,8 +1,8 @@
 """HashiCorp Vault's transit engine as a key management service.
 
 The id of a key is its address, ``https://vault.example:8200/transit/keys/NAME``, as in Confluent's clients. The
-registry speaks to one Vault only, the one in its own settings: an id is a caller's text, and must not lead its token
-elsewhere.
+registry sends requests to one Vault only, the one in its own settings: a caller chooses the id, which must not send the
+token to another address.
 
 Source: HashiCorp's documentation of the transit secrets engine (encrypt, decrypt) and of the AppRole method (login).
 """
@@ -32,7 +32,7 @@ _MAX_REASON_CHARS: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class VaultSettings:
-    """Which Vault, and as whom: with a token, or with the role and secret ids of AppRole.
+    """The address of a Vault and the login: a token, or the role and secret ids of AppRole.
 
     The names are those of the environment that Vault's and Confluent's own programs read, see :meth:`of_environment`.
     """
@@ -46,7 +46,7 @@ class VaultSettings:
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, str]) -> VaultSettings:
-        """The settings in the variables ``VAULT_…``; an empty one is as good as none."""
+        """Return the settings in the variables ``VAULT_…``; an empty one counts as not set."""
         names = ("ADDR", "TOKEN", "NAMESPACE", "APPROLE_ROLE_ID", "APPROLE_SECRET_ID", "CACERT")
         return cls(*(environment.get(f"VAULT_{name}") or None for name in names))
 
@@ -60,12 +60,12 @@ class VaultKms:
         self._client: httpx.AsyncClient | None = None
 
     async def wrap(self, key_id: str, props: Mapping[str, str], plain: bytes) -> bytes:
-        """``plain``, encrypted, in Vault's own text form."""
+        """Return ``plain`` encrypted, in Vault's text form."""
         answer = await self._ask("encrypt", key_id, props, {"plaintext": b64encode(plain).decode()})
         return _text(answer, "ciphertext", key_id).encode()
 
     async def unwrap(self, key_id: str, props: Mapping[str, str], wrapped: bytes) -> bytes:
-        """What was wrapped."""
+        """Decrypt a wrapped key."""
         ciphertext = wrapped.decode("utf-8", errors="replace")
         answer = await self._ask("decrypt", key_id, props, {"ciphertext": ciphertext})
         try:
@@ -98,11 +98,11 @@ class VaultKms:
         return _checked(answer, f"The Vault key {key_id[:200]!r}")
 
     def _place(self, key_id: str) -> tuple[str, str]:
-        """The engine's path and the key's name; ``KeyWrapFailed`` for a key of another Vault."""
+        """Return the engine's path and the key's name; raise ``KeyWrapFailed`` for a key of another Vault."""
         address = self._settings.address
         if address is None:
             raise KeyWrapFailed(
-                f"The registry is not told which Vault to use for {key_id[:200]!r}; start it with the environment "
+                f"The registry has no settings of a Vault for {key_id[:200]!r}; start it with the environment "
                 "variable VAULT_ADDR"
             )
         beginning = address.rstrip("/")
@@ -140,11 +140,11 @@ class VaultKms:
             return await self._connected().post(path, json=body, headers=headers)
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
             raise KeyWrapFailed(
-                f"Vault at {self._settings.address} cannot be asked: {str(error) or type(error).__name__}"
+                f"Vault at {self._settings.address} cannot be reached: {str(error) or type(error).__name__}"
             ) from None
 
     def _connected(self) -> httpx.AsyncClient:
-        """The client; it takes no redirects and no proxy, so that a token goes nowhere else."""
+        """Return the client, which uses no redirects and no proxy, so that the token is sent to no other address."""
         if self._client is None:
             import httpx
 
@@ -158,7 +158,7 @@ class VaultKms:
 
 
 def _checked(answer: httpx.Response, what: str) -> Any:
-    """The answer's JSON object; an error for whatever is none."""
+    """Return the JSON object in a response; raise an error for a response without one."""
     try:
         found = answer.json()
     except ValueError:

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound="Callable[..., Any]")
 
 _STORE_HELP: Final = (
-    "The store itself: sqlite:///relative.db, sqlite:////absolute.db or postgresql://user@host/database."
+    "The URL of the store: sqlite:///relative.db, sqlite:////absolute.db or postgresql://user@host/database."
 )
-_REGISTRY: Final = THE_REGISTRY._replace(about="A running registry, asked over its REST API.")
+_REGISTRY: Final = THE_REGISTRY._replace(about="The URL of a running registry, used through its REST API.")
 _ORIGIN: Final = RegistryRole(
     "origin",
     "COUNTERFOIL_FROM_",
     prefix="from-",
     spellings=("--from",),
     whose="the registry of --from",
-    about="Copy this running registry in place of a file.",
+    about="Copy this running registry instead of a file.",
 )
 _LEFT: Final = RegistryRole("left", "COUNTERFOIL_LEFT_", prefix="left-", whose="URL1")
 _RIGHT: Final = RegistryRole("right", "COUNTERFOIL_RIGHT_", prefix="right-", whose="URL2")
@@ -36,9 +36,9 @@ def _working_options(command: _Command) -> _Command:
         type=click.IntRange(min=1, max=256),
         default=16,
         show_default=True,
-        help="How many requests are under way at once.",
+        help="How many requests are sent at the same time.",
     )
-    quiet = click.option("--quiet", is_flag=True, help="Write nothing on standard error but errors.")
+    quiet = click.option("--quiet", is_flag=True, help="Print only errors on standard error.")
     return concurrency(quiet(command))
 
 
@@ -49,16 +49,16 @@ _STORE: Final = click.option("--store", envvar="COUNTERFOIL_STORE", show_envvar=
 @click.argument("file", type=click.Path(dir_okay=False))
 @_STORE
 @registry_options(_REGISTRY)
-@click.option("--skip-unreadable", is_flag=True, help="Leave out what cannot be read, and say what.")
+@click.option("--skip-unreadable", is_flag=True, help="Leave out what cannot be read, and list it.")
 @_working_options
 def export_command(file: str, **options: Any) -> int:
-    """Write all of a registry into FILE: JSON Lines with a checksum, compressed when the name ends in .gz.
+    """Write the whole content of a registry to FILE: JSON Lines with a checksum, compressed when the name ends in .gz.
 
-    Schemas with ids, versions, soft-deleted versions and times, contexts, config, modes, and what is kept beside
-    schemas. A file that is there is replaced when all is written.
+    Schemas with ids, versions, soft-deleted versions and times, contexts, config, modes, and what is stored with
+    schemas. An existing file is replaced when the new one is complete.
 
-    Exit codes: 0 written, 2 usage, 11 registry unreachable, 12 registry refused, 13 written to meanwhile, 14 store or
-    file cannot be used.
+    Exit codes: 0 written, 2 usage, 11 registry unreachable, 12 registry refused, 13 the registry changed during the
+    export, 14 store or file cannot be used.
     """
     from counterfoil.registry.moving.commands import run_export
 
@@ -74,15 +74,15 @@ def export_command(file: str, **options: Any) -> int:
 @_STORE
 @registry_options(_REGISTRY, _ORIGIN)
 @click.option("--dry-run", is_flag=True, help="Write nothing; list every clash and everything that cannot be read.")
-@click.option("--skip-unreadable", is_flag=True, help="Leave out what cannot be read, and say what.")
+@click.option("--skip-unreadable", is_flag=True, help="Leave out what cannot be read, and list it.")
 @_working_options
 def import_command(file: str | None, **options: Any) -> int:
-    """Bring the backup FILE, the registry of --from, or the topic of --from-topic into a registry.
+    """Import the backup FILE, the registry of --from, or the topic of --from-topic into a registry.
 
-    Ids and version numbers are kept. Nothing is written while anything clashes with what is there. An import that was
-    cut off is begun again with the same command; one that is complete changes nothing.
+    Ids and version numbers are kept. Nothing is written when any content contradicts existing content (a clash). To
+    continue an interrupted import, run the same command again; repeating a complete import changes nothing.
 
-    Exit codes: 0 imported, or nothing in the way of it, 1 read back otherwise than written, 2 usage, 11 registry
+    Exit codes: 0 imported (with --dry-run: no clash), 1 read back with other content than written, 2 usage, 11 registry
     unreachable, 12 registry refused, 13 clashes, 14 file damaged, content unreadable, store cannot be used.
     """
     from counterfoil.registry.moving.commands import run_import
@@ -94,7 +94,11 @@ def import_command(file: str | None, **options: Any) -> int:
 @click.argument("url1")
 @click.argument("url2")
 @registry_options(_LEFT, _RIGHT)
-@click.option("--verdicts", is_flag=True, help="Also have both judge every version against its subject's latest.")
+@click.option(
+    "--verdicts",
+    is_flag=True,
+    help="Also compare the verdicts of both on every version against the latest of its subject.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Report as one JSON document.")
 @_working_options
 def compare_command(url1: str, url2: str, **options: Any) -> int:

@@ -1,1 +1,1 @@
-"""The use cases: what a request asks of the registry, over a storage that is handed in."""
+"""The use cases of the registry, over a storage that is passed in."""

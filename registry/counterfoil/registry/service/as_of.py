@@ -1,7 +1,7 @@
-"""The registry as it was: a storage that answers from the journal, up to one change and no further.
+"""The registry as it was: a storage that reads the journal up to one change.
 
-The use cases work over it as over the store itself. The journal says which versions there were and what was set; the
-schemas' texts are those of the store, so that one which was deleted for good since is gone here too.
+The use cases work over it as over the store itself. The journal has the versions and the settings; the schemas' texts
+are those of the store, so that a permanently deleted one is missing here, too.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ _NEW_ROW: Final = frozenset({ChangeKind.REGISTERED, ChangeKind.REMOVED})
 
 
 class VersionRemoved(SchemaNotFound):
-    """A version that was there then has been deleted for good since. ``seq`` and ``ts`` (epoch ms) say when."""
+    """A version that existed then has been permanently deleted since.
+
+    ``seq`` and ``ts`` (epoch ms) are of the deletion.
+    """
 
     def __init__(self, subject: QualifiedSubject, version: int, *, seq: int, ts: int) -> None:
         super().__init__(
@@ -52,7 +55,8 @@ class VersionRemoved(SchemaNotFound):
 class AsOf:
     """``storage`` as it was right after the change with the number ``seq``; 0 is before the first.
 
-    For one request: it remembers what it has found. What the journal cannot answer is refused with ``BadRequest``.
+    It is used for one request and caches what it reads. A question that the journal cannot answer is refused with
+    ``BadRequest``.
     """
 
     def __init__(self, storage: Storage, seq: int) -> None:
@@ -66,25 +70,25 @@ class AsOf:
         return self._storage.contact
 
     async def totals(self) -> NoReturn:
-        """Raise: the past is not counted."""
+        """Raise, since the past is not counted."""
         raise BadRequest("What was stored then is not counted")
 
     @property
     def load(self) -> Load:
-        """How busy the storage is just now."""
+        """The current load of the storage."""
         return self._storage.load
 
     def last_known(self) -> None:
-        """None: the past is read from the journal."""
+        """Return None: the past is read from the journal."""
 
     # --- versions
 
     async def history(self, subject: QualifiedSubject) -> History:
-        """All versions that the subject had.
+        """Return all versions that the subject had.
 
-        A version's time is the one that it was stored with; where its row is gone, the time of the change.
+        A version's time is the one that it was stored with; if its row was deleted, the time of the change.
         """
-        now = await self._storage.history(subject)  # before the changes: what happens in between is among those
+        now = await self._storage.history(subject)  # before the changes, so that a write in between is among them
         changes = await self._storage.changes_of(subject, EVER)
         earlier = [change for change in changes if change.seq <= self._seq]
         renewed = {change.version for change in changes if change.seq > self._seq and change.kind in _NEW_ROW}
@@ -94,7 +98,7 @@ class AsOf:
         return History(earlier[-1].seq if earlier else 0, tuple(entries))
 
     async def content(self, guid: UUID) -> Content:
-        """The content with this fingerprint; ``VersionRemoved`` when it is gone."""
+        """Return the content with this fingerprint; raise ``VersionRemoved`` if it was deleted."""
         found = await self._storage.content(guid)
         if found is None:
             await self._refuse_removed(guid)
@@ -112,9 +116,9 @@ class AsOf:
     # --- subjects and contexts
 
     async def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
-        """The subjects that there were whose context and name begin so.
+        """Return the subjects that existed whose context and name begin with the prefix.
 
-        Those of now, put right where something has happened since: it takes as long as that is much.
+        They are the present ones, corrected by the later changes; the time depends on the number of these.
         """
         found = set(await self._storage.subjects(prefix, visibility))
         touched = {change.subject async for change in self._since() if change.version is not None}
@@ -128,12 +132,12 @@ class AsOf:
         return sorted(found)
 
     async def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, *, first: int, last: int) -> str:
-        """The names of those subjects, as the text of a JSON array."""
+        """Return the names of those subjects, as the text of a JSON array."""
         names = sorted(map(str, await self.subjects(prefix, visibility)))[first:last]
         return json.dumps(names, ensure_ascii=False, separators=(",", ":"))
 
     async def contexts(self) -> Sequence[str]:
-        """The contexts in which something may have been registered: those of now, and those deleted since."""
+        """Return the contexts that may have been in use: the present ones, and those deleted since."""
         found = set(await self._storage.contexts())
         async for change in self._since():
             if change.kind is ChangeKind.CONTEXT_DELETED:
@@ -141,7 +145,7 @@ class AsOf:
         return sorted(found)
 
     async def _since(self) -> AsyncIterator[Change]:
-        """What has happened since, in order; others get their turn in between."""
+        """Yield the later changes in order; other requests are handled in between."""
         after = self._seq
         while page := await self._storage.changes(after, _PAGE):
             for change in page:
@@ -155,90 +159,90 @@ class AsOf:
     # --- settings
 
     async def settings(self, scope: QualifiedSubject) -> ScopeSettings:
-        """What was stored for a scope."""
+        """Return what was stored for a scope."""
         for change in reversed(await self._changes_until(scope)):
             if change.kind is ChangeKind.SETTINGS:
                 return SCOPE_SETTINGS.read(RequestJson(change.document or {}))
         return ScopeSettings()
 
     async def settings_revision(self) -> int:
-        """The number of the moment, at which nothing changes any more."""
+        """Return the number of the change; the settings at that time never change."""
         return self._seq
 
-    # --- what the past cannot be asked
+    # --- not possible for the past
 
     def observe(self, observer: Observer) -> None:
-        """Nothing happens in the past."""
+        """Do nothing: the past does not change."""
 
     async def catch_up(self) -> None:
-        """Return: nothing happens in the past."""
+        """Do nothing: the past does not change."""
 
     async def catch_up_soon(self) -> None:
-        """Return: nothing happens in the past."""
+        """Do nothing: the past does not change."""
 
     @property
     def has_current_ids(self) -> bool:
-        """True: nothing happens in the past."""
+        """True: the past does not change."""
         return True
 
     async def commit(self, plan: Plan) -> NoReturn:
-        """Refused: the past stays as it was."""
+        """Raise, since the past cannot be changed."""
         raise _not_then(f"{type(plan).__name__} cannot be carried out")
 
     async def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
-        """Refused."""
+        """Raise, since the journal does not have it."""
         raise _not_then(f"What id {schema_id} of context {context!r} stood for is not known")
 
     async def id_of_guid(self, context: str, guid: UUID) -> int | None:
-        """Refused."""
+        """Raise, since the journal does not have it."""
         raise _not_then(f"Which id {guid} had in context {context!r} is not known")
 
     async def ids_of_guid(self, guid: UUID) -> Sequence[tuple[str, int]]:
-        """Refused."""
+        """Raise, since the journal does not have it."""
         raise _not_then(f"Which ids {guid} had is not known")
 
     async def max_id(self, context: str) -> int:
-        """Refused."""
+        """Raise, since the journal does not have it."""
         raise _not_then(f"The highest id of context {context!r} is not known")
 
     async def uses(self, context: str, schema_id: int) -> Sequence[Use]:
-        """Refused."""
+        """Raise, since the journal does not have it."""
         raise _not_then(f"Which versions held id {schema_id} of context {context!r} is not known")
 
     async def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
-        """Refused."""
+        """Raise, since the journal does not have it."""
         raise _not_then(f"What referred to version {version} of subject {str(subject)!r} is not known")
 
     async def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
-        """Refused."""
+        """Raise, since the journal does not have it."""
         raise _not_then("A list of all settings is not known")
 
     async def records(self, kind: str, prefix: tuple[str, ...] = ()) -> Sequence[Record]:
-        """Refused: the journal does not tell what records held."""
+        """Raise, since the journal has no content of records."""
         raise _not_then(f"What was kept as {kind} {'/'.join(prefix)} is not known")
 
     async def changes(self, after: int, limit: int) -> Sequence[Change]:
-        """The changes up to the moment."""
+        """Return the changes up to the moment."""
         return [change for change in await self._storage.changes(after, limit) if change.seq <= self._seq]
 
     async def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
-        """The changes of one scope up to the moment."""
+        """Return the changes of one scope up to the moment."""
         return await self._storage.changes_of(subject, min(until, self._seq))
 
     async def last_change(self, until_ts: int | None = None) -> int:
-        """The number of the last change up to the moment."""
+        """Return the number of the last change up to the moment."""
         return min(self._seq, await self._storage.last_change(until_ts))
 
     async def check(self) -> None:
-        """Return when the storage answers."""
+        """Check that the storage responds."""
         await self._storage.check()
 
     async def close(self) -> None:
-        """Nothing of its own to let go of."""
+        """Do nothing: it has no connections of its own."""
 
 
 def _entries(changes: Iterable[Change]) -> list[VersionEntry]:
-    """The versions that ``changes`` of one subject lead to, ascending."""
+    """Return the versions after ``changes`` of one subject, ascending."""
     found: dict[int, VersionEntry] = {}
     for change in changes:
         if change.version is None or change.schema_id is None or change.guid is None:

@@ -1,4 +1,4 @@
-"""Reading what is stored: subjects, versions, ids, contexts."""
+"""Reading subjects, versions, ids and contexts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_SUBJECTS: Final = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class ById:
-    """What an id stands for, and one version that holds it."""
+    """The content of an id, and one version with this id."""
 
     context: str
     schema_id: int
@@ -53,20 +53,20 @@ class Catalog:
         self._reader = reader
 
     async def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, *, first: int, last: int) -> str:
-        """The names that begin so, sorted by code point, from one index to another: the text of a JSON array."""
+        """Return the names with a prefix from one index to another, sorted, as the text of a JSON array."""
         return await self._storage.subject_names(prefix, visibility, first=first, last=last)
 
     async def contexts(self) -> list[str]:
-        """The default context, then those in which something was registered."""
+        """Return the default context, then those in which something was registered."""
         known = await self._storage.contexts()
         return [DEFAULT_CONTEXT, *(name for name in known if name != DEFAULT_CONTEXT)]
 
     async def versions(
         self, subject: QualifiedSubject, *, visibility: Visibility, deleted_as_negative: bool = False
     ) -> list[int]:
-        """The version numbers of a subject, ascending; ``SubjectNotFound`` when none is visible.
+        """Return the version numbers of a subject, ascending; raise ``SubjectNotFound`` if none is visible.
 
-        ``deleted_as_negative`` lists all, the soft-deleted ones negated; what counts as visible stays as it is.
+        ``deleted_as_negative`` lists all, the soft-deleted ones negated; it does not change which count as visible.
         """
         history = await self._storage.history(subject)
         if not history.visible(deleted=visibility is not Visibility.ACTIVE):
@@ -79,7 +79,10 @@ class Catalog:
         return [entry.version for entry in entries]
 
     async def version(self, subject: QualifiedSubject, version: int | None, *, deleted: bool) -> Stored:
-        """One version, or the latest for None; a plain name is then sought in the other contexts."""
+        """Return one version, or the latest for None.
+
+        A name without a context is also looked up in the other contexts.
+        """
         try:
             return await self._version(subject, version, deleted=deleted)
         except (SubjectNotFound, VersionNotFound) as missing:
@@ -95,18 +98,18 @@ class Catalog:
         return Stored(subject, entry, await self._reader.content(entry.guid))
 
     async def formatted(self, context: str, content: Content, form: str) -> str:
-        """The schema's text in a form that its language knows; the stored text where it knows no such form."""
+        """Return the schema's text in a form of its language, or the stored text if the language has no such form."""
         text = (await self._reader.parsed(context, content)).formatted(form)
         return content.text if text is None else text
 
     async def tags(self, context: str, content: Content) -> list[tuple[Entity, tuple[str, ...]]]:
-        """Everything in a schema that can carry tags, with those that it carries."""
+        """Return everything in a schema that can have tags, with its tags."""
         return find_tags(await self._reader.parsed(context, content))
 
     # --- ids
 
     async def by_id(self, schema_id: int, subject: str) -> ById:
-        """What an id stands for; ``subject`` says in which context, see :meth:`_uses_of_id`."""
+        """Return the content of an id; ``subject`` names the context, see :meth:`_uses_of_id`."""
         context, uses = await self._uses_of_id(schema_id, subject)
         asked = parse_subject(subject)
         use = next((use for use in uses if use.subject.name == asked.name), uses[0])
@@ -116,11 +119,11 @@ class Catalog:
         return ById(context, schema_id, await self._reader.content(guid), use)
 
     async def _uses_of_id(self, schema_id: int, subject: str) -> tuple[str, Sequence[Use]]:
-        """The context whose id is meant, and the versions that hold it there, one at least.
+        """Return the context of the id, and the versions with this id there, at least one.
 
-        ``:.ctx:`` is that context; ``:.ctx:foo`` too, if ``foo`` holds the id there; ``foo`` is the default context,
-        else the first in which ``foo`` holds the id, else the default context all the same. ``SchemaNotFound`` when the
-        id stands for nothing there.
+        ``:.ctx:`` is that context; so is ``:.ctx:foo`` if ``foo`` has the id there; ``foo`` is the default context if
+        ``foo`` has the id there, else the first in which it has, else the default context. Raises ``SchemaNotFound`` if
+        the context does not have the id.
         """
         wanted = parse_subject(subject)
         uses = await self._storage.uses(wanted.context, schema_id)
@@ -136,9 +139,9 @@ class Catalog:
         return wanted.context, uses
 
     async def uses(self, schema_id: int, subject: str, *, deleted: bool) -> list[Use]:
-        """The highest version of each subject that holds what an id stands for; ``subject`` only picks the context.
+        """Return the highest version of each subject with the content of an id; ``subject`` only names the context.
 
-        An import may have given one content several ids.
+        After an import one content may have several ids.
         """
         context, _ = await self._uses_of_id(schema_id, subject)
         guid = await self._storage.guid_of_id(context, schema_id)
@@ -148,11 +151,11 @@ class Catalog:
         return list(highest.values())
 
     async def max_id(self, context: str) -> int:
-        """The highest id that the context has seen."""
+        """Return the highest id of the context."""
         return await self._storage.max_id(context)
 
     async def by_guid(self, guid: UUID) -> ById:
-        """A content by its fingerprint; the default context first, the others by name."""
+        """Return a content by its fingerprint; the default context first, the others by name."""
         ids = await self.ids_of_guid(guid)
         for context, schema_id in sorted(ids, key=lambda pair: (pair[0] != DEFAULT_CONTEXT, pair)):
             uses = await self._storage.uses(context, schema_id)
@@ -161,14 +164,14 @@ class Catalog:
         raise SchemaNotFound(f"No schema with guid {guid} is stored")
 
     async def ids_of_guid(self, guid: UUID) -> list[tuple[str, int]]:
-        """All contexts and ids of a content, sorted."""
+        """Return all contexts and ids of a content, sorted."""
         return list(await self._storage.ids_of_guid(guid))
 
     async def referenced_by(self, subject: QualifiedSubject, version: int | None, *, deleted: bool) -> list[int]:
-        """The ids of the schemas that refer to a version, ascending; ``deleted`` counts soft-deleted ones too.
+        """Return the ids of the schemas that refer to a version, ascending; ``deleted`` includes soft-deleted ones.
 
-        The version is sought as in :meth:`version`. Ids of different contexts may be the same number, and are then
-        there twice.
+        The version is looked up as in :meth:`version`. Ids of different contexts may be the same number, which then
+        occurs twice.
         """
         found = await self.version(subject, version, deleted=True)
         uses = await self._storage.referrers(found.subject, found.entry.version)
@@ -180,10 +183,10 @@ class Catalog:
     async def schemas(
         self, prefix: SubjectPrefix, *, deleted: bool, latest_only: bool, aliases: bool, at_most: int = MAX_SUBJECTS
     ) -> AsyncIterator[Listed]:
-        """All versions of the subjects whose names begin so, by name and version.
+        """Yield all versions of the subjects whose names have a prefix, by name and version.
 
-        ``aliases`` adds the subjects that an alias beginning so stands for. Of ``at_most`` subjects alone, the first
-        ones, for whoever knows that more of them will not be needed.
+        ``aliases`` adds the subjects of aliases with the prefix. ``at_most`` limits the number of subjects that are
+        read, for callers that need no more.
         """
         names_by_subject: dict[QualifiedSubject, list[str]] = {}
         visibility = Visibility.WITH_DELETED if deleted else Visibility.ACTIVE
@@ -209,5 +212,5 @@ class Catalog:
 
 
 def schema_not_found(schema_id: int) -> SchemaNotFound:
-    """The error for an id that stands for nothing."""
+    """Return the error for an unknown id."""
     return SchemaNotFound(f"Schema {schema_id} not found")

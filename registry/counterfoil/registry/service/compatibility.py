@@ -1,4 +1,4 @@
-"""Whether a schema may follow the versions that a subject has."""
+"""Whether a schema is compatible with the versions of a subject."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _BUDGET: Final = Budget(witnesses=10)
 _MANY_VERSIONS: Final = 50
-"""A check against more of them takes long enough that others should be answered meanwhile."""
+"""A check against more versions takes so long that other requests must be handled in between."""
 
 
 _COMPATIBLE: Final = Compatibility(is_compatible=True)
@@ -44,7 +44,7 @@ _COMPATIBLE: Final = Compatibility(is_compatible=True)
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check found: the judgement of the kernel, and offences against reserved names."""
+    """The result of a check: the judgement of the kernel, and messages about reserved names."""
 
     judgement: Judgement
     config: Config
@@ -56,7 +56,7 @@ class Verdict:
         return self.judgement.report.is_compatible and not self.reservations
 
     def messages(self) -> tuple[str, ...]:
-        """The message list of an incompatible verdict: differences with a witness each, versions, the level."""
+        """Return the message list of an incompatible verdict: differences with a witness each, versions, the level."""
         validates = "true" if self.config.validate_fields else "false"
         settings = f"{{validateFields: '{validates}', compatibility: '{level_of(self.config)}'}}"
         found = confluent_messages(self.judgement.report, witnesses=self.judgement.witnesses())
@@ -84,7 +84,7 @@ class CompatibilityCheck:
     async def verdict(
         self, subject: QualifiedSubject, candidate: Candidate, versions: Sequence[VersionEntry], config: Config
     ) -> Verdict:
-        """The verdict on ``candidate`` against ``versions``, which are ascending, under ``config``."""
+        """Return the verdict on ``candidate`` against ``versions``, which are ascending, under ``config``."""
         earlier: list[Earlier] = []
         if level_of(config).directions:
             earlier = await self._earlier(subject, candidate, versions, config)
@@ -103,7 +103,7 @@ class CompatibilityCheck:
     async def _earlier(
         self, subject: QualifiedSubject, candidate: Candidate, versions: Sequence[VersionEntry], config: Config
     ) -> list[Earlier]:
-        """The versions that the level asks about, newest first."""
+        """Return the versions that the level compares with, newest first."""
         group = _group(config, candidate.content.metadata)
         earlier = []
         for number, entry in enumerate(reversed(versions), 1):
@@ -128,7 +128,7 @@ def _group(config: Config, metadata: Metadata | None) -> str | None:
 
 
 class CompatibilityTest:
-    """The use case behind the compatibility endpoints: judge a schema that nobody registers."""
+    """The use case of the compatibility endpoints: check a schema without registering it."""
 
     def __init__(self, storage: Storage, *, scopes: Scopes, reader: SchemaReader, check: CompatibilityCheck) -> None:
         self._storage = storage
@@ -139,14 +139,14 @@ class CompatibilityTest:
     async def against_all(
         self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, verbose: bool
     ) -> Compatibility:
-        """The verdict that registering ``request`` now would get."""
+        """Return the verdict that registering ``request`` now would get."""
         history = await self._storage.history(subject)
         return await self._test(subject, request, history.active, normalize=normalize, verbose=verbose)
 
     async def against_version(
         self, subject: QualifiedSubject, version: int | None, request: SchemaRequest, *, normalize: bool, verbose: bool
     ) -> Compatibility:
-        """The verdict against one version, or the latest for None; a subject without a latest takes anything."""
+        """Return the verdict against one version, or the latest for None; a subject without a latest takes anything."""
         entry = (await self._storage.history(subject)).find(version, deleted=False)
         if entry is None and version is not None:
             raise VersionNotFound(f"Version {version} of subject {str(subject)!r} not found")

@@ -1,4 +1,4 @@
-"""Whether the store answers: noted where it is used, logged once when it is lost and once when it is back."""
+"""Whether the store responds: recorded at each use, logged once when it is lost and once when it responds again."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def _nothing() -> None:
 
 
 class StoreSlow(StoreTimeout):
-    """The store has not answered for so long that a reader had better use what is in memory; it may answer yet."""
+    """The store has not responded for so long that a reader should use cached data; it may still respond."""
 
 
 class StoreContact:
-    """The state of the store, as of the last reading of it.
+    """The state of the store at its last use.
 
-    ``at_loss`` is called when it is lost, for whoever tries it again. ``clock_s`` never goes back.
+    ``at_loss`` is called when it is lost, so that it is tried again. ``clock_s`` is monotonic.
     """
 
     def __init__(
@@ -38,15 +38,15 @@ class StoreContact:
         self._lost_at_s = 0.0
         self._are_writes_refused = False
         self.error: RegistryError | None = None
-        """Why the store cannot be read; None while it can."""
+        """Why the store cannot be read; None when it can be read."""
 
     @property
     def lost_for_s(self) -> float | None:
-        """The seconds since the store was found lost; None while it answers."""
+        """The seconds since the store was found lost; None when it responds."""
         return None if self.error is None else self._clock_s() - self._lost_at_s
 
     def note_lost(self, error: RegistryError) -> None:
-        """Take note that the store could not be read because of ``error``."""
+        """Record that the store could not be read because of ``error``."""
         if self.error is not None:
             self.error = error
             return
@@ -55,14 +55,14 @@ class StoreContact:
         self._at_loss()
 
     def note_reached(self) -> None:
-        """Take note that the store has answered."""
+        """Record that the store has responded."""
         lost_for_s = self.lost_for_s
         if lost_for_s is not None:
             self.error = None
             _LOGGER.info("the store is back", extra={"lost_for_s": round(lost_for_s, 3)})
 
     def note_write(self, failure: Exception | None = None) -> None:
-        """Take note that the store has carried out a write, or has failed to because of ``failure``."""
+        """Record that the store has carried out a write, or could not because of ``failure``."""
         if failure is None:
             if self._are_writes_refused:
                 _LOGGER.info("the store takes writes again")

@@ -1,4 +1,4 @@
-"""How much is stored, for the measures: counted when it is requested, and seldom where counting takes long."""
+"""The totals of the store for metrics: counted on request, and less often if counting takes long."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Storage, Totals
 
 _SHARE: Final = 0.01
-"""How much of the time may be spent on counting."""
+"""The largest share of the time that is spent on counting."""
 
 _PATIENCE_S: Final = 1.0
 
 
 class Counting:
-    """The totals of ``storage`` as they were last counted; None before the first time. ``clock_s`` never goes back."""
+    """The last counted totals of ``storage``; None before the first count. ``clock_s`` is monotonic."""
 
     def __init__(self, storage: Storage, *, clock_s: Callable[[], float] = time.monotonic) -> None:
         self._storage = storage
@@ -31,9 +31,9 @@ class Counting:
         self.totals: Totals | None = None
 
     async def refresh(self) -> None:
-        """Count again, unless that took so long the last time that it is too early, or the store is away.
+        """Count again, unless the last count took so long that it is too early, or the store cannot be reached.
 
-        Who asks waits for a moment at most; a count that takes longer is there the next time.
+        The caller waits for a short time only; a count that takes longer is returned the next time.
         """
         if self._count is None or self._count.done():
             if self._storage.contact.error is not None or self._clock_s() < self._due_s:

@@ -1,4 +1,4 @@
-"""Deleting versions and subjects: softly, then for good; never under a reference."""
+"""Deleting versions and subjects: softly, then permanently; never while another schema refers to them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Deletion:
         self._turns = turns
 
     async def soft_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
-        """The versions that were active and are now deleted."""
+        """Soft-delete a subject and return the versions that were active."""
         return await self._turns.take(partial(self._soft_delete_subject, subject), written=subject)
 
     async def _soft_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
@@ -55,7 +55,7 @@ class Deletion:
         return versions
 
     async def hard_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
-        """All versions of the subject, which are gone now."""
+        """Permanently delete a subject and return all of its versions."""
         return await self._turns.take(partial(self._hard_delete_subject, subject), written=subject)
 
     async def _hard_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
@@ -77,7 +77,7 @@ class Deletion:
         return versions
 
     async def soft_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
-        """The number of the version that is deleted now; None means the latest."""
+        """Soft-delete a version and return its number; None means the latest."""
         return await self._turns.take(partial(self._soft_delete_version, subject, version), written=subject)
 
     async def _soft_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
@@ -95,7 +95,7 @@ class Deletion:
         return entry.version
 
     async def hard_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
-        """The number of the version that is gone now; None means the latest."""
+        """Permanently delete a version and return its number; None means the latest."""
         return await self._turns.take(partial(self._hard_delete_version, subject, version), written=subject)
 
     async def _hard_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
@@ -122,14 +122,14 @@ class Deletion:
                     raise reference_exists(subject, version, by=use.subject, by_version=use.version)
 
     async def drop_context(self, context: str) -> None:
-        """Forget a context; ``ContextNotEmpty`` while it holds schemas."""
+        """Delete a context; raise ``ContextNotEmpty`` if it has schemas."""
         await self._storage.commit(DropContext(context))
 
 
 def _existing(subject: QualifiedSubject, history: History, version: int | None) -> VersionEntry:
-    """The version to delete, soft-deleted or not; None means the latest, which is an active one.
+    """Return the version to delete, soft-deleted or not; None means the latest, which is an active one.
 
-    ``SubjectNotFound`` only where the subject has no version at all: a soft-deleted one can be deleted for good.
+    Raises ``SubjectNotFound`` only if the subject has no version at all: a soft-deleted one can be permanently deleted.
     """
     found = history.find(version, deleted=True)
     if found is not None:

@@ -1,7 +1,7 @@
-"""What has happened, for those who read it page by page and those who listen.
+"""The change feed: the journal as pages and as streams of new changes.
 
-The journal in the store is the only queue there is: a reader asks for what comes after the last change that it has
-seen. The newest changes are at hand in memory for all who listen, so that a thousand of them cost the store one read.
+The journal in the store is the only queue: a reader requests the changes after the last one that it has read. The
+newest changes are cached for all streams, so that a thousand streams cost the store one read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.contexts import SubjectPrefix
 
 POLL_S: Final = 0.25
-"""How often a server asks whether others have written, while somebody listens."""
+"""How often a server asks the store for writes of other servers, while there are streams."""
 
 _LOGGER: Final = logging.getLogger("counterfoil.registry")
 _KEPT_BYTES: Final = 4 * 1024 * 1024
@@ -36,13 +36,13 @@ _READ_AT_ONCE: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class ChangeFilter:
-    """Which changes somebody wants: all, or those of some kinds, or of subjects whose names begin so."""
+    """A condition on changes: all, or those of some kinds, or of subjects with a prefix."""
 
     kinds: frozenset[ChangeKind] = frozenset(ChangeKind)
     prefix: SubjectPrefix | None = None
 
     def wants(self, change: Change) -> bool:
-        """Whether ``change`` is one of them."""
+        """Return whether ``change`` satisfies the condition."""
         if change.kind not in self.kinds:
             return False
         prefix, subject = self.prefix, change.subject
@@ -50,7 +50,10 @@ class ChangeFilter:
 
 
 class Page(NamedTuple):
-    """Some changes in order; ``next`` is what to go on after, and ``has_more`` whether there was more to look at."""
+    """Some changes in order.
+
+    ``next`` is the number to continue after, and ``has_more`` whether there are more changes.
+    """
 
     changes: tuple[Change, ...]
     next: int
@@ -58,9 +61,9 @@ class Page(NamedTuple):
 
 
 async def read_page(storage: Storage, after: int, limit: int, *, wanted: ChangeFilter) -> Page:
-    """The next changes after ``after``, ``limit`` at most.
+    """Return the next changes after ``after``, ``limit`` at most.
 
-    Where few are wanted, it ends before there are so many, so that one request does not read a whole journal.
+    If few changes satisfy the condition, a page has fewer, so that one request does not read a whole journal.
     """
     found: list[Change] = []
     scanned = 0
@@ -80,11 +83,11 @@ async def read_page(storage: Storage, after: int, limit: int, *, wanted: ChangeF
 
 
 class Feed:
-    """The newest changes of ``storage``, for all who listen at once.
+    """The newest changes of ``storage``, for all streams together.
 
-    While somebody does, one task follows the journal: at once what this server writes, and what others write when the
-    store says so, for which it is asked every ``poll_s``. ``kept_bytes`` bounds what is in memory; who is further
-    behind reads from the store.
+    While there are streams, one task follows the journal: it reads writes of this server at once, and asks the store
+    every ``poll_s`` for writes of others. ``kept_bytes`` limits the cached changes; a stream that is further behind
+    reads from the store.
     """
 
     def __init__(self, storage: Storage, *, poll_s: float = POLL_S, kept_bytes: int = _KEPT_BYTES) -> None:
@@ -93,7 +96,7 @@ class Feed:
         self._kept_bytes = kept_bytes
         self._recent: list[Change] = []
         self._recent_bytes = 0
-        self._last: int | None = None  # the last change that is known, while the journal is followed
+        self._last: int | None = None  # the last known change, while the journal is followed
         self._listeners = 0
         self._follower: asyncio.Task[None] | None = None
         self._unread = asyncio.Event()
@@ -103,12 +106,12 @@ class Feed:
 
     @property
     def news(self) -> asyncio.Event:
-        """What is set when there is more than at the time of asking, or when the feed is closed."""
+        """An event that is set when there are new changes, or when the feed is closed."""
         return self._news
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Follow the journal meanwhile."""
+        """Follow the journal during the block."""
         self._listeners += 1
         if self._follower is None:
             self._follower = asyncio.create_task(self._follow())
@@ -120,13 +123,16 @@ class Feed:
                 self._end_following()
 
     def close(self) -> None:
-        """Tell all who listen that it ends."""
+        """End all streams."""
         self.closed.set()
         self._news.set()
         self._end_following()
 
     async def after(self, seq: int, limit: int) -> Sequence[Change]:
-        """The changes after ``seq`` that are there now, ``limit`` at most; ``StoreUnavailable``."""
+        """Return the changes after ``seq`` that exist now, ``limit`` at most.
+
+        Raise ``StoreUnavailable`` if it is lost.
+        """
         if self._last is not None and seq >= self._last:
             return ()
         if self._recent and seq >= self._recent[0].seq - 1:
@@ -137,7 +143,7 @@ class Feed:
     # --- following the journal
 
     async def _follow(self) -> None:
-        """Take in what is new, until nobody listens any more."""
+        """Read new changes until there are no streams."""
         while True:
             try:
                 await self._take_in()
@@ -152,7 +158,7 @@ class Feed:
         if self._last is None:
             self._last = await self._storage.last_change()
             self._unread.set()
-            self._announce()  # to those who have looked before, and would not hear of what came in between
+            self._announce()  # wakes streams that read before this and would miss changes in between
         await self._storage.catch_up()
         while self._unread.is_set():
             self._unread.clear()
@@ -168,7 +174,7 @@ class Feed:
             self._unread.set()
 
     def _take(self, changes: Sequence[Change]) -> None:
-        """Add what is new of ``changes``, where it goes on from what is known."""
+        """Add the new ones of ``changes``, if they follow the known ones without a gap."""
         if self._last is None or not changes or changes[-1].seq <= self._last:
             return
         new = [change for change in changes if change.seq > (self._last or 0)]
@@ -198,12 +204,12 @@ class Feed:
 
 
 def _size_bytes(change: Change) -> int:
-    """About what a change takes in memory; its document is the one part that may be large."""
+    """Return about how much memory a change takes; only its document can be large."""
     return _CHANGE_BYTES + (0 if change.document is None else len(json.dumps(change.document)))
 
 
 async def is_set_within(event: asyncio.Event, timeout_s: float) -> bool:
-    """Whether ``event`` is set in time."""
+    """Wait for ``event``, and return whether it was set in time."""
     try:
         async with asyncio.timeout(timeout_s):
             return await event.wait()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A stored version. ``exact``: found by its very content, so that its times are of no interest."""
+    """A stored version. ``exact``: found by identical content, so that its times are not needed."""
 
     subject: QualifiedSubject
     entry: VersionEntry
@@ -47,9 +47,10 @@ class Lookup:
     async def by_content(
         self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, deleted: bool
     ) -> Stored:
-        """The version of ``subject`` that holds the schema; a plain name is then sought in the other contexts.
+        """Return the version of ``subject`` with the schema.
 
-        Raises ``InvalidSchema``, ``SubjectNotFound`` when no version is visible, else ``SchemaNotFound``.
+        A name without a context is also looked up in other contexts. Raises ``InvalidSchema``, ``SubjectNotFound`` if
+        no version is visible, else ``SchemaNotFound``.
         """
         found = await self._in_subject(subject, request, normalize=normalize, deleted=deleted)
         if found is None and subject.is_default:
@@ -104,7 +105,10 @@ class Lookup:
         return None if match is None else Stored(subject, match.entry, match.content, match.exact)
 
     async def by_metadata(self, subject: QualifiedSubject, wanted: Mapping[str, str], *, deleted: bool) -> Stored:
-        """The highest version whose metadata has all properties of ``wanted``, or any metadata when that is empty."""
+        """Return the highest version whose metadata has all properties of ``wanted``.
+
+        If that is empty, any metadata.
+        """
         entries = (await self._storage.history(subject)).visible(deleted=deleted)
         if not entries:
             raise subject_not_found(subject)

@@ -29,7 +29,7 @@ _MAX_MARKS: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The version that holds what was asked for; ``exact`` when content and fingerprint are the very same."""
+    """The version that matches; ``exact`` if content and fingerprint are identical."""
 
     entry: VersionEntry
     content: Content
@@ -44,10 +44,7 @@ class Matcher:
         self._marks: RecentValues[UUID, tuple[int, int]] = RecentValues(_MAX_MARKS)
 
     async def find(self, context: str, candidate: Candidate, entries: Iterable[VersionEntry]) -> Match | None:
-        """The version among ``entries`` that holds the candidate: the very content first, else one that says the same.
-
-        The newest wins.
-        """
+        """Return the newest version of ``entries`` with identical content, else the newest equivalent one."""
         newest_first = sorted(entries, key=lambda entry: -entry.version)
         for entry in newest_first:
             if entry.guid == candidate.content.guid:
@@ -65,7 +62,7 @@ class Matcher:
         return None
 
     def _possible(self, candidate: Candidate, entries: Sequence[VersionEntry]) -> list[VersionEntry]:
-        """Those that may say the same, as far as is known. A subject with a thousand versions is not read each time."""
+        """Return the versions that may be equivalent according to the cache, so that not all are read each time."""
         if candidate.content.references:
             return list(entries)
         mark = _mark(candidate.parsed)
@@ -81,15 +78,16 @@ class Matcher:
 
 
 def _mark(parsed: ParsedSchema) -> tuple[int, int]:
-    """What schemas share that say the same, without references: in whatever order, the characters are the same."""
+    """Return a value that equivalent schemas without references share: their sorted characters are the same."""
     text = parsed.canonical().encode("utf-8", "surrogatepass")
     return len(text), sum(text)
 
 
 async def completed(request: SchemaRequest, config: Config, history: History, reader: SchemaReader) -> SchemaRequest:
-    """``request`` with metadata and rules as a registration would store them.
+    """Return ``request`` with metadata and rules as a registration would store them.
 
-    What it leaves open comes from the latest version; the config's defaults go under it, its overrides over it.
+    Missing parts come from the latest version; the config's defaults are overridden by it, the config's overrides
+    override it.
     """
     metadata, rule_set = request.metadata, request.rule_set
     if history.latest is not None and not request.is_complete and (metadata is None or rule_set is None):

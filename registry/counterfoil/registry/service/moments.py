@@ -19,11 +19,11 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 async def resolve_moment(storage: Storage, text: str) -> int:
-    """The number of the last change up to the moment that ``text`` names; 0 is before the first.
+    """Return the number of the last change up to the moment that ``text`` names; 0 is before the first.
 
     ``42`` and ``seq:42`` are the moment right after change 42. ``ts:`` and a number is a time in epoch milliseconds;
-    anything else is a time of ISO 8601 with ``Z`` or an offset. ``BadRequest`` for another text, and for what has not
-    come yet.
+    anything else is a time of ISO 8601 with ``Z`` or an offset. Raises ``BadRequest`` for another text, and for a time
+    in the future.
     """
     kind, mark, digits = text.strip().partition(":")
     if mark and kind == "ts":
@@ -36,7 +36,7 @@ async def resolve_moment(storage: Storage, text: str) -> int:
 
 
 def iso_time(ts: int) -> str:
-    """A time (epoch ms) as ISO 8601 writes it.
+    """Return a time (epoch ms) as ISO 8601 writes it.
 
     >>> iso_time(1793534400000)
     '2026-11-01T12:00:00.000Z'
@@ -54,7 +54,7 @@ def _epoch_ms(text: str) -> int:
     try:
         moment = datetime.fromisoformat(
             text.replace(" ", "+") if "T" in text else text
-        )  # a plus not encoded arrives so
+        )  # a plus that is not encoded arrives as a blank
         if moment.tzinfo is None:
             raise BadRequest(f"as_of is {text[:80]!r}, a time without Z or an offset; {_FORMS}")
         return (moment - _EPOCH) // _MILLISECOND
@@ -77,6 +77,6 @@ async def _seq_at(storage: Storage, ts: int, text: str) -> int:
     now = time.time_ns() // 1_000_000
     if ts > now:
         last = await storage.changes(max(await storage.last_change() - 1, 0), 1)
-        if not last or ts > last[-1].ts:  # the clock that the changes are stamped by may be ahead of ours
+        if not last or ts > last[-1].ts:  # the clock of the changes' times may be ahead of this one
             raise BadRequest(f"as_of is {text[:80]!r}, which has not come yet; now it is {iso_time(now)}")
     return await storage.last_change(ts)

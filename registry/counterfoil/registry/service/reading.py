@@ -1,4 +1,4 @@
-"""Reading schemas: references resolved, texts parsed once, contents remembered."""
+"""Reading schemas: resolving references, and caching parsed texts and contents."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from counterfoil.schema.parsed import ParsedSchema
 
 PARSED_AT_ONCE: Final = 8
-"""After so many schemas of a long history, others are answered before the next are parsed."""
+"""After so many schemas of a long history, other requests are handled before the next are parsed."""
 
 _MAX_REFERENCE_DEPTH: Final = 100
 _LATEST: Final = -1
 _ENTRY_CHARS: Final = 200
-"""What a remembered schema takes beside its text."""
+"""The memory of a cached schema besides its text, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """A request's references: as they are stored, the versions they mean, and the texts behind them."""
+    """A request's references: as they are stored, the versions that they refer to, and the texts of these."""
 
     references: tuple[Reference, ...] = ()
     targets: tuple[Target, ...] = ()
@@ -50,7 +50,7 @@ _NO_REFERENCES: Final = Resolution()
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A request that was read: the schema, the versions it refers to, and the strictest reading that it passes."""
+    """A parsed request: the schema, the versions it refers to, and the strictest validation that it passes."""
 
     candidate: Candidate
     targets: tuple[Target, ...]
@@ -58,9 +58,9 @@ class Reading:
 
 
 class SchemaReader:
-    """Parses what is sent and what is stored.
+    """Parses schemas of requests and stored schemas.
 
-    ``memory_chars`` bounds the parsed schemas and the contents that are remembered, counted in characters of text.
+    ``memory_chars`` limits the cached parsed schemas and contents, counted in characters of text.
     """
 
     def __init__(self, storage: Storage, *, memory_chars: int) -> None:
@@ -69,13 +69,13 @@ class SchemaReader:
         self._parsed: RecentValues[tuple[object, ...], ParsedSchema] = RecentValues(memory_chars)
 
     def over(self, storage: Storage) -> SchemaReader:
-        """A reader of another storage of the same contents, which shares what this one remembers."""
+        """Return a reader of another storage with the same contents, which shares the caches of this one."""
         other = SchemaReader(storage, memory_chars=0)
         other._contents, other._parsed = self._contents, self._parsed
         return other
 
     async def content(self, guid: UUID) -> Content:
-        """The content that a stored version holds; ``StaleWrite`` when it holds it no longer."""
+        """Return the content of a stored version; raise ``StaleWrite`` if it has been deleted."""
         found = self._contents.get(guid)
         if found is None:
             found = await self._storage.content(guid)
@@ -86,28 +86,28 @@ class SchemaReader:
         return found
 
     async def load(self, guids: Sequence[UUID]) -> None:
-        """Have the contents at hand, all of them asked for at once."""
+        """Load the contents into the cache, all in one request."""
         missing = [guid for guid in guids if guid not in self._contents]
         if len(missing) > 1:
             await asyncio.gather(*map(self.content, missing))
 
     def keep(self, content: Content) -> None:
-        """Remember a content that was just stored: the next version is compared with it."""
+        """Cache a content that was just stored, since the next version is compared with it."""
         self._contents.put(content.guid, content, weight=len(content.text) + _ENTRY_CHARS)
 
     async def parsed(
         self, context: str, content: Content, *, validation: Validation = Validation.LENIENT
     ) -> ParsedSchema:
-        """The parsed form of a content stored in ``context``."""
+        """Return the parsed form of a content stored in ``context``."""
         resolution = await self.resolve(context, content.references, deleted=True)
         return self._parse(content.text, content.schema_type, resolution, validation)[0]
 
     async def read(
         self, context: str, request: SchemaRequest, *, validation: Validation, normalize: bool, deleted: bool
     ) -> Reading:
-        """The schema that ``request`` describes, as it would be stored in ``context``.
+        """Return the schema that ``request`` describes, as it would be stored in ``context``.
 
-        ``deleted``: its references may be soft-deleted versions. Raises ``InvalidSchema``.
+        With ``deleted`` its references may be soft-deleted versions. Raises ``InvalidSchema``.
         """
         if request.is_blank:
             raise InvalidSchema("The schema is empty; expected a schema text")
@@ -133,7 +133,10 @@ class SchemaReader:
     def _parse(
         self, text: str, schema_type: SchemaType, resolution: Resolution, validation: Validation
     ) -> tuple[ParsedSchema, Validation]:
-        """``text`` parsed, or remembered, and how strictly. What passes the strict reading reads the same under all."""
+        """Parse ``text``, or return the cached result, and the validation.
+
+        A strictly valid text has one result for all.
+        """
         found = self._parsed.get((text, schema_type, Validation.STRICT, resolution.resolved))
         if found is not None:
             return found, Validation.STRICT
@@ -163,7 +166,10 @@ class SchemaReader:
         self._parsed.put(key, parsed, weight=len(text) + _ENTRY_CHARS)
 
     async def resolve(self, context: str, references: Sequence[Reference], *, deleted: bool) -> Resolution:
-        """What ``references``, made in ``context``, mean; ``InvalidSchema`` names the first that means nothing."""
+        """Resolve ``references`` of ``context``.
+
+        Raise ``InvalidSchema``, which names the first that cannot be resolved.
+        """
         if not references:
             return _NO_REFERENCES
         found: dict[str, ResolvedReference] = {}
@@ -185,7 +191,7 @@ class SchemaReader:
         found: dict[str, ResolvedReference],
         depth: int,
     ) -> None:
-        """Add ``reference`` to ``found``, after all that its content refers to."""
+        """Add ``reference`` to ``found``, after the references of its content."""
         if reference.name in found:
             return
         if depth == 0:
@@ -208,7 +214,7 @@ class SchemaReader:
 
 
 def _check_whole(content: Content) -> None:
-    """Return when a stored content is what its fingerprint says: a disk may give back other bytes than it was given."""
+    """Check that a stored content has its fingerprint: a disk may return other bytes than were written."""
     if content_guid(content.text, content.references, content.metadata, content.rule_set) != content.guid:
         raise StoreUnavailable(
             f"The stored schema with guid {content.guid} is damaged: it is not what was registered; restore a backup"
@@ -221,5 +227,5 @@ def _sorted_references(references: Sequence[Reference]) -> tuple[Reference, ...]
 
 
 def in_context(subject: QualifiedSubject, context: str) -> QualifiedSubject:
-    """The subject of the same name in another context."""
+    """Return the subject of the same name in another context."""
     return QualifiedSubject(context, subject.name)

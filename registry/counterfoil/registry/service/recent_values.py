@@ -1,4 +1,4 @@
-"""Memory for what was used last."""
+"""A cache of recently used values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _V = TypeVar("_V")
 
 
 class RecentValues(Generic[_K, _V]):
-    """The values used last, up to a total weight; the one unused for longest goes first."""
+    """The most recently used values, up to a total weight; the least recently used is removed first."""
 
     def __init__(self, max_weight: int) -> None:
         self._max_weight = max_weight
@@ -25,11 +25,11 @@ class RecentValues(Generic[_K, _V]):
 
     @property
     def weight(self) -> int:
-        """The total weight of what is remembered."""
+        """The total weight of the cached values."""
         return self._weight
 
     def get(self, key: _K) -> _V | None:
-        """The value of ``key``, which is then the last used; None when it is not remembered."""
+        """Return the value of ``key`` and mark it as used; None when it is not cached."""
         found = self._entries.get(key)
         if found is None:
             return None
@@ -37,7 +37,7 @@ class RecentValues(Generic[_K, _V]):
         return found[0]
 
     def put(self, key: _K, value: _V, *, weight: int) -> None:
-        """Remember ``value``."""
+        """Store ``value``."""
         self.drop(key)
         self._entries[key] = (value, weight)
         self._weight += weight
@@ -46,7 +46,7 @@ class RecentValues(Generic[_K, _V]):
             self._weight -= gone
 
     def drop(self, key: _K) -> None:
-        """Forget ``key``."""
+        """Remove ``key``."""
         found = self._entries.pop(key, None)
         if found is not None:
             self._weight -= found[1]

@@ -1,7 +1,7 @@
 """Registering a schema: the checks in the order that callers observe.
 
-Tags edited → read as sent → already there → mode → inherit and merge → read strictly → same content → equivalent →
-compatible → number → write.
+Edit tags → parse as sent → find an existing version → mode → inherit and merge → parse strictly → find the same content
+→ find an equivalent one → compatibility → number → write.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """What a registration answers: id, number, content; ``entry`` when an equivalent version stood for it."""
+    """The result of a registration: id, number, content; ``entry`` is the equivalent version, if one was found."""
 
     schema_id: int
     version: int
@@ -54,7 +54,7 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class _Situation:
-    """What one attempt is decided on."""
+    """The data on which one attempt is decided."""
 
     subject: QualifiedSubject
     terms: Terms
@@ -89,7 +89,7 @@ class Registration:
     async def register(
         self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool = False, force: bool = False
     ) -> Registered:
-        """The id and version of the schema that ``request`` describes, stored under ``subject`` if it was not.
+        """Store the schema of ``request`` under ``subject`` unless it exists there, and return its id and version.
 
         Raises, in this order: ``InvalidRuleSet``, ``InvalidSubject``, ``InvalidSchema``, ``OperationNotPermitted``,
         ``IncompatibleSchema``. ``force`` leaves out the compatibility check.
@@ -115,9 +115,9 @@ class Registration:
     async def plan(
         self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool = False
     ) -> Registered | Append:
-        """As :meth:`register`, but nothing is stored: where the schema is not there yet, the plan that would store it.
+        """Decide as :meth:`register` without storing: return the write plan for a schema that does not exist yet.
 
-        The plan names the version number.
+        The plan has the version number.
         """
         check_rule_set(request.rule_set)
         check_subject(subject)
@@ -140,7 +140,7 @@ class Registration:
         check_registration(terms.mode, subject, with_id=asked.schema_id is not None)
         request = asked if terms.mode.takes_ids else await self._inherit(now, asked)
         if sent is not None and request is asked and sent.validation is Validation.STRICT and not sent.targets:
-            reading = sent  # nothing is left that another reading could refuse
+            reading = sent  # no other validation could refuse it
         else:
             reading = await self._read(now, request)
         await self._guard.check_targets(subject, reading.targets)
@@ -154,7 +154,10 @@ class Registration:
         return _append(now, request, reading)
 
     async def _read_as_sent(self, now: _Situation, request: SchemaRequest) -> Reading | None:
-        """The schema as it was sent, None where no text was: what cannot be read is refused before the mode is."""
+        """Return the schema as it was sent, None without a text.
+
+        An invalid text is refused before the mode is checked.
+        """
         if request.is_blank:
             return None
         return await self._reader.read(
@@ -162,15 +165,15 @@ class Registration:
         )
 
     async def _already_there(self, now: _Situation, request: SchemaRequest, candidate: Candidate) -> Registered | None:
-        """The active version that holds the schema as it was sent: asked before modes and levels come into play."""
+        """Return the active version with the schema as it was sent; this is checked before modes and levels."""
         match = await self._matcher.find(now.subject.context, candidate, _wanted(now.history, request))
         if match is None:
             return None
-        is_same = match.exact and request.version != NEXT_VERSION  # as the next version it would have been stamped
+        is_same = match.exact and request.version != NEXT_VERSION  # the next version would have a version property
         return _registered(replace(match, exact=is_same))
 
     async def _inherit(self, now: _Situation, request: SchemaRequest) -> SchemaRequest:
-        """``request`` with what it leaves out filled in, and its version number stamped where that is asked for."""
+        """Return ``request`` with missing parts filled in, and with the version property if it was requested."""
         latest = now.history.latest
         if request.is_blank:
             if latest is None:
@@ -202,9 +205,9 @@ class Registration:
         )
 
     async def _same_content(self, now: _Situation, request: SchemaRequest, candidate: Candidate) -> Registered | None:
-        """The version that holds the schema as it would be stored.
+        """Return the version with the schema as it would be stored.
 
-        A version that was asked for by its number is a new one, but in an import, whose versions are not stamped.
+        A version that was requested by its number is a new one, except in an import.
         """
         if request.version is not None and not now.terms.mode.takes_ids:
             return None
@@ -254,7 +257,7 @@ def _number(now: _Situation, request: SchemaRequest) -> int:
 
 
 def _wanted(history: History, request: SchemaRequest) -> Sequence[VersionEntry]:
-    """The active versions with the id and number that the request names, so that an import which is repeated adds none.
+    """Return the active versions with the requested id and number, so that a repeated import adds none.
 
     One content may have several ids in a subject. A request for the next version is compared with the latest alone.
     """

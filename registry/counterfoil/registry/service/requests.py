@@ -1,4 +1,4 @@
-"""What a caller sends to register, look up or test a schema."""
+"""Requests to register, look up or test a schema."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     from counterfoil.schema.model import Metadata, Reference, RuleSet
 
 SUPPORTED_TYPES = (SchemaType.JSON, SchemaType.PROTOBUF, SchemaType.AVRO)
-"""What a schema may be written in, in the order in which other registries list it: some callers go by the place."""
+"""The schema types, in the order of other registries' lists, since some callers depend on the order."""
 
 NEXT_VERSION = -1
-"""As a requested version: the next one, but nothing new when the latest is the same."""
+"""As a requested version: the next one, or the latest if it has the same content."""
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaRequest:
     """The body of a registration, a look-up or a test.
 
-    ``text`` is None or blank where the latest version's is meant. ``schema_id`` and ``version`` are None where the
-    registry chooses; ``version`` is -1 (:data:`NEXT_VERSION`) or a number from 1. ``tag_edit`` are tags to add to and
-    remove from the text; ``propagates_tags`` copies those of the latest version onto what is still there. Metadata and
+    If ``text`` is None or blank, the latest version's is used. If ``schema_id`` or ``version`` is None, the registry
+    chooses; ``version`` is -1 (:data:`NEXT_VERSION`) or a number from 1. ``tag_edit`` are tags to add to and remove
+    from the text; ``propagates_tags`` copies those of the latest version to the parts that still exist. Metadata and
     rules that are None come from the latest version, unless ``is_complete``.
     """
 
@@ -42,12 +42,12 @@ class SchemaRequest:
 
     @property
     def is_blank(self) -> bool:
-        """Whether the request brings no schema text of its own."""
+        """Whether the request has no schema text."""
         return not (self.text or "").strip()
 
 
 def parse_schema_type(text: str) -> SchemaType:
-    """The schema type that ``text`` names, letter by letter; ``InvalidSchema`` names those there are."""
+    """Return the schema type that ``text`` names exactly; raise ``InvalidSchema``, which lists the types."""
     if text not in SUPPORTED_TYPES:
         raise InvalidSchema(
             f"Schema type {text[:80]!r} is not supported; this registry reads {', '.join(SUPPORTED_TYPES)}"

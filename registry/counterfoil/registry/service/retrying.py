@@ -1,4 +1,4 @@
-"""Planning again when another write came first."""
+"""Planning a write again when another one was carried out first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TURN_TIMEOUT_S: Final = 30.0
 
 
 class Turns:
-    """Has those who write the same thing, such as a subject, take turns once one of them was overtaken.
+    """Orders the writers of the same thing, such as a subject, after one of them had to plan again.
 
     ``catch_up`` is the storage's.
     """
@@ -28,10 +28,10 @@ class Turns:
         self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
     async def take(self, attempt: Callable[[], Awaitable[_T]], *, written: Hashable) -> _T:
-        """What ``attempt`` gives, which writes ``written``.
+        """Return the result of ``attempt``, which writes ``written``.
 
-        It is made at once where nobody has a turn; one that is overtaken goes on as :func:`until_current` when its turn
-        comes. ``StoreTimeout`` when that is not in time.
+        It is made at once if no other writer has the lock. If its plan is stale, it waits for the lock and then
+        continues as :func:`until_current`. Raises ``StoreTimeout`` if that takes too long.
         """
         turn = self._turn(written)
         if not turn.locked():
@@ -53,7 +53,7 @@ class Turns:
             turn.release()
 
     def _turn(self, written: Hashable) -> asyncio.Lock:
-        """The lock of what is written, which is there as long as somebody has it."""
+        """Hold the lock of what is written; the lock exists as long as a writer uses it."""
         found = self._locks.get(written)
         if found is None:
             found = self._locks[written] = asyncio.Lock()
@@ -61,14 +61,14 @@ class Turns:
 
 
 async def until_current(attempt: Callable[[], Awaitable[_T]], *, catch_up: Callable[[], Awaitable[None]]) -> _T:
-    """What ``attempt`` gives, made again as long as its plan is overtaken; ``StoreTimeout`` in the end.
+    """Return the result of ``attempt``, repeated while its plan is stale; finally raise ``StoreTimeout``.
 
-    ``catch_up`` is the storage's, whose other writes an attempt has to know of.
+    ``catch_up`` is the storage's: an attempt must see all earlier writes.
     """
     for _ in range(_MAX_ATTEMPTS):
         try:
             return await attempt()
         except StaleWrite:
-            await asyncio.sleep(0)  # lets the other write become known; no pause, after which others would be first
+            await asyncio.sleep(0)  # lets the other write complete; no pause, after which others would be first
             await catch_up()
     raise StoreTimeout(f"Other writes came first {_MAX_ATTEMPTS} times; try again later")

@@ -1,4 +1,4 @@
-"""What is in force for a subject: its config, its mode, its alias."""
+"""The settings in effect for a subject: its config, its mode, its alias."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_KNOWN: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Config and mode in force, and the stamp that shows whether they still are."""
+    """Config and mode in effect, and the revision for which they are valid."""
 
     config: Config
     mode: Mode
@@ -28,7 +28,7 @@ class Terms:
 
 
 class Scopes:
-    """Reads config and mode over all levels, and remembers them until any of them changes."""
+    """Reads config and mode over all levels, and caches them until any of them changes."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -36,7 +36,7 @@ class Scopes:
         self._known: dict[QualifiedSubject, ScopeSettings] = {}
 
     async def _settings(self, scope: QualifiedSubject) -> ScopeSettings:
-        known = self._known  # another request may put a new one in its place while this one waits
+        known = self._known  # another request may replace it while this one waits
         found = known.get(scope)
         if found is None:
             found = await self._storage.settings(scope)
@@ -46,7 +46,7 @@ class Scopes:
         return found
 
     async def _refresh(self) -> int:
-        """The stamp of what is stored now; what is known from before another one is forgotten."""
+        """Return the current revision; clear the cache if it has changed."""
         revision = await self._storage.settings_revision()
         if revision != self._revision:
             self._known = {}
@@ -54,12 +54,12 @@ class Scopes:
         return revision
 
     async def terms(self, scope: QualifiedSubject) -> Terms:
-        """What is in force for ``scope`` now."""
+        """Return the config and mode in effect for ``scope`` now."""
         revision = await self._refresh()
         return Terms(await self._config(scope), await self._mode(scope), revision)
 
     async def config(self, scope: QualifiedSubject) -> Config:
-        """The config in force."""
+        """Return the config in effect."""
         await self._refresh()
         return await self._config(scope)
 
@@ -73,7 +73,7 @@ class Scopes:
         return effective_config(None, None, wider)
 
     async def mode(self, scope: QualifiedSubject) -> Mode:
-        """The mode in force."""
+        """Return the mode in effect."""
         await self._refresh()
         return await self._mode(scope)
 
@@ -82,20 +82,21 @@ class Scopes:
         return effective_mode([(await self._settings(level)).mode for level in levels])
 
     async def aliased(self, subject: QualifiedSubject) -> QualifiedSubject:
-        """The subject that ``subject`` is an alias of, or itself; one hop, no further.
+        """Return the subject that ``subject`` is an alias of, or the subject itself.
 
-        An alias without a context is in the context of its owner; the alias of a whole context is in the default one.
+        Aliases of aliases are not followed. An alias without a context is in the context of its owner; the alias of a
+        whole context is in the default one.
         """
         config = await self._own_config(subject)
         return _named_by(config.alias, subject) if config is not None else subject
 
     async def aliased_for_keys(self, subject: QualifiedSubject) -> QualifiedSubject:
-        """As :meth:`aliased` where keys are meant: an alias for them goes before the one for all."""
+        """Return the subject as :meth:`aliased`, for keys: an alias for keys is preferred to the general one."""
         config = await self._own_config(subject)
         return _named_by(config.alias_for_deks or config.alias, subject) if config is not None else subject
 
     async def _own_config(self, subject: QualifiedSubject) -> Config | None:
-        """What is stored for ``subject`` itself; the levels above all subjects are no aliases."""
+        """Return the config of ``subject`` itself; the levels above all subjects have no alias."""
         if subject in {TOP_LEVEL, GLOBAL_LEVEL}:
             return None
         await self._refresh()

@@ -1,8 +1,8 @@
-"""What the use cases ask of a storage: reads, and writes as plans.
+"""The protocol of a storage for the use cases: reads, and writes as plans.
 
-A plan says what was decided and on what it was decided. The storage carries plans out one after another: it checks that
-nothing they were decided on has changed (``StaleWrite`` when it has: plan again), that no reference is broken
-(``ReferenceExists``), and writes all of it or nothing.
+A plan has the writes and the revisions of the data on which they were decided. The storage carries out plans one after
+another: it checks that this data has not changed (otherwise ``StaleWrite``: plan again), and that no reference is
+broken (otherwise ``ReferenceExists``), and writes all of a plan or nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ScopeSettings:
-    """What is stored for a subject or a context; a None is not stored."""
+    """The stored settings of a subject or a context; None is not stored."""
 
     config: Config | None = None
     mode: Mode | None = None
@@ -49,7 +49,7 @@ SCOPE_SETTINGS: Final = ObjectForm(
 
 @dataclass(frozen=True, slots=True, order=True)
 class Use:
-    """One version that holds a schema id."""
+    """One version with a schema id."""
 
     subject: QualifiedSubject
     version: int
@@ -60,7 +60,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A version that a schema refers to, fully named. ``must_be_active``: a soft-deleted one will not do."""
+    """A version that a schema refers to. ``must_be_active``: it may not be soft-deleted."""
 
     subject: QualifiedSubject
     version: int
@@ -69,11 +69,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """Store a version of ``subject``, and the content it holds.
+    """Store a version of ``subject``, and its content.
 
-    ``schema_id`` is the id that an import brings; None takes the content's id in this context, or a new one.
-    ``version`` None means one above the highest. ``ts`` (epoch ms) is when an import knows the version to have been
-    stored; None is now.
+    ``schema_id`` is the id given by an import; None is the content's id in this context, or a new one. ``version`` None
+    means one above the highest. ``ts`` (epoch ms) is the time of storage given by an import; None is now.
     """
 
     subject: QualifiedSubject
@@ -88,7 +87,7 @@ class Append:
 
 @dataclass(frozen=True, slots=True)
 class SoftDelete:
-    """Mark versions as deleted. A referrer inside the subject is no obstacle when ``ignore_own_references``."""
+    """Mark versions as deleted. With ``ignore_own_references``, references from the subject itself are permitted."""
 
     subject: QualifiedSubject
     versions: tuple[int, ...]
@@ -99,7 +98,7 @@ class SoftDelete:
 
 @dataclass(frozen=True, slots=True)
 class HardDelete:
-    """Remove versions for good; the last one takes the subject's config and mode along."""
+    """Delete versions permanently; with the last one, the subject's config and mode are deleted."""
 
     subject: QualifiedSubject
     versions: tuple[int, ...]
@@ -112,7 +111,7 @@ class HardDelete:
 class PutSettings:
     """Replace what is stored for some scopes.
 
-    With ``purge``, the write first asks that no version of those subjects is active, and removes the soft-deleted.
+    With ``purge``, no version of those subjects may be active, and the soft-deleted ones are deleted first.
     """
 
     scopes: tuple[tuple[QualifiedSubject, ScopeSettings], ...]
@@ -122,16 +121,16 @@ class PutSettings:
 
 @dataclass(frozen=True, slots=True)
 class DropContext:
-    """Forget a context in which nothing is stored."""
+    """Delete a context without content."""
 
     context: str
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Something kept beside schemas: a key, an association.
+    """Other stored data: a key, an association.
 
-    ``kind`` names the sort and ``key`` tells those of a sort apart. ``ts`` (epoch ms) is when it was stored as it is;
+    ``kind`` is its kind, and ``key`` its identity within the kind. ``ts`` (epoch ms) is the time of its last write;
     ``revision`` changes with every write to it.
     """
 
@@ -144,10 +143,10 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class RecordWrite:
-    """Store a record, or remove it where ``document`` is None.
+    """Store a record, or delete it if ``document`` is None.
 
-    ``revision`` is the one that was read, 0 where there was no such record. Writing what is there already gives it a
-    new revision, so that what was decided on the old one is not carried out.
+    ``revision`` is the one that was read, 0 if there was no such record. Writing the same content again gives a new
+    revision, so that plans made with the old one are refused.
     """
 
     kind: str
@@ -160,9 +159,9 @@ class RecordWrite:
 class PutRecords:
     """Write records, all or none.
 
-    ``subjects`` are those that it was decided on, with their revisions. With ``settings_revision`` the records have a
-    say in registrations and deletions: it is compared, and changed, so that no plan made before is carried out.
-    ``unreferenced`` are subjects whose versions no version of another subject may refer to (``ReferenceExists``).
+    ``subjects`` are those on which it was decided, with their revisions. With ``settings_revision`` the records affect
+    registrations and deletions: it is compared and changed, so that plans made before are refused. ``unreferenced`` are
+    subjects whose versions no version of another subject may refer to (``ReferenceExists``).
     """
 
     writes: tuple[RecordWrite, ...]
@@ -175,8 +174,8 @@ class PutRecords:
 class Together:
     """Carry out several plans, all or none.
 
-    What they were decided on is compared before the first of them writes. The records come first; the other plans are
-    of a subject each, and none refers to another's. The outcome is None: each of them says what number it gives out.
+    All revisions are compared before the first of them writes. The records come first; each other plan is of one
+    subject, and none refers to another's. The outcome is None: each plan contains its version number.
     """
 
     records: PutRecords
@@ -188,9 +187,9 @@ Plan = Append | SoftDelete | HardDelete | PutSettings | DropContext | PutRecords
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """The id and number that a version got; where a storage tells, its time and the subject's new revision.
+    """The id and number of a new version; if the storage returns them, its time and the subject's new revision.
 
-    ``shares_id``: other versions had that id before, or this one is in the place of another.
+    ``shares_id``: other versions had that id before, or this one replaces another.
     """
 
     schema_id: int
@@ -202,9 +201,9 @@ class Appended:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """What other servers on the same store have changed, in order.
+    """The changes of other servers on the same store, in order.
 
-    ``has_new_terms``: config or modes are among it, or records that have a say like them.
+    ``has_new_terms``: config or modes are among them, or records that affect registrations.
     """
 
     changes: tuple[Change, ...]
@@ -213,7 +212,7 @@ class Elsewhere:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How busy a storage is: writes that wait or are carried out, and connections in use of those there may be."""
+    """The load of a storage: writes that wait or run, and used and permitted connections."""
 
     waiting_writes: int = 0
     connections_in_use: int = 0
@@ -222,24 +221,24 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """How many subjects and versions there are that are not deleted."""
+    """The numbers of subjects and versions that are not deleted."""
 
     subjects: int
     versions: int
 
 
 class Observer(Protocol):
-    """Whoever keeps something that writes may change."""
+    """A cache whose content writes may change."""
 
     def __call__(self, written: Plan | Elsewhere | None, outcome: Appended | None, /) -> None:
-        """Take note that ``written`` was carried out; None stands for any writes at all, by other servers."""
+        """Remove what ``written`` may have changed; None stands for unknown writes of other servers."""
 
 
 class Storage(Protocol):
-    """The port that the use cases write and read through.
+    """The protocol through which the use cases read and write.
 
-    Every read sees all writes of this server that were answered, and those of other servers that were answered before
-    the last :meth:`catch_up`: to be asked for once by whoever answers a request, and before a plan is made again.
+    Every read sees all answered writes of this server, and those of other servers that were answered before the last
+    :meth:`catch_up`, which is called once for each request, and before a plan is made again.
     """
 
     @property
@@ -247,101 +246,104 @@ class Storage(Protocol):
         """Whether the store answers."""
 
     def last_known(self) -> Storage | None:
-        """What is in memory, as it was when the store was last reached; what is not raises ``StoreUnavailable``.
+        """Return a storage of the data in memory when the store was last reached.
 
-        None where nothing is kept for that: the store's own file goes on being read.
+        For other data it raises ``StoreUnavailable``. None for a store that needs none, such as a file.
         """
 
     def observe(self, observer: Observer) -> None:
-        """Tell ``observer`` of every write that was carried out, before its caller is answered.
+        """Call ``observer`` for every write that was carried out, before its caller gets a response.
 
-        Of the writes of other servers it is told by :meth:`catch_up`: to be asked for before the read that is kept, and
-        before each use of it.
+        Writes of other servers are reported by :meth:`catch_up`, which is called before a read that is cached, and
+        before each use of the cached value.
         """
 
     async def catch_up(self) -> None:
-        """Return when the observers know of every write, by any server, that was answered before."""
+        """Wait until the observers were called for every write, of any server, that was answered before."""
 
     async def catch_up_soon(self) -> None:
-        """As :meth:`catch_up`, for who can do without it: ``StoreSlow`` when it takes long."""
+        """Call :meth:`catch_up`, but raise ``StoreSlow`` if it takes long."""
 
     @property
     def has_current_ids(self) -> bool:
-        """Whether the observers know of every answered write, by any server, that concerns an id that was there before.
+        """Whether the observers were called for every answered write, of any server, that concerns an existing id.
 
-        Then what is kept about an id needs no :meth:`catch_up`.
+        Then a cached value about an id needs no :meth:`catch_up`.
         """
 
     async def commit(self, plan: Plan) -> Appended | None:
-        """Carry out ``plan``, durably; ``StaleWrite``, ``ReferenceExists``, ``StoreUnavailable``, ``StoreTimeout``."""
+        """Carry out ``plan`` durably.
+
+        Raise ``StaleWrite``, ``ReferenceExists``, ``StoreUnavailable``, ``StoreTimeout``.
+        """
 
     async def history(self, subject: QualifiedSubject) -> History:
-        """All versions of a subject."""
+        """Return all versions of a subject."""
 
     async def content(self, guid: UUID) -> Content | None:
-        """The content with this fingerprint."""
+        """Return the content with this fingerprint."""
 
     async def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
-        """The fingerprint of what an id stands for."""
+        """Return the fingerprint of an id's content."""
 
     async def id_of_guid(self, context: str, guid: UUID) -> int | None:
-        """The id that a content has in a context."""
+        """Return the id that a content has in a context."""
 
     async def ids_of_guid(self, guid: UUID) -> Sequence[tuple[str, int]]:
-        """All contexts and ids that a content has, sorted."""
+        """Return all contexts and ids that a content has, sorted."""
 
     async def max_id(self, context: str) -> int:
-        """The highest id that the context has given out or taken in; 0 when none."""
+        """Return the highest id that was ever used in the context; 0 if none."""
 
     async def uses(self, context: str, schema_id: int) -> Sequence[Use]:
-        """The versions that hold an id, sorted by subject and version, soft-deleted ones included."""
+        """Return the versions with an id, sorted by subject and version, soft-deleted ones included."""
 
     async def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
-        """The versions, in any context, whose schema refers to this one."""
+        """Return the versions, in any context, whose schema refers to this one."""
 
     async def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
-        """The subjects whose context and name begin so."""
+        """Return the subjects with a context and a prefix."""
 
     async def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, *, first: int, last: int) -> str:
-        """The names of those subjects, qualified, as the text of a JSON array sorted by code point.
+        """Return the names of those subjects, qualified, as the text of a JSON array sorted by code point.
 
-        ``first`` and ``last`` are indexes into all of them; the latter is not included any more. There may be a hundred
-        thousand: they go from the store to the caller without becoming objects on the way.
+        ``first`` and ``last`` are indexes into all of them; the latter is exclusive. There may be a hundred thousand,
+        so that they are passed as text, without an object for each.
         """
 
     async def contexts(self) -> Sequence[str]:
-        """The contexts in which something was registered, sorted."""
+        """Return the contexts in which something was registered, sorted."""
 
     async def settings(self, scope: QualifiedSubject) -> ScopeSettings:
-        """What is stored for a scope."""
+        """Return the stored settings of a scope."""
 
     async def settings_revision(self) -> int:
-        """A number that changes with every change of any config or mode."""
+        """Return a number that changes with every change of any config or mode."""
 
     async def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
-        """All scopes with something stored."""
+        """Return all scopes with stored settings."""
 
     async def records(self, kind: str, prefix: tuple[str, ...] = ()) -> Sequence[Record]:
-        """The records of a kind whose keys begin with these parts, sorted by key."""
+        """Return the records of a kind whose keys begin with these parts, sorted by key."""
 
     async def changes(self, after: int, limit: int) -> Sequence[Change]:
-        """At most ``limit`` changes with a higher ``seq`` than ``after``, in order."""
+        """Return at most ``limit`` changes with a higher ``seq`` than ``after``, in order."""
 
     async def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
-        """The changes of one subject or scope up to the one with the number ``until``, in order."""
+        """Return the changes of one subject or scope up to the one with the number ``until``, in order."""
 
     async def last_change(self, until_ts: int | None = None) -> int:
-        """The number of the last change, or of the last one up to a time (epoch ms); 0 when there is none."""
+        """Return the number of the last change, or of the last one up to a time (epoch ms); 0 when there is none."""
 
     async def totals(self) -> Totals:
-        """How much is stored: counted, which takes as long as there are many subjects."""
+        """Count subjects and versions; this takes longer the more subjects there are."""
 
     @property
     def load(self) -> Load:
-        """How busy the storage is just now."""
+        """The current load of the storage."""
 
     async def check(self) -> None:
-        """Return when the storage answers; else ``StoreUnavailable``."""
+        """Check that the storage responds; raise ``StoreUnavailable`` if not."""
 
     async def close(self) -> None:
-        """Finish the writes under way and let go of the store."""
+        """Finish the running writes and close the store."""

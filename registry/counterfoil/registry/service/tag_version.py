@@ -1,4 +1,4 @@
-"""A version with other tags, metadata or rules, as a new version."""
+"""Changing tags, metadata or rules of a version, which makes a new version."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TagRequest:
-    """What to change in a version: tags, and beside them metadata and rules, which stay as they are where None.
+    """What to change in a version: tags, metadata and rules; metadata and rules that are None are not changed.
 
-    ``new_version`` must be the number after the latest one, where it is given.
+    ``new_version``, if given, must be the number after the latest one.
     """
 
     edit: TagEdit = field(default_factory=TagEdit)
@@ -45,10 +45,10 @@ class TagVersion:
         self._catalog = catalog
 
     async def tag(self, subject: QualifiedSubject, version: int | None, request: TagRequest) -> Registered:
-        """The new version, which is ``version`` (None: the latest) with other tags.
+        """Make a new version of ``version`` (None: the latest) with other tags, and return it.
 
-        Raises, in this order: ``SubjectNotFound``, ``VersionNotFound``, ``InvalidRuleSet`` where rules are given in two
-        ways, ``InvalidSchema`` where ``new_version`` is not the next one, and what a registration raises.
+        Raises, in this order: ``SubjectNotFound``, ``VersionNotFound``, ``InvalidRuleSet`` if rules are given in two
+        ways, ``InvalidSchema`` if ``new_version`` is not the next one, and the errors of a registration.
         """
         stored = (await self._catalog.version(subject, version, deleted=False)).content
         if request.rule_set is not None and (request.rules_to_merge is not None or request.rules_to_remove):
@@ -71,7 +71,7 @@ class TagVersion:
         )
 
     async def _rule_set(self, subject: QualifiedSubject, request: TagRequest, stored: Content) -> RuleSet | None:
-        """Rules are merged into those of the version before the new one; a whole rule set replaces them."""
+        """Merge rules into those of the version before the new one, or replace them by a whole rule set."""
         if request.rule_set is not None:
             return request.rule_set
         if request.rules_to_merge is None and not request.rules_to_remove:

@@ -1,4 +1,4 @@
-"""Tags inside a schema that is being registered: edits that are asked for, and tags carried over."""
+"""Tags inside a schema that is being registered: requested edits, and tags copied from the latest version."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Tagging:
         self._reader = reader
 
     async def edited(self, context: str, request: SchemaRequest) -> SchemaRequest:
-        """``request`` with the tags that it adds and removes in its text; ``InvalidSchema`` for what is not there."""
+        """Return ``request`` with its tag edits applied to the text; raise ``InvalidSchema`` for an unknown place."""
         if request.tag_edit is None:
             return request
         if request.is_blank:
@@ -32,7 +32,7 @@ class Tagging:
         return replace(request, text=edit_tags(await self._parsed(context, request), request.tag_edit))
 
     async def propagated(self, context: str, request: SchemaRequest, latest: Content | None) -> SchemaRequest:
-        """``request`` with the tags of ``latest`` on everything that it has, too, where it asks for that."""
+        """Return ``request`` with the tags of ``latest`` on the parts that both have, if the request says so."""
         if not request.propagates_tags or latest is None or latest.schema_type.value != request.schema_type:
             return request
         parsed = await self._parsed(context, request)

@@ -1,4 +1,4 @@
-"""All use cases over one storage, wired together."""
+"""All use cases over one storage."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from counterfoil.registry.service.associations.index import AssociationIndex, Su
 from counterfoil.registry.service.associations.use_cases import Associations
 from counterfoil.registry.service.catalog import Catalog
 from counterfoil.registry.service.compatibility import CompatibilityCheck, CompatibilityTest
+from counterfoil.registry.service.config_and_mode import ConfigAndMode
 from counterfoil.registry.service.deletion import Deletion
 from counterfoil.registry.service.keys.deks import Deks
 from counterfoil.registry.service.keys.keks import Keks, KeyLimit
@@ -21,7 +22,6 @@ from counterfoil.registry.service.reading import SchemaReader
 from counterfoil.registry.service.registration import Registration
 from counterfoil.registry.service.retrying import Turns
 from counterfoil.registry.service.scopes import Scopes
-from counterfoil.registry.service.settings import Settings
 from counterfoil.registry.service.tag_version import TagVersion
 from counterfoil.registry.settings import DEFAULT_MAX_KEYS
 
@@ -33,9 +33,9 @@ DEFAULT_MEMORY_CHARS = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class UseCases:
-    """What the registry can be asked; ``associations`` is None where they are turned off.
+    """The use cases of the registry; ``associations`` is None if they are turned off.
 
-    ``kafka_cluster_id`` names the cluster that the registry is for; it may be empty.
+    ``kafka_cluster_id`` is the id of the registry's Kafka cluster; it may be empty.
     """
 
     storage: Storage
@@ -46,7 +46,7 @@ class UseCases:
     lookup: Lookup
     catalog: Catalog
     deletion: Deletion
-    settings: Settings
+    settings: ConfigAndMode
     compatibility: CompatibilityTest
     associations: Associations | None
     keks: Keks
@@ -64,11 +64,11 @@ def use_cases(
     associations: bool = True,
     kafka_cluster_id: str = "",
 ) -> UseCases:
-    """The use cases over ``storage``; ``memory_chars`` bounds the schemas that are kept parsed.
+    """Return the use cases over ``storage``; ``memory_chars`` limits the cached parsed schemas.
 
-    ``reader`` is one over the same storage, in the place of a new one.
-    ``wrapping`` uses the keys that are shared with the registry; without one it can use none. ``max_keys`` bounds how
-    many keys are kept. Without ``associations`` there are none to be asked for, and none has a say in anything.
+    ``reader`` is a reader of the same storage, used instead of a new one. ``wrapping`` uses the keys that are shared
+    with the registry; without it shared keys cannot be used. ``max_keys`` limits the number of keys. Without
+    ``associations`` their requests are refused and they affect nothing.
     """
     scopes = Scopes(storage)
     keys = KeyRecords(storage)
@@ -93,7 +93,7 @@ def use_cases(
         lookup=Lookup(storage, scopes=scopes, reader=reader, matcher=matcher),
         catalog=catalog,
         deletion=Deletion(storage, scopes=scopes, guard=guard, turns=turns),
-        settings=Settings(storage, scopes=scopes),
+        settings=ConfigAndMode(storage, scopes=scopes),
         compatibility=CompatibilityTest(storage, scopes=scopes, reader=reader, check=check),
         associations=None
         if index is None

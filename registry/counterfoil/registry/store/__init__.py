@@ -1,1 +1,1 @@
-"""The storages: memory, SQLite and PostgreSQL, one behaviour."""
+"""The storages: memory, SQLite and PostgreSQL, with the same behaviour."""

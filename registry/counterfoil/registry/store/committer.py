@@ -1,6 +1,6 @@
-"""Group commit: the waiting plans of all requests share a transaction.
+"""Group commit: one transaction carries out the waiting plans of all requests.
 
-While one transaction is under way the next plans gather, and share the next one.
+Plans that arrive during a transaction wait, and share the next one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _YIELD_EVERY = 8
 
 @dataclass(frozen=True, slots=True)
 class WriteLimits:
-    """How many writes of a process may wait at once, and how long one may take, its waiting included."""
+    """How many writes of a process may wait at the same time, and how long one may take, including the wait."""
 
     max_waiting: int = 4096
     timeout_s: float = 30.0
@@ -35,29 +35,32 @@ DEFAULT_LIMITS: Final = WriteLimits()
 
 
 class Transactions(Protocol):
-    """What a committer drives; parts run in another thread than the rest, never two at the same time."""
+    """The transactions of a store; some methods run in another thread, but never two at the same time."""
 
     def begin(self) -> bool:
-        """Begin a transaction; False where another program is in the way, so that one would have to wait."""
+        """Begin a transaction and return True.
+
+        Return False if another program holds a lock, so that one would have to wait.
+        """
 
     def begin_patiently(self) -> None:
-        """Begin a transaction, and wait for it; called in another thread."""
+        """Begin a transaction and wait for locks; called in another thread."""
 
     def carry_out(self, plan: Plan) -> Appended | Exception | None:
-        """The outcome of one plan, which leaves nothing behind when it is an exception."""
+        """Carry out one plan and return its outcome; if that is an exception, nothing was written."""
 
     def commit(self) -> None:
         """Make everything since ``begin`` durable; called in another thread."""
 
     def publish(self) -> None:
-        """Take note that the commit has succeeded; called where ``carry_out`` is."""
+        """Update the caches after a successful commit; called in the thread of ``carry_out``."""
 
     def abandon(self, error: Exception) -> Exception:
-        """Undo everything since ``begin``; what to tell whoever waits."""
+        """Undo everything since ``begin``, and return the error for the waiting callers."""
 
 
 class _Waiting:
-    """A plan, who waits for it, and until when."""
+    """A plan, its waiting caller, and the deadline."""
 
     __slots__ = ("deadline", "future", "plan")
 
@@ -76,12 +79,12 @@ class _Waiting:
 
 
 class GroupCommit:
-    """Hands plans on in batches; each caller gets the outcome of its plan.
+    """Carries out plans in batches; each caller gets the outcome of its plan.
 
-    ``transact`` carries out a batch and gives an outcome for each plan, durably; what it raises, all of its callers
-    get. ``announce`` is told of every plan that was carried out, before its caller is. A plan beyond ``limits`` is
-    refused with ``StoreUnavailable`` when too many wait, and with ``StoreTimeout`` when it has taken too long.
-    ``contact`` learns whether the store takes writes.
+    ``transact`` carries out a batch durably and returns an outcome for each plan; all callers get an error that it
+    raises. ``announce`` is called for every plan that was carried out, before its caller gets the outcome. A plan
+    beyond ``limits`` is refused with ``StoreUnavailable`` if too many wait, and with ``StoreTimeout`` if it has taken
+    too long. ``contact`` records whether the store accepts writes.
     """
 
     def __init__(
@@ -102,7 +105,7 @@ class GroupCommit:
         self._alarm: asyncio.TimerHandle | None = None
 
     async def commit(self, plan: Plan) -> Appended | None:
-        """The outcome of ``plan``, when it is durable."""
+        """Carry out ``plan``, and return its outcome when it is durable."""
         if len(self._waiting) >= self._limits.max_waiting:
             raise queue_full(self._limits.max_waiting)
         loop = asyncio.get_running_loop()
@@ -116,11 +119,11 @@ class GroupCommit:
 
     @property
     def waiting(self) -> int:
-        """How many plans wait, or are carried out."""
+        """The number of plans that wait or are carried out."""
         return len(self._waiting) + len(self._underway)
 
     async def close(self) -> None:
-        """Finish what waits."""
+        """Finish the waiting plans."""
         if self._task is not None:
             await self._task
         if self._alarm is not None:
@@ -128,13 +131,13 @@ class GroupCommit:
             self._alarm = None
 
     def _dismiss(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Tell those whose time is over; called when the time of the first one may be."""
+        """Refuse the plans whose deadline is over; called at the first deadline."""
         now = loop.time()
         for waiting in self._underway:
             if waiting.deadline <= now:
                 waiting.settle(waited_too_long(self._limits.timeout_s, is_underway=True))
         late = [waiting for waiting in self._waiting if waiting.deadline <= now]
-        self._waiting = self._waiting[len(late) :]  # all wait equally long: those who came first are late first
+        self._waiting = self._waiting[len(late) :]  # the first have the earliest deadlines
         for waiting in late:
             waiting.settle(waited_too_long(self._limits.timeout_s, is_underway=False))
         patient = [waiting.deadline for waiting in (*self._underway, *self._waiting) if not waiting.future.done()]
@@ -163,8 +166,8 @@ class GroupCommit:
 class Committer:
     """Group commit over transactions in this process.
 
-    Plans are carried out in the event loop, where each takes a fraction of a millisecond; the commit, which waits for
-    the disk, runs in a thread.
+    Plans are carried out in the event loop, which takes a fraction of a millisecond for each; the commit, which waits
+    for the disk, runs in a thread.
     """
 
     def __init__(
@@ -180,21 +183,24 @@ class Committer:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="counterfoil-commit")
 
     async def commit(self, plan: Plan) -> Appended | None:
-        """The outcome of ``plan``, when it is durable."""
+        """Carry out ``plan``, and return its outcome when it is durable."""
         return await self._group.commit(plan)
 
     @property
     def waiting(self) -> int:
-        """How many plans wait, or are carried out."""
+        """The number of plans that wait or are carried out."""
         return self._group.waiting
 
     async def close(self) -> None:
-        """Finish what waits, then end the thread."""
+        """Finish the waiting plans, then end the thread."""
         await self._group.close()
         self._thread.shutdown()
 
     async def _transact(self, plans: list[Plan]) -> list[Appended | Exception | None]:
-        """The outcomes. Where a plan fails for a reason of its own, each is tried by itself: no other suffers."""
+        """Carry out plans and return their outcomes.
+
+        If one fails, carry out each separately, so that no other fails with it.
+        """
         outcomes: list[Appended | Exception | None] = []
         try:
             if not self._transactions.begin():

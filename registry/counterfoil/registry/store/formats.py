@@ -1,4 +1,4 @@
-"""The format of a store: a number that it carries, and that this version of counterfoil knows."""
+"""The format of a store: the number of its tables' layout."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Final
 from counterfoil.registry.domain.errors import StoreNotUsable
 
 FORMAT: Final = 2
-"""What this version reads and writes: the number of the newest module in ``store/migrations/versions``."""
+"""The format of this version: the number of the newest module in ``store/migrations/versions``."""
 
 
 def check_format(found: int, *, shown: str, url: str) -> None:
-    """Return when a store of the format ``found`` can be used as it is; else ``StoreNotUsable`` says what to do."""
+    """Raise ``StoreNotUsable``, which says what to do, unless a store of the format ``found`` can be used as it is."""
     if found > FORMAT:
         raise StoreNotUsable(
-            f"{shown} was written by a newer counterfoil (store format {found}, this one knows {FORMAT}); "
+            f"{shown} was written by a newer counterfoil (store format {found}, this one supports {FORMAT}); "
             "upgrade counterfoil"
         )
     if found < FORMAT:

@@ -1,4 +1,4 @@
-"""Reads of one kind for many who ask at once: while one is under way, the next gather and share a statement."""
+"""Grouped reads of one kind: reads that are requested while one runs wait, and share the next statement."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ MAX_GATHERED: Final = 64
 
 
 class GatheredReads(Generic[_K, _V]):
-    """What ``read_many`` gives for keys, one value for each in their order, for callers who ask for one each.
+    """Reads of single keys, grouped into calls of ``read_many``, which returns one value for each key in their order.
 
-    What a caller gets was read after it asked. Alone it waits for nobody. When the store does not answer in time, all
-    who wait by then get its ``StoreTimeout``: to try for them one after another would take as long again each time.
+    A value is always read after it was requested. A single caller does not wait for others. When the store does not
+    respond in time, all waiting callers get its ``StoreTimeout``, since another attempt would take as long again.
     """
 
     def __init__(self, read_many: Callable[[Sequence[_K]], Awaitable[Sequence[_V]]]) -> None:
@@ -29,11 +29,11 @@ class GatheredReads(Generic[_K, _V]):
         self._task: asyncio.Task[None] | None = None
 
     async def read(self, key: _K) -> _V:
-        """The value of one key; raises what the reading of all of them raises."""
+        """Return the value of one key; raise the error of the grouped read."""
         return await self.request(key)
 
     def request(self, key: _K) -> asyncio.Future[_V]:
-        """What will have the value of one key, for a caller who may do something else with it than wait."""
+        """Return a future of the value of one key, for callers that do not wait for it at once."""
         future: asyncio.Future[_V] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(key, []).append(future)
         if self._task is None or self._task.done():
@@ -59,5 +59,5 @@ class GatheredReads(Generic[_K, _V]):
 
 
 def _still_there(callers: Iterable[list[asyncio.Future[_V]]]) -> Iterator[asyncio.Future[_V]]:
-    """The futures of the callers who have not gone away."""
+    """Return the futures of the callers that still wait."""
     return (future for of_key in callers for future in of_key if not future.done())

@@ -1,4 +1,4 @@
-"""What the storages in this process share: reads are answered at once, from tables at hand."""
+"""The common part of the storages in this process, whose reads do not wait."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ class LocalStorage:
         self.contact = StoreContact()
 
     def last_known(self) -> None:
-        """None: reads are answered by what this process has open, whatever happens beside it."""
+        """Return None: reads need no other process, so that they never lose contact."""
 
     def observe(self, observer: Observer) -> None:
-        """Tell ``observer`` of every write that was carried out, before its caller is answered."""
+        """Call ``observer`` for every write that was carried out, before its caller gets the outcome."""
         self._observers.append(observer)
 
     async def catch_up(self) -> None:
-        """Return: nobody else writes what this process has open."""
+        """Do nothing: only this process writes the store."""
 
     async def catch_up_soon(self) -> None:
-        """As :meth:`catch_up`."""
+        """Do nothing, as :meth:`catch_up`."""
         await self.catch_up()
 
     @property
     def has_current_ids(self) -> bool:
-        """True: nobody else writes."""
+        """True: only this process writes."""
         return True
 
     def _announce(self, plan: Plan, outcome: Appended | None) -> None:
@@ -52,82 +52,82 @@ class LocalStorage:
             observer(plan, outcome)
 
     async def history(self, subject: QualifiedSubject) -> History:
-        """All versions of a subject."""
+        """Return all versions of a subject."""
         return self._reads.history(subject)
 
     async def content(self, guid: UUID) -> Content | None:
-        """The content with this fingerprint."""
+        """Return the content with this fingerprint."""
         return self._reads.content(guid)
 
     async def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
-        """What an id stands for."""
+        """Return the fingerprint of an id's content."""
         return self._reads.guid_of_id(context, schema_id)
 
     async def id_of_guid(self, context: str, guid: UUID) -> int | None:
-        """The id of a content in a context."""
+        """Return the id of a content in a context."""
         return self._reads.id_of_guid(context, guid)
 
     async def ids_of_guid(self, guid: UUID) -> Sequence[tuple[str, int]]:
-        """All ids of a content."""
+        """Return all ids of a content."""
         return self._reads.ids_of_guid(guid)
 
     async def max_id(self, context: str) -> int:
-        """The highest id seen in a context."""
+        """Return the highest id that was ever used in a context."""
         return self._reads.max_id(context)
 
     async def uses(self, context: str, schema_id: int) -> Sequence[Use]:
-        """The versions that hold an id."""
+        """Return the versions with an id."""
         return self._reads.uses(context, schema_id)
 
     async def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
-        """The versions that refer to a version."""
+        """Return the versions that refer to a version."""
         return self._reads.referrers(subject, version)
 
     async def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
-        """The subjects whose names begin so."""
+        """Return the subjects with a prefix."""
         return self._reads.subjects(prefix, visibility)
 
     async def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, *, first: int, last: int) -> str:
-        """The names of those subjects, as the text of a JSON array."""
+        """Return the names of subjects with a prefix, as the text of a JSON array."""
         return self._reads.subject_names(prefix, visibility, first, last)
 
     async def contexts(self) -> Sequence[str]:
-        """The known contexts."""
+        """Return the known contexts."""
         return self._reads.contexts()
 
     async def settings(self, scope: QualifiedSubject) -> ScopeSettings:
-        """What is stored for a scope."""
+        """Return the stored settings of a scope."""
         return self._reads.settings(scope)
 
     async def settings_revision(self) -> int:
-        """The stamp of the last change of settings."""
+        """Return the revision of the settings."""
         return self._reads.settings_revision()
 
     async def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
-        """All scopes with settings."""
+        """Return all scopes with settings."""
         return self._reads.scopes()
 
     async def records(self, kind: str, prefix: tuple[str, ...] = ()) -> Sequence[Record]:
-        """The records of a kind whose keys begin so."""
+        """Return the records of a kind whose keys have a prefix."""
         return self._reads.records(kind, prefix)
 
     async def changes(self, after: int, limit: int) -> Sequence[Change]:
-        """The changes after one, so many at most."""
+        """Return at most ``limit`` changes after one."""
         return self._reads.changes(after, limit)
 
     async def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
-        """The changes of one scope up to a number."""
+        """Return the changes of one scope up to a number."""
         return self._reads.changes_of(subject, until)
 
     async def totals(self) -> Totals:
-        """How much is stored."""
+        """Return the numbers of subjects and versions."""
         return self._reads.totals()
 
     @property
     def load(self) -> Load:
-        """Nothing waits here."""
+        """A load of zero: nothing waits here."""
         return Load()
 
     async def last_change(self, until_ts: int | None = None) -> int:
-        """The number of the last change up to a time."""
+        """Return the number of the last change up to a time."""
         return self._reads.last_change(until_ts)

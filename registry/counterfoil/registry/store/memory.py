@@ -54,23 +54,23 @@ class MemoryTables:
         self._settings: dict[QualifiedSubject, ScopeSettings] = {}
 
     def history(self, subject: QualifiedSubject) -> History:
-        """All versions of a subject."""
+        """Return all versions of a subject."""
         return self._histories.get(subject, History())
 
     def content(self, guid: UUID) -> Content | None:
-        """The content with this fingerprint."""
+        """Return the content with this fingerprint."""
         return self._contents.get(guid)
 
     def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
-        """What an id stands for."""
+        """Return the fingerprint of an id's content."""
         return self._context(context).guid_by_id.get(schema_id)
 
     def id_of_guid(self, context: str, guid: UUID) -> int | None:
-        """The id of a content in a context."""
+        """Return the id of a content in a context."""
         return self._context(context).id_by_guid.get(guid)
 
     def ids_of_guid(self, guid: UUID) -> Sequence[tuple[str, int]]:
-        """All ids of a content."""
+        """Return all ids of a content."""
         return sorted(
             (name, schema_id)
             for name, context in self._contexts.items()
@@ -79,11 +79,11 @@ class MemoryTables:
         )
 
     def max_id(self, context: str) -> int:
-        """The highest id seen in a context."""
+        """Return the highest id that was ever used in a context."""
         return self._context(context).next_id - 1
 
     def uses(self, context: str, schema_id: int) -> Sequence[Use]:
-        """The versions that hold an id."""
+        """Return the versions with an id."""
         return sorted(self._use(key) for key in self._context(context).versions_by_id.get(schema_id, ()))
 
     def _use(self, key: _Key) -> Use:
@@ -94,12 +94,12 @@ class MemoryTables:
         return Use(subject, version, entry.schema_id, entry.deleted, entry.ts)
 
     def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
-        """The versions that refer to a version."""
+        """Return the versions that refer to a version."""
         found = self._referrers.get((subject, version), set())
         return sorted(use for context, schema_id in found for use in self.uses(context, schema_id))
 
     def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
-        """The subjects whose names begin so."""
+        """Return the subjects with a prefix."""
         return sorted(
             subject
             for subject, history in self._histories.items()
@@ -109,28 +109,28 @@ class MemoryTables:
         )
 
     def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, first: int, last: int) -> str:
-        """The names of those subjects, as the text of a JSON array."""
+        """Return the names of subjects with a prefix, as the text of a JSON array."""
         return json.dumps(sorted(map(str, self.subjects(prefix, visibility)))[first:last])
 
     def totals(self) -> Totals:
-        """How much is stored."""
+        """Return the numbers of subjects and versions."""
         counts = [len(history.active) for history in self._histories.values() if history.active]
         return Totals(len(counts), sum(counts))
 
     def contexts(self) -> Sequence[str]:
-        """The known contexts."""
+        """Return the known contexts."""
         return sorted(name for name, context in self._contexts.items() if context.listed)
 
     def settings(self, scope: QualifiedSubject) -> ScopeSettings:
-        """What is stored for a scope."""
+        """Return the stored settings of a scope."""
         return self._settings.get(scope, ScopeSettings())
 
     def settings_revision(self) -> int:
-        """The stamp of the last change of settings."""
+        """Return the revision of the settings."""
         return self._settings_revision
 
     def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
-        """All scopes with settings."""
+        """Return all scopes with settings."""
         return sorted(self._settings.items(), key=lambda item: item[0])
 
     def put_content(self, content: Content) -> None:
@@ -138,19 +138,19 @@ class MemoryTables:
         self._contents.setdefault(content.guid, content)
 
     def take_id(self, context: str) -> int:
-        """Give out the next id."""
+        """Allot the next id."""
         found = self._contexts.setdefault(context, _Context())
         found.next_id += 1
         return found.next_id - 1
 
     def claim_id(self, context: str, schema_id: int, guid: UUID) -> None:
-        """Take an id that the caller chose; binding makes it the primary one."""
+        """Reserve an id that the caller chose; binding makes it the primary one."""
         del guid
         found = self._contexts.setdefault(context, _Context())
         found.next_id = max(found.next_id, schema_id + 1)
 
     def bind_id(self, context: str, schema_id: int, guid: UUID, targets: Sequence[Target]) -> None:
-        """Make an id stand for a content."""
+        """Give an id to a content."""
         found = self._contexts[context]
         found.guid_by_id[schema_id] = guid
         found.id_by_guid[guid] = schema_id
@@ -159,7 +159,7 @@ class MemoryTables:
             self._referrers.setdefault(key, set()).add((context, schema_id))
 
     def release_id(self, context: str, schema_id: int) -> None:
-        """Forget an id."""
+        """Delete an id."""
         found = self._contexts[context]
         guid = found.guid_by_id.pop(schema_id)
         for key in found.targets_by_id.pop(schema_id, ()):
@@ -210,16 +210,16 @@ class MemoryTables:
             self._settings[scope] = settings
 
     def touch_settings(self) -> None:
-        """Make the number of the last change the settings' revision."""
+        """Set the settings' revision to the number of the last change."""
         self._settings_revision = len(self._changes)
 
     def records(self, kind: str, prefix: tuple[str, ...]) -> Sequence[Record]:
-        """The records of a kind whose keys begin so."""
+        """Return the records of a kind whose keys have a prefix."""
         found = (record for record in self._records.values() if record.kind == kind)
         return sorted((each for each in found if each.key[: len(prefix)] == prefix), key=lambda record: record.key)
 
     def revision_of_record(self, write: RecordWrite) -> int:
-        """The revision of the record that a write is about."""
+        """Return the revision of a write's record."""
         found = self._records.get((write.kind, write.key))
         return found.revision if found else 0
 
@@ -241,30 +241,30 @@ class MemoryTables:
         guid: UUID | None = None,
         document: Document | None = None,
     ) -> None:
-        """Add a change, under the next number."""
+        """Add a change with the next number."""
         ts = max(now_ms(), self._changes[-1].ts if self._changes else 0)
         self._changes.append(Change(len(self._changes) + 1, ts, kind, subject, version, schema_id, guid, document))
 
     def changes(self, after: int, limit: int) -> Sequence[Change]:
-        """The changes after one, so many at most."""
+        """Return at most ``limit`` changes after one."""
         return self._changes[max(after, 0) : max(after, 0) + limit]
 
     def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
-        """The changes of one scope up to a number."""
+        """Return the changes of one scope up to a number."""
         return [change for change in self._changes[: max(until, 0)] if change.subject == subject]
 
     def has_changed(self, scope: QualifiedSubject, since: int) -> bool:
-        """Whether config or mode of a scope, or a record noted there, was written to."""
+        """Return whether config or mode of a scope, or a record noted there, was written to."""
         return any(change.subject == scope and change.kind in KINDS for change in self._changes[since:])
 
     def last_change(self, until_ts: int | None) -> int:
-        """The number of the last change up to a time."""
+        """Return the number of the last change up to a time."""
         if until_ts is None:
             return len(self._changes)
         return bisect_right(self._changes, until_ts, key=lambda change: change.ts)
 
     def drop_context(self, context: str) -> None:
-        """Take a context out of the listing."""
+        """Remove a context from the listing."""
         if context in self._contexts:
             self._contexts[context].listed = False
 
@@ -279,7 +279,7 @@ def _is_listed(history: History, visibility: Visibility) -> bool:
 
 
 class MemoryStorage(LocalStorage):
-    """A storage that is gone with the process."""
+    """A storage whose content ends with the process."""
 
     def __init__(self) -> None:
         self._tables = MemoryTables()
@@ -292,7 +292,7 @@ class MemoryStorage(LocalStorage):
         return outcome
 
     async def check(self) -> None:
-        """Return: memory always answers."""
+        """Do nothing: memory always responds."""
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there is nothing to close."""

@@ -1,4 +1,4 @@
-"""Where in the order of code points the names end that begin in one way: prefixes as ranges, which an index answers."""
+"""Prefixes of names as ranges in the order of code points, which an index can search."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _AFTER_SURROGATES: Final = 0xE000
 
 
 def above(prefix: str) -> str | None:
-    """The lowest text above all that begin with ``prefix``; None when there is none, as for an empty one."""
+    """Return the lowest text above all that begin with ``prefix``; None for an empty prefix and others without one."""
     kept = prefix.rstrip(chr(_LAST))
     if not kept:
         return None

@@ -1,4 +1,4 @@
-"""From a store's URL to a storage."""
+"""Opening the storage of a URL."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 _SQLITE = "sqlite://"
 _POSTGRES = ("postgresql", "postgres")
 IN_MEMORY = Path()
-"""Stands for a store that is in no file."""
+"""The path of a store that is in no file."""
 
 
 def open_store(url: str, *, limits: WriteLimits = DEFAULT_LIMITS) -> Storage:
-    """The storage that ``url`` names; ``limits`` bound the writes that wait.
+    """Open the storage that ``url`` names; ``limits`` are those of waiting writes.
 
     ``sqlite:///relative.db``, ``sqlite:////absolute.db``, ``sqlite://`` for memory, or ``postgresql://user@host/db``;
-    ``StoreNotUsable`` for anything else, and for a file or database that cannot be used.
+    raises ``StoreNotUsable`` for anything else, and for a file or database that cannot be used.
     """
     path = sqlite_path(url)
     if path is None:
@@ -38,7 +38,10 @@ def open_store(url: str, *, limits: WriteLimits = DEFAULT_LIMITS) -> Storage:
 
 
 def sqlite_path(url: str) -> Path | None:
-    """The file that ``url`` names, ``IN_MEMORY``, or None where it is a PostgreSQL; ``StoreNotUsable`` for the rest."""
+    """Return the file that ``url`` names, or ``IN_MEMORY``, or None for PostgreSQL.
+
+    Raise ``StoreNotUsable`` otherwise.
+    """
     if url.partition("://")[0] in _POSTGRES:
         return None
     if not url.startswith(_SQLITE):
@@ -60,6 +63,6 @@ def _open_postgres(url: str, limits: WriteLimits) -> Storage:
     from counterfoil.registry.store.postgres.storage import PostgresStorage
 
     address = parse_address(url)
-    with ThreadPoolExecutor(1) as thread:  # whoever calls may have an event loop of its own
+    with ThreadPoolExecutor(1) as thread:  # the caller may have an event loop of its own
         thread.submit(asyncio.run, prepare(address)).result()
     return PostgresStorage(address, limits=limits)

@@ -1,4 +1,4 @@
-"""The keys of records as texts: they sort, and begin, as their parts do."""
+"""The keys of records as texts, with the order and the prefixes of their parts."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _ABOVE_ALL: Final = "\U0010ffff"
 
 
 def key_text(parts: Sequence[str]) -> str:
-    """A key, or the beginning of one, as a text."""
+    """Return a key, or the beginning of one, as a text."""
     return "".join(f"{part}{_PART_END}" for part in parts)
 
 
 def key_of(text: str) -> tuple[str, ...]:
-    """The parts of a key."""
+    """Return the parts of a key."""
     return tuple(text.split(_PART_END)[:-1])
 
 
 def key_range(prefix: Sequence[str]) -> tuple[str, str]:
-    """The lowest text of a key that begins with these parts, and one that is above them all."""
+    """Return the range of the texts of keys that begin with these parts."""
     low = key_text(prefix)
     return low, low[:-1] + _AFTER_PART_END if low else _ABOVE_ALL

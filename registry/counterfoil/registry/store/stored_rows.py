@@ -1,6 +1,6 @@
-"""Rows of the tables as the values that they stand for, and documents as the texts that they are stored as.
+"""Converting rows of the tables to values, and documents to their stored texts.
 
-The two databases spell fingerprints, truth and texts in their own ways; what is given here is in Python's.
+The two databases represent fingerprints, booleans and texts differently; the arguments here are Python's.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 def document_text(document: Document | None) -> str | None:
-    """The text that a document is stored as; None for none."""
+    """Return the stored text of a document; None for none."""
     return None if document is None else json.dumps(document)
 
 
 def content_of(row: tuple[UUID, str, str, str | None, str | None, str | None]) -> Content:
-    """A row of ``contents``."""
+    """Return the content in a row of ``contents``."""
     guid, schema_type, text, references, metadata, rule_set = row
     return Content(
         guid,
@@ -45,20 +45,20 @@ def content_of(row: tuple[UUID, str, str, str | None, str | None, str | None]) -
 def change_of(
     row: tuple[int, int, str, str, str, int | None, int | None, bytes | UUID | None, str | None], guid: UUID | None
 ) -> Change:
-    """A row of ``changes``, whose fingerprint is ``guid``."""
+    """Return the change in a row of ``changes``, whose fingerprint is ``guid``."""
     seq, ts, kind, context, name, version, schema_id, _, document = row
     read = None if document is None else json.loads(document)
     return Change(seq, ts, ChangeKind(kind), QualifiedSubject(context, name), version, schema_id, guid, read)
 
 
 def use_of(row: tuple[str, str, int, int, bool, int]) -> Use:
-    """A version that holds an id: context, name, version, id, whether it is deleted, time."""
+    """Return the version with an id in a row: context, name, version, id, whether it is deleted, time."""
     context, name, version, schema_id, deleted, ts = row
     return Use(QualifiedSubject(context, name), version, schema_id, bool(deleted), ts)
 
 
 def settings_of(config: str | None, mode: str | None) -> ScopeSettings:
-    """What a row of ``settings`` holds."""
+    """Return the settings in a row of ``settings``."""
     return ScopeSettings(
         None if config is None else read_config(RequestJson(json.loads(config))), None if mode is None else Mode(mode)
     )

@@ -1,7 +1,7 @@
-"""The primitive reads and writes that a storage is made of, and the carrying out of plans in terms of them.
+"""The primitive reads and writes of a storage, and carrying out plans with them.
 
-Everything that decides whether a write may happen is here, once; a storage brings the primitives and a transaction
-around :func:`apply`. All checks of a plan come before its first write.
+All conditions of a write are decided here, once; a storage provides the primitives and a transaction around
+:func:`apply`. All checks of a plan come before its first write.
 """
 
 from __future__ import annotations
@@ -47,92 +47,92 @@ if TYPE_CHECKING:
 
 
 class Reads(Protocol):
-    """The primitive reads; see :class:`counterfoil.registry.service.storage.Storage` for what each gives."""
+    """The primitive reads; see :class:`counterfoil.registry.service.storage.Storage` for the meaning of each."""
 
     def history(self, subject: QualifiedSubject) -> History:
-        """All versions of a subject."""
+        """Return all versions of a subject."""
 
     def content(self, guid: UUID) -> Content | None:
-        """The content with this fingerprint."""
+        """Return the content with this fingerprint."""
 
     def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
-        """What an id stands for."""
+        """Return the fingerprint of an id's content."""
 
     def id_of_guid(self, context: str, guid: UUID) -> int | None:
-        """The id of a content in a context."""
+        """Return the id of a content in a context."""
 
     def ids_of_guid(self, guid: UUID) -> Sequence[tuple[str, int]]:
-        """All ids of a content."""
+        """Return all ids of a content."""
 
     def max_id(self, context: str) -> int:
-        """The highest id seen in a context."""
+        """Return the highest id that was ever used in a context."""
 
     def uses(self, context: str, schema_id: int) -> Sequence[Use]:
-        """The versions that hold an id."""
+        """Return the versions with an id."""
 
     def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
-        """The versions that refer to a version."""
+        """Return the versions that refer to a version."""
 
     def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
-        """The subjects whose names begin so."""
+        """Return the subjects with a prefix."""
 
     def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, first: int, last: int) -> str:
-        """The names of those subjects, as the text of a JSON array."""
+        """Return the names of subjects with a prefix, as the text of a JSON array."""
 
     def totals(self) -> Totals:
-        """How much is stored."""
+        """Return the numbers of subjects and versions."""
 
     def contexts(self) -> Sequence[str]:
-        """The known contexts."""
+        """Return the known contexts."""
 
     def settings(self, scope: QualifiedSubject) -> ScopeSettings:
-        """What is stored for a scope."""
+        """Return the stored settings of a scope."""
 
     def settings_revision(self) -> int:
-        """The stamp of the last change of settings."""
+        """Return the revision of the settings."""
 
     def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
-        """All scopes with settings."""
+        """Return all scopes with settings."""
 
     def records(self, kind: str, prefix: tuple[str, ...]) -> Sequence[Record]:
-        """The records of a kind whose keys begin so."""
+        """Return the records of a kind whose keys have a prefix."""
 
     def changes(self, after: int, limit: int) -> Sequence[Change]:
-        """The changes after one, so many at most."""
+        """Return at most ``limit`` changes after one."""
 
     def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
-        """The changes of one scope up to a number."""
+        """Return the changes of one scope up to a number."""
 
     def has_changed(self, scope: QualifiedSubject, since: int) -> bool:
-        """Whether config or mode of a scope, or a record noted there, was written to after the change ``since``."""
+        """Return whether config or mode of a scope, or a record of it, was written after the change ``since``."""
 
     def last_change(self, until_ts: int | None) -> int:
-        """The number of the last change up to a time."""
+        """Return the number of the last change up to a time."""
 
 
 class Tables(Reads, Protocol):
     """The primitive writes, beside the reads. They check nothing."""
 
     def put_content(self, content: Content) -> None:
-        """Store a content, if it is not there."""
+        """Store a content if it is not stored yet."""
 
     def take_id(self, context: str) -> int:
-        """The next id of a context, which is thereby given out; the context exists afterwards."""
+        """Allot and return the next id of a context; the context exists afterwards."""
 
     def claim_id(self, context: str, schema_id: int, guid: UUID) -> None:
-        """Take an id that the caller chose: none up to it is given out again, no other id of the content is primary.
+        """Reserve an id that the caller chose: later ids are higher, and no other id of the content is primary.
 
         The context exists afterwards.
         """
 
     def bind_id(self, context: str, schema_id: int, guid: UUID, targets: Sequence[Target]) -> None:
-        """Make an id, taken or claimed, stand for a content that refers to ``targets``; it is the primary one."""
+        """Give an id, taken or claimed, to a content that refers to ``targets``; it becomes the primary one."""
 
     def release_id(self, context: str, schema_id: int) -> None:
-        """Forget an id that no version holds, and its content where no other id holds it."""
+        """Delete an id that no version has, and its content if it has no other id."""
 
     def put_version(self, subject: QualifiedSubject, entry: VersionEntry) -> None:
-        """Store a version, over whatever row has its number."""
+        """Store a version, replacing the row with its number."""
 
     def mark_deleted(self, subject: QualifiedSubject, version: int) -> None:
         """Soft-delete a version."""
@@ -141,19 +141,19 @@ class Tables(Reads, Protocol):
         """Remove a version's row."""
 
     def touch(self, subject: QualifiedSubject) -> None:
-        """Give the subject the number of the last change as its revision; a subject without rows goes."""
+        """Set the subject's revision to the number of the last change; delete a subject without rows."""
 
     def put_settings(self, scope: QualifiedSubject, settings: ScopeSettings) -> None:
         """Store config and mode of a scope; the number of the last change is the settings' revision."""
 
     def revision_of_record(self, write: RecordWrite) -> int:
-        """The revision of the record that a write is about; 0 when there is none."""
+        """Return the revision of a write's record; 0 when there is none."""
 
     def put_record(self, write: RecordWrite) -> None:
         """Store or remove a record; the number of the last change is its revision."""
 
     def touch_settings(self) -> None:
-        """Make the number of the last change the settings' revision."""
+        """Set the settings' revision to the number of the last change."""
 
     def note(
         self,
@@ -165,14 +165,14 @@ class Tables(Reads, Protocol):
         guid: UUID | None = None,
         document: Document | None = None,
     ) -> None:
-        """Add a change, under the next number."""
+        """Add a change with the next number."""
 
     def drop_context(self, context: str) -> None:
-        """Take a context out of the listing; its ids stay given out."""
+        """Remove a context from the listing; its ids are not allotted again."""
 
 
 def now_ms() -> int:
-    """The time, in epoch milliseconds."""
+    """Return the time, in epoch milliseconds."""
     return time.time_ns() // 1_000_000
 
 
@@ -194,7 +194,7 @@ def apply(tables: Tables, plan: Plan) -> Appended | None:
 
 
 def _check(tables: Tables, part: PutRecords | Append | HardDelete) -> None:
-    """All checks of a plan but that of the settings, and nothing else."""
+    """Make all checks of a plan except those of the settings, without a write."""
     match part:
         case PutRecords():
             _check_records(tables, part)
@@ -208,7 +208,7 @@ def _check(tables: Tables, part: PutRecords | Append | HardDelete) -> None:
 
 
 def _carry_out(tables: Tables, plan: _SinglePlan) -> Appended | None:
-    """Check all but the settings, then write."""
+    """Make all checks except those of the settings, then write."""
     match plan:
         case Append():
             return _append(tables, plan)
@@ -253,7 +253,7 @@ def _append(tables: Tables, plan: Append) -> Appended:
 
 
 def _check_id(tables: Tables, plan: Append) -> int | None:
-    """The id that already stands for the plan's content under the plan's terms, or None."""
+    """Return the id that the plan's content already has under the plan's terms, or None."""
     context, guid = plan.subject.context, plan.content.guid
     if plan.schema_id is None:
         return tables.id_of_guid(context, guid)
@@ -340,7 +340,7 @@ def _put_scope(tables: Tables, scope: QualifiedSubject, settings: ScopeSettings)
 
 
 def _purgeable(tables: Tables, scope: SubjectPrefix | QualifiedSubject) -> Sequence[QualifiedSubject]:
-    """The subjects in ``scope``, all of whose versions are soft-deleted and referred to by none that stays."""
+    """Return the subjects in ``scope``, all of whose versions are soft-deleted and have no remaining references."""
     if isinstance(scope, SubjectPrefix):
         subjects = tables.subjects(scope, Visibility.WITH_DELETED)
     else:

@@ -1,4 +1,4 @@
-"""Which config and modes a write was decided on."""
+"""The config and modes on which a write was decided."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Append, HardDelete, SoftDelete
 
 KINDS: Final = frozenset({ChangeKind.SETTINGS, ChangeKind.RECORD})
-"""The changes that can change what is in force. Of records it is not told which subjects they concern."""
+"""The changes that can change the settings in effect. Changes of records do not name their subjects."""
 
 
 def scopes_behind(plan: Append | SoftDelete | HardDelete | PutSettings) -> tuple[QualifiedSubject, ...] | None:
-    """The scopes whose config and modes are in force for what the plan writes; None is all that there are.
+    """Return the scopes whose config and modes are in effect for the plan's writes; None is all scopes.
 
-    A change of another one since the plan was made does not stand in its way; else a registry in which somebody always
-    configures something would have its registrations begin anew for ever.
+    A change of another scope since the plan was made does not make it stale; otherwise registrations would be repeated
+    for ever in a registry whose settings change all the time.
     """
     if not isinstance(plan, PutSettings):
         return _in_force_for(plan.subject)

@@ -1,4 +1,4 @@
-"""Bringing a store to the format of this version: ``counterfoil db upgrade``."""
+"""Upgrading a store to the format of this version: ``counterfoil db upgrade``."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _LONG_S: Final = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """The format that a store had, 0 where it was new; it has ``FORMAT`` now.
+    """The earlier format of an upgraded store, 0 for a new one; it has ``FORMAT`` now.
 
-    ``removed_functions`` counts those of other versions, which are gone from the database.
+    ``removed_functions`` counts the functions of other versions that were removed from the database.
     """
 
     shown: str
@@ -38,7 +38,7 @@ class Upgrade:
 
     @property
     def sentence(self) -> str:
-        """What was done, for people."""
+        """The result as a sentence."""
         if self.found == 0:
             return f"{self.shown}: new, made in format {FORMAT}"
         removed = ""
@@ -51,9 +51,9 @@ class Upgrade:
 
 
 def upgrade(url: str) -> Upgrade:
-    """Bring the store to this version's format, in one transaction; in an empty PostgreSQL database it is made.
+    """Upgrade the store to this version's format, in one transaction; create it in an empty PostgreSQL database.
 
-    ``StoreNotUsable`` when it is in use, of a newer format, or no store, such as a SQLite file that is not there.
+    Raises ``StoreNotUsable`` if it is in use, of a newer format, or no store, such as a missing SQLite file.
     """
     path = sqlite_path(url)
     if path is None:
@@ -62,7 +62,7 @@ def upgrade(url: str) -> Upgrade:
 
 
 def find_format(url: str) -> int:
-    """The format of a store, 0 for an empty PostgreSQL database; ``StoreNotUsable`` when there is none."""
+    """Return the format of a store, 0 for an empty PostgreSQL database; raise ``StoreNotUsable`` if there is none."""
     path = sqlite_path(url)
     if path is None:
         return asyncio.run(_format_of_database(url))
@@ -70,7 +70,7 @@ def find_format(url: str) -> int:
 
 
 def check_is_store(url: str) -> None:
-    """Return when a registry's store is at ``url``, or it is in memory; else ``StoreNotUsable``. Nothing is made."""
+    """Raise ``StoreNotUsable`` unless a registry's store is at ``url``, or it is in memory. Nothing is created."""
     path = sqlite_path(url)
     if path is not None and path != IN_MEMORY:
         stored_format(path)
@@ -81,7 +81,7 @@ def check_is_store(url: str) -> None:
 
 
 def is_new_store(url: str) -> bool:
-    """Whether opening the store at ``url`` would make it; nothing is made by asking."""
+    """Return whether opening the store at ``url`` would create it; nothing is created here."""
     path = sqlite_path(url)
     if path is None:
         return asyncio.run(_format_of_database(url)) == 0
@@ -90,12 +90,12 @@ def is_new_store(url: str) -> bool:
 
 def _in_a_file(path: Path) -> Path:
     if path == IN_MEMORY:
-        raise StoreNotUsable("A store in memory is gone with its server; name a file or a database")
+        raise StoreNotUsable("A store in memory ends with its server; name a file or a database")
     return path
 
 
 def upgrade_sql(url: str, found: int) -> str:
-    """The statements that :func:`upgrade` would carry out on a store of the format ``found``; nothing is connected."""
+    """Return the statements of :func:`upgrade` for a store of the format ``found``, without a connection."""
     if not 0 <= found <= FORMAT:
         raise StoreNotUsable(f"Store format {found} is not known; expected a number from 0 (none yet) to {FORMAT}")
     dialect = POSTGRESQL if sqlite_path(url) is None else SQLITE
@@ -156,7 +156,7 @@ async def _format_of_database(url: str) -> int:
 
 @asynccontextmanager
 async def _transaction(address: PostgresAddress) -> AsyncIterator[asyncpg.Connection]:
-    """A connection in a transaction, whose statements may take their time."""
+    """Open a connection in a transaction, whose statements have no time limit."""
     from counterfoil.registry.store.postgres.connections import connect as connect_to
     from counterfoil.registry.store.postgres.errors import FOREIGN, at_start
 

@@ -19,9 +19,9 @@ class CompatibilityPolicy(StrEnum):
 
     ``STRICT`` (the default) answers as Confluent does. ``LENIENT`` relaxes the content models of JSON Schema as
     Confluent does, and is STRICT for other languages. ``LOGICAL`` adds to STRICT what breaks a table in which records
-    land: fields removed or moved, nullability, types. ``SOUND`` is STRICT with every answer mended that a value proves
-    wrong, in both directions. ``WIRE`` and ``WIRE_JSON`` ask, for Protobuf, whether bytes, or bytes and JSON, stay
-    readable; they are STRICT for other languages.
+    land: fields removed or moved, nullability, types. ``SOUND`` is STRICT with every answer corrected that a value
+    proves wrong, in both directions. ``WIRE`` and ``WIRE_JSON`` ask, for Protobuf, whether bytes, or bytes and JSON,
+    stay readable; they are STRICT for other languages.
     """
 
     STRICT = "STRICT"

@@ -18,7 +18,7 @@ from counterfoil.schema.evolution.errors import (
     PlanUnfinished,
 )
 from counterfoil.schema.evolution.evaluate import evaluate, evaluator
-from counterfoil.schema.evolution.model import ConversionPlan, PlanRow, Problem, ProblemKind
+from counterfoil.schema.evolution.model import ConversionPlan, PlanProblem, PlanRow, ProblemKind
 from counterfoil.schema.evolution.resolution import derive_resolution, resolution_conflicts, rounds_to_float
 from counterfoil.schema.evolution.rules import PlanRules, parse_rules
 
@@ -28,10 +28,10 @@ __all__ = [
     "ExpressionError",
     "FailureCode",
     "PlanError",
+    "PlanProblem",
     "PlanRow",
     "PlanRules",
     "PlanUnfinished",
-    "Problem",
     "ProblemKind",
     "base_schema",
     "base_text",

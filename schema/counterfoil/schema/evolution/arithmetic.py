@@ -1,4 +1,4 @@
-"""Formulas at work: longs that do not wrap, doubles that are never NaN or infinite."""
+"""Evaluating formulas: longs that do not overflow silently, doubles that are never NaN or infinite."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Numbers: TypeAlias = dict[Path, "int | float"]
 
 
 class _Failed(Exception):
-    """An operation without a value: the code and the sentence."""
+    """An operation without a result: the code and the sentence."""
 
     def __init__(self, code: FailureCode, text: str) -> None:
         super().__init__(text)
@@ -29,7 +29,7 @@ class _Failed(Exception):
 
 
 def compile_expression(op: Arithmetic, field: str, reader: Callable[[Path], Step]) -> Step:
-    """The function from a scope to the formula's number; None when a field in it is null."""
+    """Return the function that computes the formula's number from a scope; its result is None when a field is null."""
     integers = set(op.integers)
     paths = list(dict.fromkeys(paths_of(op.expression)))
     readers = [(path, reader(path), path in integers) for path in paths]

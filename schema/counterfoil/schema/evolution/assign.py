@@ -1,4 +1,4 @@
-"""Bring a value to the type of a target field: as it is, as a larger type, by a cast that a rule asks for, or not."""
+"""Converting a value to the type of a target field: unchanged, as a larger type, by a cast of a rule, or not at all."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value under way: how it is had, its type, and whether it may be null."""
+    """A value during the derivation: its operation, its type, and whether it may be null."""
 
     op: Op
     type: AvroType
@@ -50,10 +50,11 @@ class Value:
 
 
 class Assigner:
-    """Makes values fit. What does not fit is told to ``problem``; what cannot be had back, to ``lossy``.
+    """Converts values to target types.
 
-    ``resolving`` follows Avro's schema resolution instead of ours: promotions that round are done, and null in place
-    of a value is an error of the record.
+    What cannot be converted is reported to ``problem``, what loses information to ``lossy``. ``resolving`` follows
+    Avro's schema resolution: promotions that round are permitted, and null instead of a value is an error of the
+    record.
     """
 
     def __init__(
@@ -68,7 +69,10 @@ class Assigner:
         self._resolving = resolving
 
     def constant(self, given: Any, target: AvroType, where: str, word: str) -> Constant | None:
-        """A JSON value as the target's, or None after a problem; ``word`` says where the value stood."""
+        """Return a JSON value as the target's, or None after a problem.
+
+        ``word`` is the key of the value in the rule.
+        """
         try:
             return Constant(value_of_json(target, given))
         except NoValue as no_value:
@@ -78,7 +82,7 @@ class Assigner:
     def settle_null(
         self, value: Value, target: AvroType, where: str, op: Op | None, *, default: tuple[Any] | None
     ) -> Op | None:
-        """``op`` where null is no trouble; with ``default`` (in a tuple), that in place of null."""
+        """Return ``op`` if null is permitted, with the value of ``default`` (a tuple), if given, instead of null."""
         if op is None or not value.is_nullable or split_null(target)[0]:
             return op
         if self._resolving:
@@ -97,7 +101,7 @@ class Assigner:
     def plain(
         self, value: Value, target: AvroType, where: str, *, cast: CastRule | None = None, free: bool = False
     ) -> Op | None:
-        """The value as the target's type, null aside; ``free`` casts without being asked."""
+        """Return a value other than null as the target's type; ``free`` permits casts without a rule."""
         _, source_type = split_null(value.type)
         _, target_type = split_null(target)
         if source_type is None:
@@ -122,7 +126,7 @@ class Assigner:
         return self._scalar(value.op, source, wanted, where, cast=cast, free=free)
 
     def _is_named(self, cast: CastRule, target: AvroType, where: str) -> bool:
-        """Whether the cast names the type that the field has."""
+        """Return whether the cast names the type of the field."""
         names = {describe(target), target.kind.value, getattr(target, "name", ""), getattr(target, "full_name", "")}
         scalar = scalar_of(target)
         if scalar is not None:
@@ -156,7 +160,7 @@ class Assigner:
         return Cast(op, source, target, decimals)
 
     def _branches(self, value: Value, source: AvroType, target: AvroType, where: str) -> Op | None:
-        """A union with several branches, or a value that becomes one."""
+        """Return the operation for a union with several branches, or for a value that becomes one."""
         if not isinstance(source, Union):
             return self._fitting(Value(value.op, source), target, where)
         branches = [branch for branch in source.branches if branch.kind is not Kind.NULL]
@@ -174,7 +178,7 @@ class Assigner:
         return MapBranches(value.op, tuple(made))
 
     def _fitting(self, value: Value, target: AvroType, where: str) -> Op | None:
-        """The value as the target, or as the target's first branch that is equal, or else larger."""
+        """Return the value as the target, or as the target's first branch of an equal type, or else of a larger one."""
         branches: Iterable[AvroType] = target.branches if isinstance(target, Union) else (target,)
         for branch in branches:
             if same_values(value.type, branch):
@@ -193,14 +197,14 @@ class Assigner:
 
 
 def _resolved_enum(op: Op, writer: Enum, reader: Enum) -> Op:
-    """The reader's symbol of the same name, else its default, else an error."""
+    """Return the reader's symbol of the same name, else its default, else an error."""
     known = tuple((symbol, symbol) for symbol in writer.symbols if symbol in reader.symbols)
     default = reader.default if reader.default in reader.symbols else None
     return Lookup(op, known, Constant(default) if default is not None else None)
 
 
 def _is_finer(source: Scalar, target: Scalar) -> bool:
-    """Whether nothing is lost but what is out of range: an instant in smaller parts, a decimal with more digits."""
+    """Return whether only values out of range are lost: an instant in a smaller unit, a decimal with more digits."""
     if is_instant(source) and is_instant(target):
         return ticks_per_second(target) >= ticks_per_second(source)
     if source.word == target.word == "decimal":
@@ -210,7 +214,7 @@ def _is_finer(source: Scalar, target: Scalar) -> bool:
 
 
 def _loss(source: Scalar, target: Scalar) -> str:
-    """Why a cast is not done unasked."""
+    """Return the reason why a cast needs a rule."""
     if source.word == target.word == "enum":
         return f"the target has no {', '.join(symbol for symbol in source.symbols if symbol not in target.symbols)}"
     return f"{source} as {target} may lose or refuse values"

@@ -1,7 +1,7 @@
-"""Base schemas and base values: what is left of a schema and of a value when its logical types are taken off.
+"""Base schemas and base values: schemas and values without logical types.
 
-A plan works on base values, so that a point in time is copied as the number that it is on the wire, whatever its size
-and unit, and so that an engine without a type for it converts the same bytes.
+A plan works on base values, so that a point in time is copied as the number in the message, with any size and unit, and
+so that an engine without a type for it converts the same bytes.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ _MICROS_BY_UNIT: Final = {"millis": 1000, "micros": 1}
 
 
 def base_schema(schema: AvroSchema) -> AvroSchema:
-    """The same schema without logical types, references resolved: equal bytes, base values."""
+    """Return the schema without logical types, with references resolved: its values have the same bytes."""
     return parse_avro(base_text(schema.root), validation=Validation.LENIENT)
 
 
 def base_text(root: AvroType) -> str:
-    """The text of a base schema: names, fields, defaults, aliases and symbols; no docs, no properties."""
+    """Return the text of a base schema: names, fields, defaults, aliases and symbols; no docs, no properties."""
     return json.dumps(_Writer(logical_types=False).write(root))
 
 
 def meaning_text(root: AvroType) -> str:
-    """A text that is equal for two schemas whose values mean the same: the base text with logical types."""
+    """Return a text that is equal for schemas whose values have the same meaning: the base text with logical types."""
     return json.dumps(_Writer(logical_types=True).write(root), sort_keys=True)
 
 
@@ -101,7 +101,7 @@ class _Writer:
 
 
 def base_value(node: AvroType, value: Any) -> Any:
-    """A decoded value with its logical types taken off; one that is a base value already stays as it is."""
+    """Return the base value of a decoded value; a base value is returned unchanged."""
     if value is None:
         return None
     if isinstance(node, Record):
@@ -116,7 +116,7 @@ def base_value(node: AvroType, value: Any) -> Any:
 
 
 def _base_of_branch(node: Union, value: Any) -> Any:
-    """The value by the first branch that can have it."""
+    """Return the base value for the first branch that fits the value."""
     branches = [branch for branch in node.branches if branch.kind is not Kind.NULL]
     if isinstance(value, dict):
         keys = set(value)
@@ -134,7 +134,7 @@ def _base_of_branch(node: Union, value: Any) -> Any:
 
 
 def _base_scalar(node: AvroType, value: Any) -> Any:
-    """A scalar's base value."""
+    """Return a scalar's base value."""
     turn = _BASE_BY_CLASS.get(value.__class__)
     return value if turn is None else turn(node, value)
 
@@ -168,7 +168,10 @@ def _of_uuid(node: AvroType, value: UUID) -> str | bytes:
 
 
 def decimal_bytes(unscaled: int, size: int | None = None) -> bytes:
-    """Two's complement, big-endian: the fewest bytes, or ``size`` of them. Raises ``OverflowError`` beyond ``size``."""
+    """Return two's complement, big-endian: the fewest bytes, or ``size`` of them.
+
+    Raises ``OverflowError`` beyond ``size``.
+    """
     fewest = ((unscaled + 1 if unscaled < 0 else unscaled).bit_length() + 8) // 8
     return unscaled.to_bytes(fewest if size is None else size, "big", signed=True)
 
@@ -183,7 +186,7 @@ _BASE_BY_CLASS: Final[dict[type, Callable[[AvroType, Any], Any]]] = {
 
 
 def has_logical_types(root: AvroType) -> bool:
-    """Whether a value of the schema may hold anything but base values."""
+    """Return whether the schema contains a logical type."""
     seen: set[int] = set()
     waiting: list[AvroType] = [root]
     while waiting:
@@ -198,7 +201,7 @@ def has_logical_types(root: AvroType) -> bool:
 
 
 def _parts(node: AvroType) -> list[AvroType]:
-    """The types that a type is made of."""
+    """Return the types directly inside a type."""
     if isinstance(node, Record):
         return [member.type for member in node.fields]
     if isinstance(node, Union):

@@ -1,9 +1,9 @@
-"""Casts: from one scalar to another, or the reason why not.
+"""Casts: converting one scalar to another, or the reason why that is not possible.
 
 ======================  ==============================================================================================
 whole → whole           ``out-of-range`` beyond the target
 whole → real            the nearest
-real → float            the nearest, ``out-of-range`` when that is infinite; NaN and infinities stay
+real → float            the nearest, ``out-of-range`` when that is infinite; NaN and infinities are kept
 real → whole            ``cast-failed`` unless it is a whole number, ``out-of-range`` beyond the target
 boolean ↔ whole         0 and 1; ``cast-failed`` for others
 text → number           :mod:`.numbers`; ``cast-failed``, or ``out-of-range``
@@ -53,7 +53,7 @@ _BOOLEANS: Final = {"true": True, "false": False}
 
 
 class _Refused(Exception):
-    """A value that a cast does not take: the code and the sentence."""
+    """A value that a cast does not accept: the code and the sentence."""
 
     def __init__(self, code: FailureCode, text: str) -> None:
         super().__init__(text)
@@ -62,7 +62,7 @@ class _Refused(Exception):
 
 
 def widen_function(source: Scalar, target: Scalar) -> Turn:
-    """What a value is as a larger type."""
+    """Return the function that converts a value to a larger type."""
     if target.base == "double" and source.base in {"int", "long"}:
         return float
     if target.base == "bytes" and source.base in {"string", "enum"}:
@@ -71,7 +71,7 @@ def widen_function(source: Scalar, target: Scalar) -> Turn:
 
 
 def cast_function(op: Cast, field: str) -> Turn:
-    """What a value is as another type; the function raises ``ConversionError`` for ``field``."""
+    """Return the function that casts a value to another type; it raises ``ConversionError`` for ``field``."""
     turn = _turn(op)
 
     def cast(value: Any) -> Any:
@@ -120,7 +120,7 @@ def _ranged(number: int, value: Any, target: Scalar) -> int:
 
 
 def _whole(value: float, target: Scalar) -> int:
-    """A whole number, boolean or real number as a whole number."""
+    """Return a whole number, boolean or real number as a whole number."""
     if isinstance(value, float) and (not math.isfinite(value) or value != math.floor(value)):
         _refuse(value, "no whole number")
     return _ranged(int(value), value, target)
@@ -188,7 +188,7 @@ def _real_of_text(text: str, target: Scalar) -> float:
 
 
 def _rescaled(value: int, source: Scalar, target: Scalar) -> int:
-    """A point in time in another unit; what is smaller than the unit is cut off towards the past."""
+    """Return a point in time in another unit; parts smaller than the unit are rounded down."""
     return _ranged(value * ticks_per_second(target) // ticks_per_second(source), value, target)
 
 
@@ -212,7 +212,7 @@ def _decimal_of(value: Any, source: Scalar) -> Decimal:
 
 
 def _decimal_bytes(number: Decimal, value: Any, target: Scalar) -> bytes:
-    """The number in the target's scale, if it needs no more digits than that."""
+    """Return the number as bytes in the target's scale, if that needs no rounding."""
     if number and abs(number.adjusted()) > _MAX_DECIMAL_DIGITS:
         _beyond(value, target)
     scaled = number.scaleb(target.scale, context=_EXACT)

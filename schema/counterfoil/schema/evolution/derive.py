@@ -1,9 +1,9 @@
-"""Derive a conversion plan: the pair walk of two schemas, with rules where they are needed.
+"""Deriving a conversion plan: the pair walk of two schemas, with rules where they are needed.
 
-Each target field is filled by the first of these that there is: a rule; the source field of the same name, or of an
-alias on either side; for a nullable source, the target's default in place of null; the target's default, or null.
-Records are walked into, arrays by their items, maps by their values. Whatever would lose or refuse a value is a
-problem until a rule says how it is to be done.
+Each target field is filled by the first of these that exists: a rule; the source field of the same name, or of an alias
+on either side; for a nullable source, the target's default instead of null; the target's default, or null. The walk
+continues inside records, items of arrays and values of maps. A conversion that would lose or refuse a value is a
+problem unless a rule requests it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from counterfoil.schema.evolution.model import (
     MapItems,
     MapValues,
     Op,
+    PlanProblem,
     PlanRow,
-    Problem,
     ProblemKind,
     Read,
 )
@@ -44,15 +44,15 @@ if TYPE_CHECKING:
 
 
 def derive_plan(source: AvroSchema, target: AvroSchema, rules: PlanRules | None = None) -> ConversionPlan:
-    """The plan that fills ``target`` from ``source``.
+    """Return the plan that fills ``target`` from ``source``.
 
-    Never raises for what is left open: ``plan.problems`` lists all of it, in the target's order, and a plan without
-    problems (``plan.is_complete``) converts every value or says why not.
+    Never raises for problems: ``plan.problems`` lists all of them, in the target's order, and a plan without problems
+    (``plan.is_complete``) converts every value or returns the reason of a failure.
     """
     rules = rules or PlanRules()
     if not isinstance(source.root, Record) or not isinstance(target.root, Record):
         side = target.root if isinstance(source.root, Record) else source.root
-        problem = Problem(
+        problem = PlanProblem(
             ProblemKind.UNSUPPORTED, "", f"a plan is made between two records; the top-level type is {describe(side)}"
         )
         return ConversionPlan(source, target, BuildRecord(()), (problem,))
@@ -79,28 +79,28 @@ class _Match:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """Where the walk is: the target path, the rules at and below it, and the scope that source paths start in."""
+class _Target:
+    """The current place of the walk: the target path, the rules at and below it, and the scope of source paths."""
 
     where: str
     node: _RuleNode
     scope: Scope
 
-    def under(self, name: str) -> _Place:
-        """The place of a field."""
-        return _Place(f"{self.where}.{name}" if self.where else name, self.node.child(name), self.scope)
+    def under(self, name: str) -> _Target:
+        """Return the place of a field."""
+        return _Target(f"{self.where}.{name}" if self.where else name, self.node.child(name), self.scope)
 
 
 class Deriver:
-    """One derivation. Problems and rows gather here while the trees are walked.
+    """One derivation, which collects problems and rows during the walk.
 
-    ``resolving`` follows Avro's schema resolution instead of our own rules.
+    ``resolving`` follows Avro's schema resolution instead of this project's rules.
     """
 
     def __init__(self, rules: PlanRules, *, resolving: bool = False) -> None:
         self._rules = rules
         self._resolving = resolving
-        self._problems: list[Problem] = []
+        self._problems: list[PlanProblem] = []
         self._rows: list[PlanRow] = []
         self._lossy: list[str] = []
         self._open_pairs: set[tuple[int, int]] = set()
@@ -108,11 +108,11 @@ class Deriver:
         self._reader = RuleReader(self._assigner, self._problem, self._lossy.append)
 
     def derive(self, source: AvroSchema, target: AvroSchema) -> ConversionPlan:
-        """The plan between two schemas whose top-level types are records."""
+        """Return the plan between two schemas whose top-level types are records."""
         if not isinstance(source.root, Record) or not isinstance(target.root, Record):  # for the type checker
             raise TypeError
         scope = Scope(source.root)
-        root = self._record(target.root, _Match((), source.root), _Place("", self._rule_tree(), scope))
+        root = self._record(target.root, _Match((), source.root), _Target("", self._rule_tree(), scope))
         dropped = self._settle_unused(scope)
         return ConversionPlan(
             source, target, root, tuple(self._problems), tuple(self._rows), dropped, tuple(dict.fromkeys(self._lossy))
@@ -128,10 +128,10 @@ class Deriver:
         return root
 
     def _problem(self, kind: ProblemKind, where: str, text: str) -> None:
-        self._problems.append(Problem(kind, where, text))
+        self._problems.append(PlanProblem(kind, where, text))
 
-    def _record(self, target: Record, match: _Match | None, place: _Place) -> BuildRecord:
-        """The record from its fields; ``match`` is the source record that they are looked up in."""
+    def _record(self, target: Record, match: _Match | None, place: _Target) -> BuildRecord:
+        """Return the operation for a record; ``match`` is the source record in which its fields are looked up."""
         names = [member.name for member in target.fields]
         for segment in place.node.children:
             if segment not in names:
@@ -148,7 +148,7 @@ class Deriver:
         meant = f"did you mean {near[0]}?" if near else f"the fields there are {', '.join(names) or 'none'}"
         self._problem(ProblemKind.UNKNOWN, where, f"the target has no such field; {meant}")
 
-    def _field(self, member: Field, match: _Match | None, place: _Place) -> Op | None:
+    def _field(self, member: Field, match: _Match | None, place: _Target) -> Op | None:
         if place.node.rule is not None:
             if place.node.children:
                 text = "there is a rule for the field and one inside it; keep one of them"
@@ -162,22 +162,22 @@ class Deriver:
         return self._without_source(member, place)
 
     def _partner(self, member: Field, record: Record) -> Field | None:
-        """The source field that a target field succeeds: by name, by its aliases, by the source's aliases."""
+        """Return the source field of a target field: by name, by its aliases, by the source's aliases."""
         by_name = {candidate.name: candidate for candidate in record.fields}
         for name in (member.name, *member.aliases):
             if name in by_name:
                 return by_name[name]
-        if self._resolving:  # a writer's aliases say nothing to a reader
+        if self._resolving:  # a reader ignores the writer's aliases
             return None
         return next((candidate for candidate in record.fields if member.name in candidate.aliases), None)
 
-    def _by_rule(self, rule: FieldRule, member: Field, place: _Place) -> Op | None:
+    def _by_rule(self, rule: FieldRule, member: Field, place: _Target) -> Op | None:
         op = self._reader.by_rule(rule, member.type, place.scope, place.where)
         how, sources, note = story_of(rule)
         self._rows.append(PlanRow(place.where, how, sources, note))
         return op
 
-    def _by_name(self, member: Field, found: Field, path: tuple[str, ...], place: _Place) -> Op | None:
+    def _by_name(self, member: Field, found: Field, path: tuple[str, ...], place: _Target) -> Op | None:
         is_nullable = place.scope.is_nullable(path)
         value = Value(Read(path), found.type, is_nullable)
         row = len(self._rows)
@@ -193,8 +193,8 @@ class Deriver:
             self._rows.insert(row, PlanRow(place.where, how, spelt, "; ".join(filter(None, notes))))
         return op
 
-    def _parts(self, value: Value, target: AvroType, place: _Place) -> Op | None:
-        """The value as the target's type, null aside; records, arrays and maps by their parts."""
+    def _parts(self, value: Value, target: AvroType, place: _Target) -> Op | None:
+        """Return a value other than null as the target's type; records, arrays and maps by their parts."""
         _, source_type = split_null(value.type)
         _, target_type = split_null(target)
         if source_type is None or target_type is None:
@@ -216,24 +216,24 @@ class Deriver:
             self._problem(ProblemKind.UNKNOWN, f"{place.where}.{segment}", text)
         return self._whole(value, target, place)
 
-    def _whole(self, value: Value, target: AvroType, place: _Place) -> Op | None:
-        """The value in one piece; it counts as used."""
+    def _whole(self, value: Value, target: AvroType, place: _Target) -> Op | None:
+        """Return the value as a whole, and mark it as used."""
         if isinstance(value.op, Read):
             place.scope.use(value.op.path)
         return self._assigner.plain(value, target, place.where)
 
-    def _self_contained(self, value: Value, target: AvroType, place: _Place) -> None:
+    def _self_contained(self, value: Value, target: AvroType, place: _Target) -> None:
         text = f"{describe(target)} contains itself, so it can only be copied unchanged"
         self._problem(ProblemKind.UNSUPPORTED, place.where, text)
         if isinstance(value.op, Read):
             place.scope.use(value.op.path)
 
-    def _by_parts(self, value: Value, source: AvroType, target: AvroType, place: _Place) -> tuple[bool, Op | None]:
-        """Whether the two types have parts in common, and then the value by its parts."""
+    def _by_parts(self, value: Value, source: AvroType, target: AvroType, place: _Target) -> tuple[bool, Op | None]:
+        """Return whether both types have parts, and if so the value by its parts."""
         if isinstance(source, Record) and isinstance(target, Record) and isinstance(value.op, Read):
             path = value.op.path
             place.scope.enter(path)
-            inner = _Place(place.where, place.node, place.scope.guarded(path))
+            inner = _Target(place.where, place.node, place.scope.guarded(path))
             built = self._record(target, _Match(path, source), inner)
             return True, BuildRecord(built.fields, value.op if value.is_nullable else None)
         if isinstance(source, Array) and isinstance(target, Array):
@@ -244,8 +244,8 @@ class Deriver:
             return True, None if item is None else MapValues(value.op, item)
         return False, None
 
-    def _element(self, value: Value, types: tuple[AvroType, AvroType], segment: str, place: _Place) -> Op | None:
-        """An item of an array or a value of a map, in a scope of its own."""
+    def _element(self, value: Value, types: tuple[AvroType, AvroType], segment: str, place: _Target) -> Op | None:
+        """Return the operation for an item of an array or a value of a map, in a scope of its own."""
         source, target = types
         for other in place.node.children:
             if other != segment:
@@ -253,7 +253,7 @@ class Deriver:
                 self._problem(ProblemKind.UNKNOWN, f"{place.where}.{other}", text)
         path = value.op.path if isinstance(value.op, Read) else ()
         scope = place.scope.element(path, segment, source)
-        below = _Place(f"{place.where}{segment}", place.node.child(segment), scope)
+        below = _Target(f"{place.where}{segment}", place.node.child(segment), scope)
         if below.node.rule is not None:
             scope.use(())
             text = "a rule can stand for a field inside, not for the item"
@@ -263,8 +263,8 @@ class Deriver:
         made = self._parts(item, target, below)
         return self._assigner.settle_null(item, target, below.where, made, default=None)
 
-    def _from_children(self, member: Field, place: _Place) -> Op | None:
-        """A record without a partner, from the rules for its fields."""
+    def _from_children(self, member: Field, place: _Target) -> Op | None:
+        """Return the operation for a record without a source record, from the rules for its fields."""
         _, inner = split_null(member.type)
         if isinstance(inner, Record):
             return self._record(inner, None, place)
@@ -273,7 +273,7 @@ class Deriver:
             self._problem(ProblemKind.UNKNOWN, f"{place.where}.{segment}", text)
         return None
 
-    def _without_source(self, member: Field, place: _Place) -> Op | None:
+    def _without_source(self, member: Field, place: _Target) -> Op | None:
         if member.has_default:
             return self._default(member, place.where)
         if split_null(member.type)[0] and not self._resolving:
@@ -299,7 +299,7 @@ class Deriver:
         return Constant(value)
 
     def _settle_unused(self, scope: Scope) -> tuple[str, ...]:
-        """The dropped fields; what is neither used nor dropped becomes a problem."""
+        """Return the dropped fields; fields that are neither used nor dropped become problems."""
         unused = list(unused_paths(scope))
         known = set(scope.all_paths())
         for path in self._rules.drop:
@@ -319,7 +319,7 @@ class Deriver:
 
 
 def _is_part_by_part(op: Op) -> bool:
-    """Whether the parts of the value have told their own rows."""
+    """Return whether the parts of the value have rows of their own."""
     inner = getattr(op, "of", op) if isinstance(op, (MapItems, MapValues)) else op
     return isinstance(inner, BuildRecord) or (
         isinstance(op, (MapItems, MapValues))
@@ -332,7 +332,7 @@ def _is_within(path: str, listed: str) -> bool:
 
 
 def _widened(source: AvroType, target: AvroType) -> str:
-    """A note on how the type grew; empty where it did not."""
+    """Return a note about a larger type; empty if the type is not larger."""
     source_null, source_inner = split_null(source)
     target_null, target_inner = split_null(target)
     notes = []

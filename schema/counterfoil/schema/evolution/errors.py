@@ -1,11 +1,11 @@
-"""What planning and converting raise.
+"""The errors of planning and converting.
 
 ::
 
     CounterfoilError
     ├── PlanError                field, problem, expected: a rule that cannot be read
     │   └── ExpressionError      position: a formula that cannot be read
-    ├── PlanUnfinished           a plan with problems was asked to convert
+    ├── PlanUnfinished           a plan with problems cannot convert
     └── ConversionError          code, field, text: a value that a plan cannot convert
 """
 
@@ -21,8 +21,8 @@ _SHOWN_CHARACTERS = 60
 class PlanError(CounterfoilError):
     """A rule that cannot be read.
 
-    ``field`` is the target field it stands under (``"drop"`` for the list of dropped fields), ``problem`` what is
-    wrong, ``expected`` what would be right.
+    ``field`` is the target field of the rule (``"drop"`` for the list of dropped fields), ``problem`` what is wrong,
+    ``expected`` what would be right.
     """
 
     def __init__(self, problem: str, *, field: str, expected: str) -> None:
@@ -41,7 +41,7 @@ class ExpressionError(PlanError):
         self.position = position
 
     def under(self, field: str) -> ExpressionError:
-        """The same error, told of the target field ``field``."""
+        """Return the same error for the target field ``field``."""
         return ExpressionError(self.bare_problem, position=self.position, expected=self.expected, field=field)
 
 
@@ -54,7 +54,7 @@ class PlanUnfinished(CounterfoilError):
 
 
 class FailureCode(StrEnum):
-    """Why one record could not be converted; the words stand in dead letters and in metrics."""
+    """Why one record could not be converted; the words are used in dead letters and in metrics."""
 
     CAST_FAILED = "cast-failed"
     LOOKUP_MISSING = "lookup-missing"
@@ -89,6 +89,6 @@ class ConversionError(CounterfoilError):
 
 
 def shown(value: object) -> str:
-    """A value as it stands in messages: Python's spelling, cut where it is long."""
+    """Return a value as it is printed in messages: Python's spelling, cut off when it is long."""
     text = repr(value)
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"

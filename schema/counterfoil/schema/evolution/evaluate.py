@@ -1,7 +1,7 @@
-"""The meaning of a plan: what becomes of one value, or why nothing does.
+"""The meaning of a plan: the result for one value, or the reason why there is none.
 
-Operations are turned into closures once per plan; each takes the scope and gives a base value or None, or raises
-``ConversionError`` naming the target field that it was made for.
+Operations are turned into closures once per plan; each takes the scope and returns a base value or None, or raises a
+``ConversionError`` with its target field.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ Step: TypeAlias = Callable[[Any], Any]
 
 
 def evaluate(plan: ConversionPlan, value: dict[str, Any]) -> dict[str, Any]:
-    """The target record that ``plan`` makes of a source record.
+    """Convert a source record with ``plan`` and return the target record.
 
-    ``value`` is what a decoder gives, with logical types or without. The result holds base values (a timestamp is a
+    ``value`` is a decoded value, with logical types or without. The result holds base values (a timestamp is a
     number, a decimal its bytes), to be encoded with ``base_schema(plan.target)``. Raises ``ConversionError`` with
     code, field and text, and ``PlanUnfinished`` for a plan with problems.
     """
@@ -55,7 +55,10 @@ def evaluate(plan: ConversionPlan, value: dict[str, Any]) -> dict[str, Any]:
 
 
 def evaluator(plan: ConversionPlan) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """The function from a source record of base values to a target record of base values; made once per plan."""
+    """Return the function that converts a source record to a target record, both of base values.
+
+    It is made once per plan.
+    """
     if plan.problems:
         raise PlanUnfinished(tuple(str(problem) for problem in plan.problems))
     return _compiled(plan)
@@ -72,7 +75,7 @@ def _has_logical_types(plan: ConversionPlan) -> bool:
 
 
 def compile_op(op: Op, field: str) -> Step:
-    """The function that an operation is; ``field`` is the target path that its errors name."""
+    """Return the function of an operation; ``field`` is the target path in its errors."""
     return _COMPILER_BY_OP[type(op)](op, field)
 
 
@@ -100,7 +103,7 @@ def _constant(op: Constant, _field: str) -> Step:
 
 
 def _through(of: Op, field: str, turn: Callable[[Any], Any]) -> Step:
-    """``turn`` of the value below, null untouched."""
+    """Return a function that applies ``turn`` to the value of ``of``, and returns null for null."""
     inner = compile_op(of, field)
 
     def step(scope: Any) -> Any:

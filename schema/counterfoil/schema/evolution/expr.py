@@ -1,4 +1,4 @@
-"""Formulas: a grammar of arithmetic over fields, with the place of every mistake.
+"""Formulas: a grammar of arithmetic over fields, with the position of every error.
 
 ::
 
@@ -11,7 +11,7 @@
 
 A whole number without point or exponent is a long, every other number a double. ``+ - *`` of two longs is a long, and
 ``overflow`` beyond 64 bits; everything else is a double. ``/`` is always a double. ``round`` (half to even), ``floor``
-and ``ceil`` give a double. No result is NaN or infinite: that is ``overflow``.
+and ``ceil`` return a double. No result is NaN or infinite: that is ``overflow``.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class FieldValue:
 
 @dataclass(frozen=True, slots=True)
 class Negate:
-    """The number with its sign turned."""
+    """The negated number."""
 
     of: Expression
 
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """``left`` and ``right`` under one of ``+ - * /``."""
+    """One of ``+ - * /`` applied to ``left`` and ``right``."""
 
     sign: str
     left: Expression
@@ -69,7 +69,7 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One of ``FUNCTIONS`` of one number."""
+    """One of ``FUNCTIONS`` applied to one number."""
 
     function: str
     of: Expression
@@ -89,7 +89,7 @@ class _Token:
 
 
 def parse_expression(text: str) -> Expression:
-    """The formula that ``text`` spells; ``ExpressionError`` says at which character it is none.
+    """Parse a formula; raise ``ExpressionError`` with the position of the character that is wrong.
 
     >>> parse_expression("km / 1.609344")
     Binary(sign='/', left=FieldValue(path=('km',)), right=Number(value=1.609344))
@@ -100,7 +100,7 @@ def parse_expression(text: str) -> Expression:
 
 
 def paths_of(expression: Expression) -> Iterator[tuple[str, ...]]:
-    """The paths of the fields that a formula reads, from left to right."""
+    """Yield the paths of the fields that a formula reads, from left to right."""
     if isinstance(expression, FieldValue):
         yield expression.path
     elif isinstance(expression, Binary):
@@ -111,7 +111,7 @@ def paths_of(expression: Expression) -> Iterator[tuple[str, ...]]:
 
 
 def result_of(expression: Expression, kind_by_path: dict[tuple[str, ...], str]) -> str:
-    """What the formula gives, ``long`` or ``double``; ``kind_by_path`` says which of the two each field is."""
+    """Return the type of the formula's result, ``long`` or ``double``; ``kind_by_path`` has the types of the fields."""
     if isinstance(expression, Number):
         return "long" if isinstance(expression.value, int) else "double"
     if isinstance(expression, FieldValue):
@@ -143,7 +143,7 @@ def _tokens(text: str) -> list[_Token]:
 
 
 class _Parser:
-    """Recursive descent over the tokens of one formula."""
+    """A recursive descent parser over the tokens of one formula."""
 
     def __init__(self, tokens: list[_Token]) -> None:
         self._tokens = tokens

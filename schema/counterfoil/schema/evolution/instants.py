@@ -1,8 +1,8 @@
 """Dates and points in time as text, and back.
 
-A point in time is counted from 1970 in UTC and spelt in a zone; a local timestamp has no zone, and a date neither.
-What the pattern does not show is cut off (formatting) or zero (parsing). A wall-clock time that a zone skips is read
-with the offset from before the gap, one that it has twice is the earlier.
+A point in time is counted from 1970 in UTC and written in a zone; a local timestamp has no zone, and a date neither.
+Parts that the pattern does not have are cut off (formatting) or zero (parsing). A local time that a zone skips is read
+with the offset from before the gap; one that occurs twice is the earlier.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def is_local(scalar: Scalar) -> bool:
-    """Whether the type has no zone of its own, so that a rule's zone says nothing."""
+    """Return whether the type has no zone, so that a rule's zone has no effect."""
     return scalar.word == "date" or scalar.word.startswith("local-")
 
 
 def format_instant(op: Format, value: int, field: str) -> str:
-    """The number as text. Raises ``ConversionError`` ``format-failed`` outside the years 1 to 9999."""
+    """Return the number as text. Raises ``ConversionError`` ``format-failed`` outside the years 1 to 9999."""
     try:
         wall = _wall_clock(op, value)
     except (OverflowError, ValueError):
@@ -63,7 +63,7 @@ def _wall_clock(op: Format, value: int) -> datetime:
 
 
 def parse_instant(op: Parse, text: str, field: str) -> int:
-    """The number that a text stands for. Raises ``ConversionError`` ``parse-failed`` or ``out-of-range``."""
+    """Return the number of a text. Raises ``ConversionError`` ``parse-failed`` or ``out-of-range``."""
     match = _expression(op.pattern).fullmatch(text)
     if match is None:
         raise ConversionError(FailureCode.PARSE_FAILED, field, f"{shown(text)} is not spelt {op.pattern.spelt}")
@@ -97,7 +97,7 @@ def _expression(pattern: Pattern) -> re.Pattern[str]:
 
 
 def parse_expression_text(pattern: Pattern) -> str:
-    """A regular expression for the texts of a pattern, with a group for each piece, named by its letters."""
+    """Return a regular expression for the texts of a pattern, with a group for each piece, named by its letters."""
     return "".join(
         f"(?P<{piece.letters}>[0-9]{{{WIDTH_BY_LETTERS[piece.letters]}}})" if piece.letters else re.escape(piece.text)
         for piece in pattern.pieces

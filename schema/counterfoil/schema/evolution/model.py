@@ -1,10 +1,10 @@
 """A conversion plan: how every field of a target schema is filled from a value of the source schema.
 
 The plan is a tree of frozen operations. Each takes the *scope*, the source record (or, below an array or a map, one
-element of it), and gives a value, null, or a named error. Null goes through every operation untouched, except through
-those that say what replaces it. :mod:`.evaluate` is the meaning of the operations; an engine compiles them.
+element of it), and returns a value, null, or a named error. The result for null is null, except for operations that
+replace null. :mod:`.evaluate` defines the operations; an engine compiles them.
 
-Values are *base values*: a logical type is the number, text or bytes that it stands on.
+Values are *base values*: a value of a logical type is its number, text or bytes.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Path: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A type without parts, as the operations name it.
+    """A type without parts, as it is named in operations.
 
     ``word`` is the Avro type, or its logical type where it has one (``timestamp-millis``); ``base`` the Avro type
-    below. The rest is set where the type has it.
+    below. The other members are set if the type has them.
     """
 
     word: str
@@ -102,7 +102,7 @@ class Parse:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """The value that ``table`` has for it, else ``otherwise``; without that, ``lookup-missing``."""
+    """The value in ``table``, else ``otherwise``; without that, ``lookup-missing``."""
 
     of: Op
     table: tuple[tuple[Any, Any], ...]
@@ -126,7 +126,10 @@ class RequireValue:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The piece of a text at ``take``, counted from 0 or back from -1; ``split-missing`` when there is none."""
+    """The piece of a text at ``take``, counted from 0, or from the end with -1.
+
+    ``split-missing`` when there is none.
+    """
 
     of: Op
     separator: str
@@ -135,7 +138,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Texts put together; null when one of them is null."""
+    """Concatenated texts; null when one of them is null."""
 
     parts: tuple[Op, ...]
     separator: str
@@ -164,7 +167,7 @@ class BuildRecord:
 
 @dataclass(frozen=True, slots=True)
 class MapItems:
-    """An array with ``item`` done to each item; the item is the scope."""
+    """An array with ``item`` applied to each item; the item is the scope."""
 
     of: Op
     item: Op
@@ -172,14 +175,14 @@ class MapItems:
 
 @dataclass(frozen=True, slots=True)
 class MapValues:
-    """A map with ``value`` done to each value; the value is the scope."""
+    """A map with ``value`` applied to each value; the value is the scope."""
 
     of: Op
     value: Op
 
 
 class Shape(Enum):
-    """The Python class of a base value: what tells the branches of a union apart."""
+    """The Python class of a base value, which distinguishes the branches of a union."""
 
     BOOLEAN = "boolean"
     INTEGER = "integer"
@@ -205,25 +208,25 @@ Op: TypeAlias = (
 
 
 class ProblemKind(Enum):
-    """What is wrong with a plan, as a word."""
+    """The kind of a problem, as a word."""
 
     UNCOVERED = "uncovered"
     """A target field has no source, no default and no rule."""
     UNUSED = "unused"
-    """A source field goes nowhere and is not dropped either."""
+    """A source field is neither used nor dropped."""
     LOSSY = "lossy"
-    """Values would be lost or refused, and no rule says how."""
+    """Values would be lost or refused, and no rule permits it."""
     UNKNOWN = "unknown"
-    """A rule names a field that is not there."""
+    """A rule names a field that does not exist."""
     WRONG_TYPE = "wrong-type"
     """Types that cannot become each other, or a constant that is no value of its type."""
     UNSUPPORTED = "unsupported"
-    """A schema that no plan can be made for."""
+    """A schema for which no plan can be made."""
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that must be settled before the plan can run; its ``str`` is one sentence."""
+class PlanProblem:
+    """One problem that must be resolved before the plan can run; its ``str`` is one sentence."""
 
     kind: ProblemKind
     field: str
@@ -235,7 +238,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class PlanRow:
-    """How one target field is filled, for people: ``how`` in a word, from which ``source`` fields, and a ``note``."""
+    """How one target field is filled, for display: ``how`` as a word, the ``source`` fields, and a ``note``."""
 
     target: str
     how: str
@@ -247,32 +250,32 @@ class PlanRow:
 class ConversionPlan:
     """How every value of ``source`` becomes a value of ``target``.
 
-    ``root`` builds the target record. ``problems`` is what is still open: a plan that has some converts nothing.
-    ``dropped`` are the source fields that are left behind on purpose, ``lossy`` the target fields whose source value
-    cannot be had back from them.
+    ``root`` builds the target record. ``problems`` are unresolved: a plan with problems converts nothing. ``dropped``
+    are the source fields that a rule leaves out, ``lossy`` the target fields from which the source value cannot be
+    restored.
     """
 
     source: AvroSchema
     target: AvroSchema
     root: BuildRecord
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[PlanProblem, ...] = ()
     described: tuple[PlanRow, ...] = ()
     dropped: tuple[str, ...] = ()
     lossy: tuple[str, ...] = ()
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is left open."""
+        """Whether the plan has no problems."""
         return not self.problems
 
     def rows(self) -> tuple[PlanRow, ...]:
-        """How each target field is filled, in the target's order, then what is dropped."""
+        """Return how each target field is filled, in the target's order, then the dropped fields."""
         left = tuple(PlanRow("", "dropped", path, "stays behind") for path in self.dropped)
         return self.described + left
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256, in hex, of everything that decides the result: the operations and the meaning of both schemas."""
+        """A SHA-256 hash, in hex, over the operations and the meaning of both schemas."""
         content = {
             "operations": encoded(self.root),
             "source": meaning_text(self.source.root),
@@ -281,7 +284,7 @@ class ConversionPlan:
         text = json.dumps(content, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
-    # Two plans are one when they convert alike; the engines keep what they compiled by plan.
+    # Plans with the same result are equal; the engines cache compiled code by plan.
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ConversionPlan) and (self is other or self.hash == other.hash)
 
@@ -290,7 +293,7 @@ class ConversionPlan:
 
 
 def encoded(value: Any) -> Any:
-    """A value made of operations, as JSON: equal for equal meaning, different for everything else."""
+    """Return operations as JSON: the text is equal exactly for equal meaning."""
     if is_dataclass(value) and not isinstance(value, type):
         parts = {member.name: encoded(getattr(value, member.name)) for member in fields(value)}
         return {"op": type(value).__name__, **parts}

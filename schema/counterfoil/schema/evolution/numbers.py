@@ -4,8 +4,8 @@
 text                after blanks, tabs, carriage returns and line feeds at both ends are cut off
 whole number        an optional sign and ASCII digits
 real number         an optional sign, digits with an optional point, an optional exponent; no NaN, no infinity
-float from text     the float nearest to the number written (not to the double nearest to it); half to even
-real to text        the shortest digits that name the value, rounded half up to the decimals asked for; no exponent,
+float from text     the float nearest to the written number (not to its nearest double); half to even
+real to text        the shortest digits that name the value, rounded half up to the given decimals; no exponent,
                     no ``-0.00``
 ==================  =====================================================================================
 """
@@ -31,7 +31,7 @@ _WHOLE: Final = re.compile(WHOLE_PATTERN)
 _REAL: Final = re.compile(REAL_PATTERN)
 _FLOAT: Final = struct.Struct("<f")
 _DOUBLE: Final = struct.Struct("<d")
-_TIE_MASK: Final = (1 << 29) - 1  # the bits of a double's fraction that a float has no room for
+_TIE_MASK: Final = (1 << 29) - 1  # the bits of a double's fraction that a float does not have
 _TIE: Final = 1 << 28
 _MAX_FLOAT_DIGITS: Final = 9
 _WIDE: Final = Context(prec=2000, Emax=MAX_EMAX, Emin=MIN_EMIN)
@@ -39,19 +39,19 @@ _EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def whole_of_text(text: str) -> int | None:
-    """The whole number that ``text`` spells, of any size; None when it spells none."""
+    """Return the whole number in ``text``, of any size; None when it is not a whole number."""
     cut = text.strip(BLANKS)
     return int(cut) if len(cut) <= MAX_NUMBER_LENGTH and _WHOLE.fullmatch(cut) else None
 
 
 def double_of_text(text: str) -> float | None:
-    """The double nearest to the number that ``text`` spells, infinite beyond its range; None when it spells none."""
+    """Return the double nearest to the number in ``text``, infinite beyond its range; None when it is not a number."""
     cut = text.strip(BLANKS)
     return float(cut) if len(cut) <= MAX_NUMBER_LENGTH and _REAL.fullmatch(cut) else None
 
 
 def float_of_text(text: str) -> float | None:
-    """The float nearest to the number that ``text`` spells, infinite beyond its range; None when it spells none."""
+    """Return the float nearest to the number in ``text``, infinite beyond its range; None when it is not a number."""
     cut = text.strip(BLANKS)
     near = double_of_text(cut)
     if near is None:
@@ -62,13 +62,13 @@ def float_of_text(text: str) -> float | None:
 
 
 def float_of_whole(value: int) -> float:
-    """The float nearest to a whole number of 64 bits."""
+    """Return the float nearest to a whole number of 64 bits."""
     near = float(value)
     return _float_beside_tie(near, Fraction(value)) if _is_tie(near) else nearest_float(near)
 
 
 def nearest_float(value: float) -> float:
-    """The float nearest to a double, half to even; infinite beyond its range."""
+    """Return the float nearest to a double, half to even; infinite beyond its range."""
     try:
         found: float = _FLOAT.unpack(_FLOAT.pack(value))[0]
     except OverflowError:
@@ -77,7 +77,7 @@ def nearest_float(value: float) -> float:
 
 
 def _is_tie(value: float) -> bool:
-    """Whether the double stands exactly between two floats, so that what was rounded away decides."""
+    """Return whether the double is exactly between two floats, so that the digits that were rounded off decide."""
     if not math.isfinite(value) or value == 0:
         return False
     if abs(value) < 2.0**-125:  # floats below are evenly spaced: compare exactly
@@ -87,7 +87,7 @@ def _is_tie(value: float) -> bool:
 
 
 def _float_beside_tie(near: float, exact: Fraction) -> float:
-    """The float nearest to ``exact``, when ``near`` is the double nearest to it."""
+    """Return the float nearest to ``exact``, when ``near`` is the double nearest to it."""
     if exact == Fraction(near):
         return nearest_float(near)
     toward = math.inf if exact > Fraction(near) else -math.inf
@@ -95,7 +95,7 @@ def _float_beside_tie(near: float, exact: Fraction) -> float:
 
 
 def text_of_real(value: float, decimals: int, *, is_float: bool) -> str | None:
-    """A real number with ``decimals`` digits behind the point; None for NaN and infinities.
+    """Return a real number with ``decimals`` digits after the point; None for NaN and infinities.
 
     >>> text_of_real(2.675, 2, is_float=False), text_of_real(9.300000190734863, 2, is_float=True)
     ('2.68', '9.30')
@@ -108,7 +108,7 @@ def text_of_real(value: float, decimals: int, *, is_float: bool) -> str | None:
 
 
 def shortest_float_text(value: float) -> str:
-    """The fewest digits that name a float among all floats."""
+    """Return the shortest digits that identify a float."""
     for digits in range(1, _MAX_FLOAT_DIGITS):
         text = f"{value:.{digits}g}"
         if nearest_float(float(text)) == value:
@@ -117,7 +117,7 @@ def shortest_float_text(value: float) -> str:
 
 
 def exact_decimal(text: str) -> Decimal | None:
-    """The number that ``text`` spells, exactly; None when it spells none."""
+    """Return exactly the number in ``text``; None when it is not a number."""
     cut = text.strip(BLANKS)
     if len(cut) > MAX_NUMBER_LENGTH or not _REAL.fullmatch(cut):
         return None

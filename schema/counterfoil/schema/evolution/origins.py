@@ -1,4 +1,4 @@
-"""Where the value of a rule comes from, and the steps that the rule asks for: from words to operations."""
+"""Translating rules to operations: the source of a rule's value, and the steps that follow."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _FAILED: Any = object()
 
 
 class RuleReader:
-    """Makes operations of rules; what a rule leaves open is told to ``problem``, what it loses to ``lossy``."""
+    """Makes operations of rules; reports problems to ``problem``, and lost information to ``lossy``."""
 
     def __init__(
         self, assigner: Assigner, problem: Callable[[ProblemKind, str, str], None], lossy: Callable[[str], None]
@@ -66,7 +66,7 @@ class RuleReader:
         self._lossy = lossy
 
     def by_rule(self, rule: FieldRule, target: AvroType, scope: Scope, where: str) -> Op | None:
-        """The operation that a rule stands for, or None after a problem."""
+        """Return the operation of a rule, or None after a problem."""
         if isinstance(rule.origin, Const):
             return self._assigner.constant(rule.origin.value, target, where, "const")
         value = self._origin(rule, target, scope, where)
@@ -109,7 +109,7 @@ class RuleReader:
         return self._parse(origin, target, scope, where) if isinstance(origin, ParseOf) else None
 
     def _read(self, path: Sequence[str], scope: Scope, where: str) -> Value | None:
-        """The field at ``path``, marked as used."""
+        """Return the field at ``path``, marked as used."""
         path = tuple(path)
         node = scope.type_at(path)
         if node is None:
@@ -138,7 +138,7 @@ class RuleReader:
         return value, scalar
 
     def _text(self, path: Sequence[str], scope: Scope, where: str, *, wanted: str) -> Value | None:
-        """The field at ``path`` as text, when its text is what it says by itself."""
+        """Return the field at ``path`` as text, if it is a text or an enum."""
         found = self._read_scalar(path, scope, where, wanted=wanted)
         if found is None:
             return None
@@ -211,7 +211,7 @@ class RuleReader:
         return Value(Parse(value.op, scalar, origin.pattern, origin.zone), inner, value.is_nullable)
 
     def _fits_pattern(self, scalar: Scalar, origin: FormatOf | ParseOf, where: str) -> bool:
-        """Whether a date pattern says as much as the type needs, and no more than it has."""
+        """Return whether a date pattern has all parts that the type needs, and only parts that it has."""
         letters = origin.pattern.letters
         if scalar.word != "date" and not is_instant(scalar):
             self._problem(ProblemKind.WRONG_TYPE, where, f"{scalar} has no date; expected a date or a timestamp")
@@ -258,7 +258,7 @@ class RuleReader:
 
 
 def story_of(rule: FieldRule) -> tuple[str, str, str]:
-    """What a rule does, for people: in a word, from which fields, and the rest."""
+    """Return the description of a rule: a word, its source fields, and a note."""
     origin = rule.origin
     notes = []
     if rule.lookup is not None:

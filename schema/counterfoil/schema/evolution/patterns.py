@@ -1,6 +1,6 @@
-"""Date patterns: how a date or a point in time is spelt.
+"""Date patterns: how a date or a point in time is written.
 
-The letters are those of Java's ``DateTimeFormatter``, as far as their meaning is one number of fixed width:
+The letters are those of Java's ``DateTimeFormatter``, limited to those for one number of fixed width:
 
 =========================  ==========================================
 ``yyyy MM dd HH mm ss``    year, month, day, hour (0 to 23), minute, second
@@ -40,7 +40,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A date pattern, read."""
+    """A parsed date pattern."""
 
     spelt: str
     pieces: tuple[Piece, ...]
@@ -52,12 +52,12 @@ class Pattern:
 
     @property
     def width(self) -> int:
-        """How many characters every text of this pattern has."""
+        """The number of characters of every text of this pattern."""
         return sum(WIDTH_BY_LETTERS[piece.letters] if piece.letters else len(piece.text) for piece in self.pieces)
 
 
 def parse_pattern(text: str, *, field: str) -> Pattern:
-    """The pattern that ``text`` spells; ``PlanError`` names ``field`` and what is not understood."""
+    """Parse a pattern; raise ``PlanError``, which names ``field`` and the invalid part."""
     pieces: list[Piece] = []
     place = 0
     while place < len(text):
@@ -88,7 +88,7 @@ def _piece(match: re.Match[str], text: str, *, field: str) -> Piece:
 
 
 def check_zone(text: str, *, field: str) -> str:
-    """``text`` if it names a time zone; ``PlanError`` otherwise."""
+    """Return ``text`` if it names a time zone; raise ``PlanError`` otherwise."""
     try:
         zone_of(text)
     except (ValueError, OSError, KeyError):
@@ -100,7 +100,7 @@ def check_zone(text: str, *, field: str) -> str:
 
 @lru_cache(maxsize=64)
 def zone_of(text: str) -> tzinfo:
-    """The time zone that ``text`` names. Raises ``ValueError`` or ``KeyError``."""
+    """Return the time zone that ``text`` names. Raises ``ValueError`` or ``KeyError``."""
     offset = offset_minutes(text)
     if offset is not None:
         return timezone(timedelta(minutes=offset))
@@ -110,7 +110,7 @@ def zone_of(text: str) -> tzinfo:
 
 
 def offset_minutes(zone: str) -> int | None:
-    """How far a fixed zone is ahead of UTC; None for a zone whose offset changes."""
+    """Return how far a fixed zone is ahead of UTC; None for a zone whose offset changes."""
     if zone in {"UTC", "Z"}:
         return 0
     match = _OFFSET.fullmatch(zone)

@@ -1,4 +1,4 @@
-"""Avro's schema resolution as a plan, and what it overlooks."""
+"""Avro's schema resolution as a plan, and the changes of meaning that it ignores."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def derive_resolution(writer: AvroSchema, reader: AvroSchema) -> ConversionPlan:
-    """The plan that Avro's schema resolution is: how data of ``writer`` become values of ``reader``.
+    """Return Avro's schema resolution as a plan: how data of ``writer`` become values of ``reader``.
 
-    Only what stands on both sides is looked at as Avro does: names and the reader's aliases, promotions, defaults. Its
-    problems are what this operation algebra cannot say, or what Avro cannot resolve.
+    It follows Avro's rules: names and the reader's aliases, promotions, defaults. Its problems are resolutions that the
+    operations cannot express, or that Avro does not have.
     """
     if not isinstance(writer.root, Record) or not isinstance(reader.root, Record):
         return derive_plan(writer, reader)
@@ -29,9 +29,9 @@ def derive_resolution(writer: AvroSchema, reader: AvroSchema) -> ConversionPlan:
 
 
 def resolution_conflicts(writer: AvroSchema, reader: AvroSchema) -> list[tuple[str, str]]:
-    """Where Avro would read a writer's number as the reader's although it means something else: path and reason.
+    """Return the path and reason of each number that Avro's resolution reads with another meaning.
 
-    Resolution leaves logical types out of account: milliseconds are read as microseconds, cents as euros.
+    Resolution ignores logical types: milliseconds are read as microseconds, cents as euros.
     """
     found: list[tuple[str, str]] = []
     for where, source, target in _conversions(derive_resolution(writer, reader).root, ""):
@@ -41,13 +41,13 @@ def resolution_conflicts(writer: AvroSchema, reader: AvroSchema) -> list[tuple[s
 
 
 def rounds_to_float(resolution: ConversionPlan) -> bool:
-    """Whether a resolution makes the nearest float of a whole number, somewhere."""
+    """Return whether a resolution reads a whole number as a float, which may round."""
     changes = _conversions(resolution.root, "")
     return any(target.base == "float" and source.base in {"int", "long"} for _, source, target in changes)
 
 
 def _conversions(op: Any, where: str) -> Iterator[tuple[str, Scalar, Scalar]]:
-    """Every change of a scalar type in an operation, with the target path."""
+    """Yield every change of a scalar type in an operation, with the target path."""
     if isinstance(op, (Cast, Widen)):
         yield where, op.source, op.target
     if isinstance(op, BuildRecord):

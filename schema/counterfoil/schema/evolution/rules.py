@@ -16,10 +16,10 @@
       price:          {from: amount, cast: string, decimals: 2}
     drop: [driver_note]                                               # or: drop: rest
 
-One word says where the value comes from; ``lookup``, ``cast`` and ``null`` may follow and are applied in this order.
-The words ``error``, ``keep`` and ``rest`` are meant as such; a value that is spelt so is written ``{const: error}``.
-Paths lead into records with dots (``pickup.lat``), into the items of an array with ``[]`` (``stops[].lat``) and into
-the values of a map with ``{}``; below an array or a map, source paths start at the item.
+One key is the source of the value; ``lookup``, ``cast`` and ``null`` may follow and are applied in this order. The
+words ``error``, ``keep`` and ``rest`` have a special meaning; a value with the same spelling is written ``{const:
+error}``. Paths lead into records with dots (``pickup.lat``), into the items of an array with ``[]`` (``stops[].lat``)
+and into the values of a map with ``{}``; below an array or a map, source paths start at the item.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ Origin: TypeAlias = From | JoinOf | SplitOf | Formula | Const | FormatOf | Parse
 
 
 class Word(Enum):
-    """What to do instead of giving a value."""
+    """What to do instead of returning a value."""
 
     ERROR = "error"
     KEEP = "keep"
@@ -128,7 +128,7 @@ Otherwise: TypeAlias = Word | Const
 
 @dataclass(frozen=True, slots=True)
 class LookupRule:
-    """A table; ``otherwise`` is None where the rule says nothing, which is only allowed if the table has everything."""
+    """A table; ``otherwise`` is None when the rule has none, which is permitted only if the table has every value."""
 
     table: tuple[tuple[Any, Any], ...]
     otherwise: Otherwise | None = None
@@ -144,7 +144,7 @@ class CastRule:
 
 @dataclass(frozen=True, slots=True)
 class FieldRule:
-    """How one target field is filled: where the value comes from, and what is done with it."""
+    """How one target field is filled: the source of the value, and the steps that follow."""
 
     target: Path
     spelt: str
@@ -156,7 +156,10 @@ class FieldRule:
 
 @dataclass(frozen=True, slots=True)
 class PlanRules:
-    """All rules of one bridge. ``drop`` are paths of source fields; ``drop_rest`` drops whatever nobody uses."""
+    """All rules of one bridge. ``drop`` are paths of source fields.
+
+    ``drop_rest`` drops every field that is not used.
+    """
 
     fields: tuple[FieldRule, ...] = ()
     drop: tuple[str, ...] = field(default=())
@@ -164,10 +167,10 @@ class PlanRules:
 
 
 def parse_rules(fields: Mapping[str, object], drop: object = None) -> PlanRules:
-    """The rules that the parts ``fields`` and ``drop`` of a bridge document spell, as plain values.
+    """Parse the rules from the parts ``fields`` and ``drop`` of a bridge document, given as plain values.
 
     ``drop`` is a list of source paths, the word ``rest``, or None. Raises ``PlanError`` for the first entry that
-    cannot be read, naming the target field. Whether the named fields exist is asked when a plan is derived.
+    cannot be read, with the target field. Whether the named fields exist is checked when a plan is derived.
     """
     if not isinstance(fields, Mapping):
         raise PlanError(f"{shown(fields)} is no mapping", field="fields", expected="target fields with their rules")
@@ -191,7 +194,7 @@ def _dropped(drop: object) -> tuple[tuple[str, ...], bool]:
 
 
 def target_path(text: object) -> Path:
-    """The segments of a target path; ``PlanError`` when it is none.
+    """Return the segments of a target path; raise ``PlanError`` for an invalid one.
 
     >>> target_path("stops[].lat")
     ('stops', '[]', 'lat')
@@ -224,7 +227,7 @@ def _field_rule(name: object, entry: object) -> FieldRule:
 
 
 def _entry(entry: object, spelt: str) -> dict[str, Any]:
-    """The rule's words; YAML's own readings of ``null`` and ``on`` as keys are taken back."""
+    """Return the rule's keys; the keys ``null`` and ``on``, which YAML reads as values, become texts again."""
     if not isinstance(entry, Mapping):
         raise PlanError(f"{shown(entry)} is no rule", field=spelt, expected="such as {from: other_name}")
     given: dict[str, Any] = {}
@@ -241,7 +244,7 @@ def _entry(entry: object, spelt: str) -> dict[str, Any]:
 
 
 def _is_utf8(value: object) -> bool:
-    """Whether every text in a plain value can be written."""
+    """Return whether every text in a plain value can be encoded as UTF-8."""
     if isinstance(value, str):
         return not any("\ud800" <= character <= "\udfff" for character in value)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The source as a rule sees it: which fields there are at which path, which may be null, and which were used."""
+"""The source fields of a rule: their paths, whether they may be null, and whether they were used."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_DEPTH = 8
 
 @dataclass(slots=True)
 class _Shared:
-    """What all views of one scope have in common."""
+    """The state that all views of one scope share."""
 
     used: set[Path] = field(default_factory=set)
     entered: set[Path] = field(default_factory=set)
@@ -30,8 +30,8 @@ class _Shared:
 class Scope:
     """The record (or the element of an array or map) that paths start at.
 
-    ``prefix`` is what stands before a path for people, such as ``stops[].``. Using a field is marked, so that
-    :func:`unused_paths` can tell afterwards what went nowhere.
+    ``prefix`` is put before a printed path, such as ``stops[].``. Used fields are marked, so that :func:`unused_paths`
+    can list the others afterwards.
     """
 
     def __init__(self, root: AvroType, *, prefix: str = "", place: str = "") -> None:
@@ -42,14 +42,14 @@ class Scope:
         self._shared = _Shared()
 
     def guarded(self, path: Path) -> Scope:
-        """The same scope, seen from where the value at ``path`` is known not to be null."""
+        """Return the same scope for operations in which the value at ``path`` is known not to be null."""
         view = Scope(self.root, prefix=self.prefix, place=self.place)
         view._not_null = (*self._not_null, path)
         view._shared = self._shared
         return view
 
     def element(self, path: Path, segment: str, root: AvroType) -> Scope:
-        """The scope of the items (``segment`` is ``[]``) or values (``{}``) of the field at ``path``."""
+        """Return the scope of the items (``segment`` is ``[]``) or values (``{}``) of the field at ``path``."""
         spelt = ".".join(path)
         place = f"{self.prefix}{spelt}{segment}" if spelt else f"{self.place}{segment}"
         below = Scope(root, prefix=f"{place}.", place=place)
@@ -58,7 +58,7 @@ class Scope:
         return below
 
     def type_at(self, path: Path) -> AvroType | None:
-        """The type at ``path``, null on the way left out of account; None where there is no such field."""
+        """Return the type at ``path``, ignoring null on the way; None when there is no such field."""
         node: AvroType | None = self.root
         for name in path:
             _, inner = split_null(node) if node is not None else (False, None)
@@ -68,7 +68,7 @@ class Scope:
         return node
 
     def is_nullable(self, path: Path) -> bool:
-        """Whether the value at ``path``, or a record on the way to it, may be null."""
+        """Return whether the value at ``path``, or a record on the way to it, may be null."""
         return any(
             split_null(node)[0]
             for end in range(len(path) + 1)
@@ -76,30 +76,30 @@ class Scope:
         )
 
     def _assumed(self) -> set[Path]:
-        """The paths that are not null: the guards, and everything on the way to them."""
+        """Return the paths that are not null: the guards, and all paths that lead to them."""
         return {guard[:end] for guard in self._not_null for end in range(len(guard) + 1)}
 
     def use(self, path: Path) -> None:
-        """Mark the field at ``path``, with all that is in it, as used."""
+        """Mark the field at ``path`` and everything inside it as used."""
         self._shared.used.add(path)
 
     def enter(self, path: Path) -> None:
-        """Mark that the fields of the record at ``path`` are looked at one by one."""
+        """Mark that the fields of the record at ``path`` are used separately."""
         self._shared.entered.add(path)
 
     def names(self) -> list[str]:
-        """The names of the fields that a path may start with."""
+        """Return the names of the fields that a path may start with."""
         _, inner = split_null(self.root)
         return [member.name for member in inner.fields] if isinstance(inner, Record) else []
 
     def all_paths(self) -> Iterator[str]:
-        """Every path as people write it, elements included."""
+        """Yield every path in its printed form, including elements."""
         yield from (self.prefix + ".".join(path) for path in self.paths(()))
         for below in self._shared.elements.values():
             yield from below.all_paths()
 
     def paths(self, path: Path) -> Iterator[Path]:
-        """Every path below ``path``, to a certain depth."""
+        """Yield every path below ``path``, to a limited depth."""
         node = self.type_at(path)
         _, inner = split_null(node) if node is not None else (False, None)
         if isinstance(inner, Record) and len(path) < _MAX_DEPTH:
@@ -108,7 +108,7 @@ class Scope:
                 yield from self.paths((*path, member.name))
 
     def unused(self, path: Path = ()) -> Iterator[str]:
-        """The fields at and below ``path`` that were not used: the outermost of each."""
+        """Yield the fields at and below ``path`` that were not used: the outermost of each."""
         shared = self._shared
         if path in shared.used:
             return
@@ -127,7 +127,7 @@ class Scope:
 
 
 def unused_paths(scope: Scope) -> Iterator[str]:
-    """The source fields that nothing used, as people write their paths; an unused record is told once, as a whole."""
+    """Yield the printed paths of unused source fields; an unused record is one path, without its fields."""
     _, inner = split_null(scope.root)
     if isinstance(inner, Record):
         for member in inner.fields:

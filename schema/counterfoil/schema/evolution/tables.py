@@ -1,4 +1,4 @@
-"""Lookup tables: their entries as values of the two types they stand between."""
+"""Lookup tables: their keys and results as values of the source's and the target's type."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _BOOLEANS = {"true": True, "false": False}
 
 
 def table_of(lookup: LookupRule, source: Scalar, target: AvroType) -> tuple[tuple[tuple[Any, Any], ...], list[str]]:
-    """The table with its keys as values of ``source`` and its results as values of ``target``; and what is wrong."""
+    """Return the table with its keys as values of ``source`` and its results as values of ``target``.
+
+    And the problems.
+    """
     entries: dict[Any, Any] = {}
     problems: list[str] = []
     for written, result in lookup.table:
@@ -37,7 +40,7 @@ def table_of(lookup: LookupRule, source: Scalar, target: AvroType) -> tuple[tupl
 
 
 def _key(written: Any, source: Scalar) -> Any:
-    """A key as a value of the source's type; documents write whole numbers and booleans as text too."""
+    """Return a key as a value of the source's type; documents write whole numbers and booleans as text too."""
     if source.base in {"int", "long"}:
         low, high = INT_RANGE if source.base == "int" else LONG_RANGE
         number = whole_of_text(written) if isinstance(written, str) else written

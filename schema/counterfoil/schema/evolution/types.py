@@ -1,4 +1,4 @@
-"""What the deriver asks about types: which are equal, which hold more, and how a constant of one is spelt."""
+"""Questions about types in a derivation: which are equal, which are larger, and how a constant is written."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WIDER_BY_WORD: Final = {
     "timestamp-millis": ("long",),
     "local-timestamp-millis": ("long",),
 }
-"""The words that every value of a word fits into; a logical type fits into its own base too."""
+"""The larger types of each type; the base of a logical type is larger, too."""
 
 NUMERIC: Final = ("int", "long", "float", "double")
 _CASTS: Final = {
@@ -43,7 +43,7 @@ UNIT_BY_SUFFIX: Final = {"millis": 1_000, "micros": 1_000_000, "nanos": 1_000_00
 
 
 def scalar_of(node: AvroType) -> Scalar | None:
-    """The type as the operations name it; None for a type with parts."""
+    """Return the type as it is named in operations; None for a type with parts."""
     if isinstance(node, (Record, Array, Map, Union)) or node.kind is Kind.NULL:
         return None
     base = node.kind.value
@@ -56,7 +56,7 @@ def scalar_of(node: AvroType) -> Scalar | None:
 
 
 def describe(node: AvroType) -> str:
-    """The type in a few words, for people."""
+    """Return a short description of the type for messages."""
     if isinstance(node, Union):
         return " or ".join(describe(branch) for branch in node.branches)
     if isinstance(node, Array):
@@ -70,7 +70,7 @@ def describe(node: AvroType) -> str:
 
 
 def split_null(node: AvroType) -> tuple[bool, AvroType | None]:
-    """Whether null is a value of the type, and the type without null; None where nothing else is left."""
+    """Return whether null is a value of the type, and the type without null; None for a type of null alone."""
     if isinstance(node, Primitive) and node.kind is Kind.NULL:
         return True, None
     if not isinstance(node, Union):
@@ -83,7 +83,7 @@ def split_null(node: AvroType) -> tuple[bool, AvroType | None]:
 
 
 def holds(source: Scalar, target: Scalar) -> bool:
-    """Whether the two are one type: every base value of ``source`` is the same value of ``target``."""
+    """Return whether the two types are equal: every base value of ``source`` is the same value of ``target``."""
     if source.word != target.word or source.base != target.base or source.size != target.size:
         return False
     if source.word == "decimal":
@@ -92,36 +92,36 @@ def holds(source: Scalar, target: Scalar) -> bool:
 
 
 def widens(source: Scalar, target: Scalar) -> bool:
-    """Whether every value of ``source`` has its equal in ``target``, a larger type."""
+    """Return whether ``target`` is a larger type, which has an equal value for every value of ``source``."""
     if source.word in {source.base, "uuid"}:
         return target.word in WIDER_BY_WORD.get(source.word, ())
     return target.word in (source.base, *WIDER_BY_WORD.get(source.word, ())) and source.size == target.size
 
 
 def casts(source: Scalar, target: Scalar) -> bool:
-    """Whether there is a cast from ``source`` to ``target``: it may refuse values, or round them."""
+    """Return whether there is a cast from ``source`` to ``target``: it may refuse values, or round them."""
     if source.word == source.base == target.base and source.base in {"int", "long"} and target.word != target.base:
-        return True  # a number that is given a meaning
+        return True  # a number that gets a meaning
     if is_instant(source) and is_instant(target):
         return source.word.rpartition("-")[0] == target.word.rpartition("-")[0]
     return target.word in _CASTS.get(source.word, ())
 
 
 def is_instant(scalar: Scalar) -> bool:
-    """Whether it is a point in time, with a zone or without."""
+    """Return whether it is a point in time, with a zone or without."""
     return "timestamp-" in scalar.word
 
 
 def ticks_per_second(scalar: Scalar) -> int:
-    """In which parts of a second a point in time is counted."""
+    """Return how many units of a point in time are in a second."""
     return UNIT_BY_SUFFIX[scalar.word.rpartition("-")[2]]
 
 
 def same_values(source: AvroType, target: AvroType) -> bool:
-    """Whether every value of ``source`` is, as it stands, a value of ``target``.
+    """Return whether every value of ``source`` is, without a conversion, a value of ``target``.
 
     Names of records do not matter, names of fields do, their order does not; a union must have the same branches in
-    the same order. Two recursive types are taken for equal as long as nothing speaks against it.
+    the same order. Two recursive types are equal unless a difference is found.
     """
     return _same(source, target, set())
 
@@ -149,7 +149,7 @@ def _same(source: AvroType, target: AvroType, met: set[tuple[int, int]]) -> bool
 
 
 def _same_branches(source: Union, target: Union, met: set[tuple[int, int]]) -> bool:
-    """Nullable types are equal whichever way round they are written; other unions branch by branch."""
+    """Compare nullable types in any order of branches, and other unions branch by branch."""
     source_null, source_rest = split_null(source)
     target_null, target_rest = split_null(target)
     if source_null is not target_null or source_rest is None or target_rest is None:
@@ -178,12 +178,12 @@ _SHAPE_BY_KIND: Final = {
 
 
 def shape_of(node: AvroType) -> Shape:
-    """The class of the type's base values."""
+    """Return the class of the type's base values."""
     return _SHAPE_BY_KIND[node.kind]
 
 
 def has_enum(node: AvroType) -> bool:
-    """Whether there is an enum in a type (which does not contain itself)."""
+    """Return whether there is an enum in a type (which does not contain itself)."""
     if isinstance(node, Record):
         return any(has_enum(member.type) for member in node.fields)
     if isinstance(node, Union):
@@ -194,11 +194,11 @@ def has_enum(node: AvroType) -> bool:
 
 
 class NoValue(Exception):
-    """A JSON value that is no value of the type; the text says what would be."""
+    """A JSON value that is no value of the type; the text describes the expected one."""
 
 
 def value_of_json(node: AvroType, given: Any) -> Any:
-    """The base value that a JSON value stands for, as in a field's default; ``NoValue`` when it stands for none.
+    """Return the base value of a JSON value, as in a field's default; raise ``NoValue`` if it has none.
 
     For a union, the first branch that has such a value.
     """
@@ -258,7 +258,7 @@ def _scalar_value(node: AvroType, given: Any) -> Any:
 
 
 def is_text(value: str) -> bool:
-    """Whether the text can be written as UTF-8."""
+    """Return whether the text can be written as UTF-8."""
     try:
         value.encode()
     except UnicodeEncodeError:

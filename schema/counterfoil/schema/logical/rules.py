@@ -19,7 +19,7 @@ REQUIRED_FIELD_ADDED: Final = CompatibilityRule(
     error_type="REQUIRED_FIELD_ADDED",
     sentence="The reader's column {column} may not be null and has no default, and the writer does not have it",
     why="The rows that are already in the table have no value for the column.",
-    mend="Make the column nullable, or give it a default.",
+    fix="Make the column nullable, or give it a default.",
     breaks=_LOGICAL,
     promises_witness=False,
 )
@@ -29,7 +29,7 @@ FIELD_DELETED: Final = CompatibilityRule(
     error_type="FIELD_DELETED",
     sentence="The reader does not have column {column}, which the writer has",
     why="The table keeps its column, and new rows have nothing to put there.",
-    mend="Keep the field, and let it be null.",
+    fix="Keep the field, and let it be null.",
     breaks=_LOGICAL,
     promises_witness=False,
 )
@@ -39,7 +39,7 @@ FIELD_REORDERED: Final = CompatibilityRule(
     error_type="FIELD_REORDERED",
     sentence="The reader has the columns in the order {reader}, the writer in the order {writer}",
     why="Readers that go by position put values under the wrong column.",
-    mend="Add new fields at the end, and leave the others where they are.",
+    fix="Add new fields at the end, and leave the others where they are.",
     breaks=_LOGICAL,
     promises_witness=False,
 )
@@ -49,7 +49,7 @@ NULLABLE_TO_NON_NULLABLE: Final = CompatibilityRule(
     error_type="NULLABLE_TO_NON_NULLABLE",
     sentence="The reader's column {column} may not be null, the writer's may",
     why="Rows in which the column is null do not fit any more.",
-    mend="Leave the column nullable.",
+    fix="Leave the column nullable.",
     breaks=_LOGICAL,
     promises_witness=False,
 )
@@ -59,7 +59,7 @@ DEFAULT_REMOVED: Final = CompatibilityRule(
     error_type="NON_NULLABLE_DEFAULT_REMOVED",
     sentence="The reader's column {column} may not be null and has lost the default that the writer's has",
     why="Rows from before the column was there were filled with the default.",
-    mend="Keep the default.",
+    fix="Keep the default.",
     breaks=_LOGICAL,
     promises_witness=False,
 )
@@ -69,7 +69,7 @@ MAP_KEY_TYPE_MISMATCH: Final = CompatibilityRule(
     error_type="MAP_KEY_TYPE_MISMATCH",
     sentence="The reader's map {column} has keys of type {reader}, the writer's of type {writer}",
     why="The type of a map's key cannot change in a table.",
-    mend="Add a column with the new map.",
+    fix="Add a column with the new map.",
     breaks=_LOGICAL,
     promises_witness=False,
 )
@@ -79,7 +79,7 @@ TYPE_MISMATCH: Final = CompatibilityRule(
     error_type="TYPE_MISMATCH",
     sentence="The reader's column {column} is of type {reader}, the writer's of type {writer}",
     why="A table widens int to long, float to double, and the precision of a decimal. No other type can change.",
-    mend="Add a column of the new type.",
+    fix="Add a column of the new type.",
     breaks=_LOGICAL,
     promises_witness=False,
 )
@@ -89,7 +89,7 @@ NOT_A_TABLE: Final = CompatibilityRule(
     error_type="",
     sentence="The reader and the writer cannot share a table, since one of them has no type for its rows: {reason}",
     why="Under this policy a schema must have a type as tables have it.",
-    mend="Change what is named, or use another policy.",
+    fix="Change what is named, or use another policy.",
     breaks=_LOGICAL,
     promises_witness=False,
 )

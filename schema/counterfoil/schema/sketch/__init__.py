@@ -1,4 +1,4 @@
-"""Sketches: a bounded summary of the records that a topic really holds, and what it says about a verdict."""
+"""Sketches: a bounded summary of the records in a topic, and which findings these records cannot cause."""
 
 from counterfoil.schema.sketch.avro import sketch_avro
 from counterfoil.schema.sketch.model import PlaceSketch, SchemaSketch, TopicSketch

@@ -1,4 +1,4 @@
-"""The sketch of Avro data: each value is counted at the place of the type that wrote it."""
+"""The sketch of Avro data: each value is counted at the place of its writer's type."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _TYPES_BY_KIND: Final[Mapping[Kind, tuple[type, ...]]] = {
 
 
 def sketch_avro(schema: AvroSchema, data: Iterable[Any]) -> SchemaSketch:
-    """The sketch of ``data``, which were written with ``schema``.
+    """Return the sketch of ``data``, which were written with ``schema``.
 
-    Data are as a decoder without logical types gives them: None, bool, int, float, str, bytes, list, dict; a union's
-    value plain, or a pair of branch name and value. What is inside types that a reference supplies stands nowhere in
-    the text and is not counted. Raises ``InvalidSchema`` for a datum that ``schema`` does not allow.
+    Data are decoded without logical types: None, bool, int, float, str, bytes, list, dict; a union's value plain, or a
+    pair of branch name and value. Values inside types from references have no place in the text and are not counted.
+    Raises ``InvalidSchema`` for a datum that ``schema`` does not allow.
     """
     walk = _Walk(schema.root)
     for datum in data:
@@ -51,7 +51,7 @@ class _Walk:
         self._list_places()
 
     def _list_places(self) -> None:
-        """List every place of the schema, so that one without values is known to have none."""
+        """List every place of the schema, so that a place without values is distinguished from an unknown one."""
         seen: set[int] = set()
         waiting = [self._root]
         while waiting:
@@ -107,7 +107,7 @@ def _parts(node: AvroType) -> Sequence[AvroType]:
 
 
 def _branch_of(union: Union, datum: Any) -> tuple[int, Any]:
-    """The index of the branch that ``datum`` was written as, and its bare value."""
+    """Return the index of the branch with which ``datum`` was written, and its plain value."""
     if isinstance(datum, tuple) and len(datum) == 2:  # noqa: PLR2004 - a pair of name and value
         for index, branch in enumerate(union.branches):
             if branch_name(branch) == datum[0]:
@@ -119,7 +119,7 @@ def _branch_of(union: Union, datum: Any) -> tuple[int, Any]:
 
 
 def _fits(node: AvroType, datum: Any) -> bool:
-    """Whether a plain value may be one of ``node``; of a record, whether it has just its fields."""
+    """Return whether a plain value may be one of ``node``; for a record, whether it has exactly its fields."""
     match node:
         case Record():
             return isinstance(datum, dict) and datum.keys() == {field.name for field in node.fields}

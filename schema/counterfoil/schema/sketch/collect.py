@@ -1,4 +1,4 @@
-"""Collecting a sketch: what is seen is counted in place, and frozen at the end."""
+"""Collecting a sketch: values are counted in mutable objects, which are frozen at the end."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ if TYPE_CHECKING:
 
 
 class SketchBuilder:
-    """Counts what is seen at the places of one schema, record by record."""
+    """Counts the values at the places of one schema, record by record."""
 
     def __init__(self) -> None:
         self._records = 0
-        self._places: dict[str, _Place] = {}
+        self._places: dict[str, _PlaceCounts] = {}
 
     def begin_record(self) -> None:
         """Count a record."""
         self._records += 1
 
-    def at(self, pointer: str) -> _Place:
-        """The place with this pointer, for counting."""
+    def at(self, pointer: str) -> _PlaceCounts:
+        """Return the place with this pointer, for counting."""
         place = self._places.get(pointer)
         if place is None:
-            place = self._places[pointer] = _Place()
+            place = self._places[pointer] = _PlaceCounts()
         return place
 
     def finish(self) -> SchemaSketch:
-        """The sketch of what was counted."""
+        """Return the sketch of the counted records."""
         return SchemaSketch(self._records, {pointer: place.frozen() for pointer, place in self._places.items()})
 
 
-class _Place:
-    """One place while it is counted; see :class:`~counterfoil.schema.sketch.model.PlaceSketch`."""
+class _PlaceCounts:
+    """The counts of one place during collection; see :class:`~counterfoil.schema.sketch.model.PlaceSketch`."""
 
     __slots__ = ("_absent", "_branches", "_least", "_longest", "_most", "_nulls", "_shortest", "_symbols", "_values")
 
@@ -50,11 +50,11 @@ class _Place:
         self._longest: int | None = None
 
     def absent(self) -> None:
-        """Count that the thing around was there without it."""
+        """Count an occurrence of the parent without this place."""
         self._absent += 1
 
     def branch(self, name: str) -> Self:
-        """Count the branch or type that a value had."""
+        """Count the branch or type of a value."""
         self._branches[name] = self._branches.get(name, 0) + 1
         return self
 
@@ -89,7 +89,7 @@ class _Place:
         self._most = number if self._most is None else max(self._most, number)
 
     def frozen(self) -> PlaceSketch:
-        """What was counted, as a value."""
+        """Return the counts as a frozen value."""
         branches: Mapping[str, int] = dict(self._branches)
         return PlaceSketch(
             values=self._values,

@@ -1,7 +1,7 @@
 """The sketch of a topic: counts, symbols, ranges and lengths by place in the writer's schema.
 
-Sketches merge: ``a.merge(b)`` is the sketch of the records of both, in whatever order and grouping the parts come, so
-that a cluster can build one from many partitions. Their size depends on the schemas, not on the records.
+Sketches merge: ``a.merge(b)`` is the sketch of the records of both, in any order and grouping of the parts, so that a
+cluster can build one from many partitions. Their size depends on the schemas, not on the records.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     Number = int | float | Decimal
 
 MAX_SYMBOLS: Final = 256
-"""How many different texts are counted at one place; where there are more, none is."""
+"""The largest number of different texts that are counted at one place; if there are more, none is counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceSketch:
-    """What stood at one place of a schema.
+    """The counts of the values at one place of a schema.
 
-    ``values`` counts the values there, ``nulls`` those among them that were null, ``absent`` how often the thing
-    around was there without it. ``branches`` counts values by the union branch or JSON type that they had. ``symbols``
+    ``values`` counts the values there, ``nulls`` those among them that were null, ``absent`` how often the parent
+    occurred without this place. ``branches`` counts values by the union branch or JSON type that they had. ``symbols``
     counts texts, and is None once more than ``MAX_SYMBOLS`` different ones were seen. ``least`` and ``most`` are the
     range of numbers; ``shortest`` and ``longest`` that of lengths: characters of a text, bytes, items. The four are
-    None where there was nothing to measure.
+    None when nothing could be measured.
     """
 
     values: int = 0
@@ -41,7 +41,7 @@ class PlaceSketch:
     longest: int | None = None
 
     def merge(self, other: Self) -> Self:
-        """The sketch of what both have seen."""
+        """Return the sketch of the values of both."""
         return type(self)(
             values=self.values + other.values,
             nulls=self.nulls + other.nulls,
@@ -57,9 +57,9 @@ class PlaceSketch:
 
 @dataclass(frozen=True, slots=True)
 class SchemaSketch:
-    """What the records that were written with one schema hold.
+    """The summary of the records that were written with one schema.
 
-    ``places`` are by the JSON pointer of the place in that schema's own text, the same that a difference carries; a
+    ``places`` are by the JSON pointer of the place in that schema's own text, as in a difference; a
     type that is declared once and used in many places is one place.
     """
 
@@ -67,23 +67,23 @@ class SchemaSketch:
     places: Mapping[str, PlaceSketch] = field(default_factory=dict)
 
     def merge(self, other: Self) -> Self:
-        """The sketch of the records of both."""
+        """Return the sketch of the records of both."""
         return type(self)(self.records + other.records, _merged(self.places, other.places))
 
 
 @dataclass(frozen=True, slots=True)
 class TopicSketch:
-    """What a topic holds: a sketch for each schema id that its records were written with."""
+    """The summary of a topic: a sketch for each schema id of its records."""
 
     by_schema_id: Mapping[int, SchemaSketch] = field(default_factory=dict)
 
     @property
     def records(self) -> int:
-        """How many records were looked at."""
+        """The number of summarized records."""
         return sum(each.records for each in self.by_schema_id.values())
 
     def merge(self, other: Self) -> Self:
-        """The sketch of the records of both."""
+        """Return the sketch of the records of both."""
         return type(self)(_merged(self.by_schema_id, other.by_schema_id))
 
 

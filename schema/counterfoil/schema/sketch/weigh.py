@@ -1,7 +1,7 @@
-"""What retained records say about a verdict: which findings they cannot trigger.
+"""Weighing a verdict with the retained records: which findings they cannot trigger.
 
-A finding says that some record the writer may write cannot be read. Whether a topic holds such a record is another
-question, and a sketch answers it where it can: none of them, so many of them, or not known.
+A finding says that some record the writer may write cannot be read. Whether a topic contains such a record is another
+question, which a sketch answers: none, at most a number of them, or not known.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ _BY_ALL_VALUES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """What a topic's records say about one finding.
+    """How many of a topic's records can trigger one finding.
 
-    ``values`` is at most how many of them trigger it, None where a sketch cannot tell. ``records`` is how many records
-    of the finding's writer there are. ``text`` says it for people.
+    ``values`` is at most how many of them trigger it, None when it is not known. ``records`` is how many records
+    of the finding's writer there are. ``text`` is the sentence for people.
     """
 
     failure: Failure
@@ -69,10 +69,10 @@ class Weight:
 def weigh(
     report: CompatibilityReport, sketch: TopicSketch, *, schema_ids: Callable[[Earlier], frozenset[int]]
 ) -> tuple[Weight, ...]:
-    """What the records behind ``sketch`` say about each finding of ``report``, in the report's order.
+    """Return, for each finding of ``report`` in its order, how many of the records in ``sketch`` can trigger it.
 
-    ``schema_ids`` gives the ids that records of an earlier version carry. Findings of the direction in which an
-    earlier reader reads new records are weighed as unknown: retained records cannot speak for those to come.
+    ``schema_ids`` returns the ids in the frames of records of an earlier version. Findings of the direction in which an
+    earlier reader reads new records are weighed as unknown: retained records say nothing about later ones.
     """
     weights: list[Weight] = []
     for failure in report.failures:
@@ -98,10 +98,10 @@ def _weigh(failure: Failure, difference: Difference, written: SchemaSketch) -> W
 
 
 def _triggering(difference: Difference, written: SchemaSketch, *, has_references: bool) -> int | None:
-    """At most how many values trigger the finding; None where that is not known.
+    """Return the largest possible number of values that trigger the finding; None when it is not known.
 
-    A type that a reference supplies has no place of its own: its findings carry the place of what is around it, where
-    nothing can be told but that there is nothing.
+    A type that a reference supplies has no place of its own: its findings have the place of the type around it, whose
+    counts show only whether there are no values at all.
     """
     around = difference.writer_pointer
     if difference.rule in _BY_ALL_VALUES:
@@ -122,7 +122,7 @@ def _triggering(difference: Difference, written: SchemaSketch, *, has_references
 
 
 def _container(pointer: str) -> str:
-    """The type that a finding is about; of items or values, the array or map around them.
+    """Return the place of a finding's type; for items or values, the place of the array or map around them.
 
     Some decoders refuse even an empty array when its items cannot match.
     """
@@ -133,7 +133,7 @@ def _container(pointer: str) -> str:
 
 
 def missing_of(difference: Difference) -> tuple[str, ...]:
-    """The symbols that a finding about missing enum symbols names."""
+    """Return the symbols in a finding about missing enum symbols."""
     symbols = difference.sentence.fact("symbols")
     return symbols if isinstance(symbols, tuple) else ()
 

@@ -1,4 +1,4 @@
-"""From a framed Avro message to a value."""
+"""Deserializing framed Avro messages."""
 
 from __future__ import annotations
 
@@ -41,10 +41,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A value, and the schema that it was written by.
+    """A value, and the schema with which it was written.
 
-    ``schema_id`` is None for a record that names its schema by guid alone. ``subject`` is what the subject strategy
-    says, and ``version`` the version of it that has the writer's schema; both are None where that cannot be told.
+    ``schema_id`` is None for a record that names its schema by guid alone. ``subject`` is the subject of the subject
+    strategy, and ``version`` the version of it that has the writer's schema; both are None when they cannot be
+    determined.
     """
 
     value: Any
@@ -55,18 +56,18 @@ class Decoded:
 
 
 class AvroDeserializer:
-    """Reads framed Avro, by the schema that the prefix or a header names.
+    """Reads framed Avro with the schema that the frame or a header names.
 
-    ``reader`` is the schema that values shall have: what the writer's has more is passed over, what it has less comes
-    from defaults, and neither costs time per message. With ``latest`` it is the latest version of the record's
-    subject, asked for again after ``latest_ttl_s``. ``from_dict(value, ctx)`` turns values into objects.
+    ``reader`` is the schema of the values: fields that only the writer has are skipped, fields that only the reader has
+    get their defaults. With ``latest`` it is the latest version of the record's subject, requested again after
+    ``latest_ttl_s``. ``from_dict(value, ctx)`` turns values into objects.
 
-    Bytes behind the value are an error, unless ``allow_trailing_bytes``. A message may have ``max_empty_items`` array
-    items that take no bytes (null, or a record of such), so that a few bytes cannot become a large value; what the
-    defaults of repeated records may weigh is limited by the message's size and by this setting.
+    Bytes after the value are an error, unless ``allow_trailing_bytes``. A message may have ``max_empty_items`` array
+    items that take no bytes (null, or a record of nulls), so that a few bytes cannot become a large value; the defaults
+    of repeated records are limited by the message's size and by this setting.
 
-    One object serves all threads. A schema is asked for once; unknown ids and damaged data are errors of the record,
-    while ``RegistryUnavailable`` means that the same record may be read later.
+    One object can be used by all threads. A schema is requested once; unknown ids and damaged data are errors of the
+    record, while ``RegistryUnavailable`` means that the same record may be read later.
     """
 
     def __init__(
@@ -110,24 +111,24 @@ class AvroDeserializer:
         from_dict: Callable[[Any, Any], Any] | None = None,
         conf: Mapping[str, Any] | None = None,
     ) -> Self:
-        """The deserializer that confluent-kafka's ``AvroDeserializer`` would be with the same ``conf``.
+        """Return the deserializer that confluent-kafka's ``AvroDeserializer`` would be with the same ``conf``.
 
-        So it ignores bytes behind the value, unless ``avro.fail.on.trailing.data`` is True, as in Java. Raises
-        ``InvalidSettings`` for what has no counterpart here.
+        So it ignores bytes after the value, unless ``avro.fail.on.trailing.data`` is True, as in Java. Raises
+        ``InvalidSettings`` for a setting that has no counterpart here.
         """
         return cls(registry, reader=schema, from_dict=from_dict, **deserializer_settings(conf or {}))
 
     def __call__(self, data: bytes | None, ctx: MessageContext | None = None) -> Any:
-        """The value of a message; None for None, a tombstone.
+        """Return the value of a message; None for None, a tombstone.
 
         Raises ``NotFramed``, ``TruncatedFrame``, ``UnknownSchemaId``, ``DecodeError`` (with offset and path), all of
-        them with topic, field, schema id and data, and what the registry raises.
+        them with topic, field, schema id and data, and the registry's errors.
         """
         if data is None:
             return None
         try:
             plan = self._by_prefix.found.get(data[:ID_PREFIX_BYTES])
-        except (TypeError, ValueError):  # not bytes, or bytes that can change and so be no key
+        except (TypeError, ValueError):  # not bytes, or mutable bytes, which cannot be a key
             plan = None
         if plan is None or not self._is_plain or getattr(ctx, "headers", None):
             return self._value(data, ctx)
@@ -144,9 +145,9 @@ class AvroDeserializer:
         field: Field = "value",
         headers: Headers = None,
     ) -> Decoded:
-        """The value together with the schema it was written by; ``value`` is None for no data.
+        """Return the value together with the schema with which it was written; ``value`` is None for no data.
 
-        The registry is asked once more per schema, for the version. Raises what calling the deserializer raises.
+        One more request per schema fetches the version. Raises the same errors as calling the deserializer.
         """
         ctx = SerializationContext(topic, field, headers)
         plan, bare = self._plan(data, ctx)
@@ -158,10 +159,11 @@ class AvroDeserializer:
         return Decoded(value, plan.schema_id, guid, subject, self._version(subject, guid, plan.schema))
 
     def many(self, messages: Iterable[bytes | None], *, topic: str | None = None, field: Field = "value") -> list[Any]:
-        """The values of many messages of one topic, in order; in place of a value that cannot be read, its error.
+        """Return the values of many messages of one topic, in order.
 
-        Only a ``SerdeError`` takes a slot; what the registry raises ends the call. Python's garbage collector rests
-        meanwhile, since thousands of fresh values would set it off for nothing.
+        A value that cannot be read is replaced by its error. Only a ``SerdeError`` replaces a value; the registry's
+        errors end the call. Python's garbage collector is paused during the call, since thousands of new values would
+        start it without need.
         """
         ctx = SerializationContext(topic, field)
         was_enabled = gc.isenabled()
@@ -173,12 +175,12 @@ class AvroDeserializer:
                 gc.enable()
 
     def close(self) -> None:
-        """Forget every plan; the registry, which others may use, stays open."""
+        """Remove every plan; the registry, which others may use, stays open."""
         self._by_prefix.clear()
         self._by_header.clear()
         self._versions.clear()
 
-    # --- the slow way ----------------------------------------------------------------------------------------------
+    # --- the slow path ----------------------------------------------------------------------------------------------
 
     def _value_or_error(self, data: bytes | None, ctx: SerializationContext) -> Any:
         try:
@@ -212,7 +214,7 @@ class AvroDeserializer:
         raise error
 
     def _plan(self, data: object, ctx: MessageContext | None) -> tuple[ReadPlan, bytes]:
-        """How to read the message, and the message as bytes."""
+        """Return the read plan of the message, and the message as bytes."""
         if not isinstance(data, (bytes, bytearray, memoryview)):
             problem = f"The message is a {type(data).__name__}; expected bytes"
             raise NotFramed(problem, topic=topic_of(ctx), field=field_of(ctx))
@@ -296,7 +298,7 @@ class AvroDeserializer:
 
 
 def _read_frame(frame: bytes, data: bytes, ctx: MessageContext | None) -> Frame:
-    """What the prefix or the header says; a prefix that is none is an error of the record."""
+    """Return the frame in the prefix or the header; an invalid prefix is an error of the record."""
     try:
         return read_frame(frame)
     except WireError as error:

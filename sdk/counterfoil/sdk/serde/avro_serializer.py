@@ -1,4 +1,4 @@
-"""From a value to a framed Avro message."""
+"""Serializing values as framed Avro messages."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from counterfoil.sdk.subjects import Field, SubjectStrategy
 
 Register: TypeAlias = Literal["auto", "lookup", "latest"] | dict[str, Any]
-"""Where a serializer's schema id comes from.
+"""How a serializer finds its schema id.
 
-``auto`` registers the schema, ``lookup`` expects it to be registered, ``latest`` takes the subject's latest version and
-writes by it, ``{"id": 7}`` and ``{"metadata": {…}}`` take, and write by, the schema that they name.
+``auto`` registers the schema, ``lookup`` requires that it is registered, ``latest`` writes with the subject's latest
+version, and ``{"id": 7}`` and ``{"metadata": {…}}`` write with the schema that they name.
 """
 
 _OWN_SCHEMA = ("auto", "lookup")
@@ -42,17 +42,17 @@ _REFRESHED = ("latest", "metadata")
 
 
 class AvroSerializer:
-    """Writes values as Avro, framed with the id that the registry gives to their schema.
+    """Writes values as Avro, framed with the registry's id of their schema.
 
     ``schema`` is Avro schema text, or a ``Schema`` where it has references. ``subject`` names the subject of a topic
-    (TOPIC, RECORD, TOPIC_RECORD or a function), and ``register`` says how the id is found (see :data:`Register`); every
+    (TOPIC, RECORD, TOPIC_RECORD or a function), and ``register`` is how the id is found (see :data:`Register`); every
     subject has its own id. ``strict`` refuses dict keys that are no fields. ``id_location`` puts the id before the body
-    or, as a guid, into the record's headers. ``to_dict(value, ctx)`` turns objects into what the schema describes.
-    With ``latest`` and ``metadata`` the registry is asked again after ``latest_ttl_s``, and while it cannot be asked
-    the version at hand stays in use.
+    or, as a guid, into the record's headers. ``to_dict(value, ctx)`` turns objects into dicts. With ``latest`` and
+    ``metadata`` the version is requested again after ``latest_ttl_s``; while the registry cannot be reached, the known
+    version stays in use.
 
-    One object serves all threads. Raises ``InvalidSettings`` and ``SchemaParseError`` at once; the registry is asked
-    when the first value of a subject is written.
+    One object can be used by all threads. Raises ``InvalidSettings`` and ``SchemaParseError`` at once; the first
+    request is sent when the first value of a subject is written.
     """
 
     def __init__(
@@ -94,18 +94,19 @@ class AvroSerializer:
         to_dict: Callable[[Any, Any], Any] | None = None,
         conf: Mapping[str, Any] | None = None,
     ) -> Self:
-        """The serializer that confluent-kafka's ``AvroSerializer`` would be with the same ``conf``.
+        """Return the serializer that confluent-kafka's ``AvroSerializer`` would be with the same ``conf``.
 
-        Its precedence holds: ``use.schema.id``, then ``use.latest.with.metadata``, ``use.latest.version``,
-        ``auto.register.schemas``, and else a look-up. Raises ``InvalidSettings`` for what has no counterpart here.
+        The precedence is the same: ``use.schema.id``, then ``use.latest.with.metadata``, ``use.latest.version``,
+        ``auto.register.schemas``, and else a look-up. Raises ``InvalidSettings`` for a setting that has no counterpart
+        here.
         """
         return cls(registry, schema, to_dict=to_dict, **serializer_settings(conf or {}))
 
     def __call__(self, value: object, ctx: MessageContext | None = None) -> bytes | None:
-        """The message for ``value``; None for None, a tombstone.
+        """Return the message for ``value``; None for None, a tombstone.
 
-        Raises ``EncodeError`` with path, topic, field, subject and schema id, ``SubjectUnresolved``, and what the
-        registry raises.
+        Raises ``EncodeError`` with path, topic, field, subject and schema id, ``SubjectUnresolved``, and the registry's
+        errors.
         """
         if value is None:
             return None
@@ -121,9 +122,9 @@ class AvroSerializer:
             self._raise_placed(error, plan, ctx)
 
     def bind(self, topic: str | None, field: Field = "value") -> Callable[[Any], bytes | None]:
-        """A function of the value alone, for clients that know serializers as ``callable(value)``.
+        """Return a function of the value alone, for clients that call serializers as ``callable(value)``.
 
-        The registry is asked at its first call. It cannot set headers.
+        The first call sends requests to the registry. It cannot set headers.
         """
         context = SerializationContext(topic, field)
 
@@ -133,11 +134,12 @@ class AvroSerializer:
         return write
 
     def close(self) -> None:
-        """Forget every plan; the registry, which others may use, stays open."""
+        """Remove every plan; the registry, which others may use, stays open."""
         self._plans.clear()
         self._encoders.clear()
 
-    # --- the slow way: what is not decided yet, or needs more than prefix and body ---------------------------------
+    # --- the slow path: the first message of a subject, and messages with more than prefix and body
+    # ---------------------------------
 
     def _write(self, value: object, ctx: MessageContext | None) -> bytes:
         plan = self._plan(topic_of(ctx), field_of(ctx))
@@ -192,7 +194,7 @@ class AvroSerializer:
         )
 
     def _own_schema(self) -> AvroSchema | None:
-        """The tree of the schema that was given; with references it can be read only now."""
+        """Return the type tree of the given schema; with references it can be read only here."""
         if self._parsed is None and self._schema is not None:
             self._parsed = load_avro(self._registry, self._schema, validation=Validation.STRICT)
         return self._parsed
@@ -211,7 +213,7 @@ class AvroSerializer:
         return RegisteredSchema(subject, None, self._chosen, None, held)
 
     def _guid_of(self, schema_id: int) -> UUID:
-        """The guid of a schema whose registry did not tell it: it follows from the content as it is stored."""
+        """Return the guid of a schema, computed from the stored content if the registry did not return it."""
         held = self._registry.schema_by_id(schema_id)
         return content_guid(held.text, held.references, held.metadata, held.rule_set)
 

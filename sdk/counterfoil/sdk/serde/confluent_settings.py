@@ -1,6 +1,6 @@
-"""Settings of confluent-kafka's Avro serializers as arguments of ours, for programs that move over.
+"""The settings of confluent-kafka's Avro serializers, translated for programs that change to this SDK.
 
-What has no counterpart is refused rather than ignored, unless it is set to what happens here anyway.
+A setting that has no counterpart is refused rather than ignored, unless its value is the behaviour of this SDK.
 
 Source: the configuration of ``AvroSerializer`` and ``AvroDeserializer`` of confluent-kafka 2.16.
 """
@@ -23,7 +23,7 @@ _SUBJECT_SETTINGS = ("subject.name.strategy", "subject.name.strategy.type", "sub
 
 
 def serializer_settings(conf: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of ``AvroSerializer``. Raises ``InvalidSettings``, naming the setting."""
+    """Return the arguments of ``AvroSerializer``. Raises ``InvalidSettings``, which names the setting."""
     rest = dict(conf)
     settings = {
         "subject": _take_subject(rest),
@@ -37,9 +37,9 @@ def serializer_settings(conf: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def deserializer_settings(conf: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of ``AvroDeserializer``. Raises ``InvalidSettings``, naming the setting."""
+    """Return the arguments of ``AvroDeserializer``. Raises ``InvalidSettings``, which names the setting."""
     rest = dict(conf)
-    rest.pop("schema.id.deserializer", None)  # ours reads headers and prefixes, as all of theirs
+    rest.pop("schema.id.deserializer", None)  # this SDK reads headers and prefixes, as all of Confluent's strategies do
     settings = {
         "subject": _take_subject(rest),
         "latest": _take_bool(rest, "use.latest.version"),
@@ -93,7 +93,7 @@ def _take_subject(rest: dict[str, Any]) -> SubjectStrategy:
 
 
 def _adapted(theirs: Callable[..., str]) -> SubjectStrategy:
-    """A strategy of theirs, ``(ctx, record_name)``, as one of ours."""
+    """Return a strategy of confluent-kafka, ``(ctx, record_name)``, as a strategy of this SDK."""
 
     def strategy(topic: str | None, field: Field, record_name: str | None) -> str:
         return theirs(SimpleNamespace(topic=topic, field=field, headers=None), record_name)

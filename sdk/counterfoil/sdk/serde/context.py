@@ -1,4 +1,4 @@
-"""What a serializer is told about the record at hand, where no Kafka client brings a context of its own.
+"""The record that is serialized, for programs whose Kafka client has no such context of its own.
 
 Both names have the members of confluent-kafka's classes of the same names, so that either can be given to either's
 serializers.
@@ -27,7 +27,7 @@ class MessageField(StrEnum):
 
 @dataclass(slots=True)
 class SerializationContext:
-    """The topic of a record (None where it is not known), which half of it is at hand, and its headers.
+    """The topic of a record (None when it is not known), the half of it that is serialized, and its headers.
 
     Headers are a list of (name, bytes) pairs or a dict; a serializer that puts the schema's guid there adds to them.
     """

@@ -1,7 +1,7 @@
-"""Schema ids in Kafka headers: the body then goes out bare.
+"""Schema ids in Kafka headers: the body then has no frame.
 
 Of several headers with one name the last counts, and writing replaces them all: a record that is consumed and produced
-again must not be read by the schema of its former life.
+again must not be read with its earlier schema.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def header_name(field: str | None) -> str:
-    """The header that holds the schema id of a record's key or value."""
+    """Return the header that holds the schema id of a record's key or value."""
     return KEY_HEADER if field == "key" else VALUE_HEADER
 
 
 def read_header(headers: Headers, name: str) -> bytes | None:
-    """The value of the last header ``name``; None when there is none, or none that is bytes."""
+    """Return the value of the last header ``name``; None when there is none whose value is bytes."""
     found: Any = None
     if isinstance(headers, MutableMapping):
         found = headers.get(name)

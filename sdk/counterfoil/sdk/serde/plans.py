@@ -1,6 +1,6 @@
-"""What is decided once and used for every message after: how to write to a topic, how to read a prefix.
+"""Plans, which are made once and used for all later messages: how to write to a topic, how to read a prefix.
 
-Plans stand in plain dictionaries that are replaced and never changed, so that looking one up takes no lock.
+Plans are in plain dictionaries that are replaced and never changed, so that looking one up takes no lock.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ K = TypeVar("K", bound=Hashable)
 
 
 class SchemaSource(Protocol):
-    """What serializers ask a registry; :class:`counterfoil.sdk.Registry` is one."""
+    """The requests of serializers to a registry; :class:`counterfoil.sdk.Registry` is one."""
 
     def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
-        """The schema as it is registered under the subject."""
+        """Return the schema as it is registered under the subject."""
 
     def lookup(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
-        """The version of the subject that has this content."""
+        """Return the version of the subject that has this content."""
 
     def version(self, subject: str, number: Any = "latest") -> RegisteredSchema:
-        """A version of the subject."""
+        """Return a version of the subject."""
 
     def version_with_metadata(self, subject: str, properties: Mapping[str, str]) -> RegisteredSchema:
-        """The highest version whose metadata has these properties."""
+        """Return the highest version whose metadata has these properties."""
 
     def schema_by_id(self, schema_id: int) -> Schema:
-        """The schema with this id."""
+        """Return the schema with this id."""
 
     def schema_by_guid(self, guid: Any) -> Schema:
-        """The schema with this guid."""
+        """Return the schema with this guid."""
 
 
 class MessageContext(Protocol):
-    """What is known of the record at hand; our ``SerializationContext`` is one, and confluent-kafka's."""
+    """The known facts of a record; ``SerializationContext`` is one, and so is confluent-kafka's."""
 
     @property
     def topic(self) -> str | None:
@@ -69,7 +69,7 @@ Headers: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True)
 class WritePlan:
-    """How to write to one subject: ``encode(value, prefix)``, and the header to set when the id goes there."""
+    """How to write to one subject: ``encode(value, prefix)``, and the header that holds the id, if any."""
 
     encode: Encode
     prefix: bytes
@@ -79,13 +79,16 @@ class WritePlan:
     expires_s: float | None = None
 
     def until(self, expires_s: float) -> WritePlan:
-        """The same plan with another end of its life, by the serializer's clock."""
+        """Return the same plan with another time of expiry, by the serializer's clock."""
         return replace(self, expires_s=expires_s)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPlan:
-    """How to read data of one schema: ``decode(data, offset)``. ``schema_id`` or ``guid`` is what the frame said."""
+    """How to read data of one schema: ``decode(data, offset)``.
+
+    ``schema_id`` or ``guid`` is the identity in the frame.
+    """
 
     decode: Decode
     offset: int
@@ -97,7 +100,7 @@ class ReadPlan:
 
 
 class PlanTable(Generic[K, P]):
-    """Plans by key. ``found`` is the dictionary to look in; a miss goes to :meth:`resolve`."""
+    """Plans by key. ``found`` is the dictionary to read; for a missing key call :meth:`resolve`."""
 
     def __init__(self) -> None:
         self.found: dict[K, P] = {}
@@ -105,7 +108,7 @@ class PlanTable(Generic[K, P]):
         self._lock_by_key: dict[K, Lock] = {}
 
     def resolve(self, key: K, build: Callable[[], P]) -> P:
-        """The plan of ``key``, built by one thread while others that need it wait; other keys do not wait."""
+        """Return the plan of ``key``, built by one thread while others that need it wait; other keys do not wait."""
         with self._guard:
             lock = self._lock_by_key.setdefault(key, Lock())
         try:
@@ -117,21 +120,21 @@ class PlanTable(Generic[K, P]):
                 self._lock_by_key.pop(key, None)
 
     def put(self, key: K, plan: P) -> P:
-        """Keep the plan, in place of an earlier one."""
+        """Store the plan, replacing an earlier one."""
         with self._guard:
             self.found = {**self.found, key: plan}
         return plan
 
     def clear(self) -> None:
-        """Forget every plan."""
+        """Remove every plan."""
         with self._guard:
             self.found = {}
 
 
 def load_avro(registry: SchemaSource, schema: Schema, *, validation: Validation = Validation.LENIENT) -> AvroSchema:
-    """The type tree of a schema, its references fetched from the registry, those that they need before them.
+    """Return the type tree of a schema, with its references, and theirs before them, fetched from the registry.
 
-    Raises what the registry raises, ``SchemaParseError``, and ``SerdeError`` for a schema that is not Avro.
+    Raises the registry's errors, ``SchemaParseError``, and ``SerdeError`` for a schema that is not Avro.
     """
     if schema.schema_type is not SchemaType.AVRO:
         raise SerdeError(f"The schema is {schema.schema_type.value}; expected AVRO")
@@ -157,7 +160,7 @@ def _resolve_references(registry: SchemaSource, references: tuple[Reference, ...
 
 
 def refuse_rules(schema: Schema) -> None:
-    """Raise ``RulesNotSupported`` when the schema carries a rule that a client must run."""
+    """Raise ``RulesNotSupported`` if the schema has a rule that a client must run."""
     if schema.rule_set is None:
         return
     rules = (*schema.rule_set.domain_rules, *schema.rule_set.encoding_rules)
@@ -168,18 +171,18 @@ def refuse_rules(schema: Schema) -> None:
 
 
 def topic_of(ctx: MessageContext | None) -> str | None:
-    """The topic that a context tells; None without one."""
+    """Return the topic of a context; None without one."""
     topic = getattr(ctx, "topic", None)
     return topic if isinstance(topic, str) else None
 
 
 def field_of(ctx: MessageContext | None) -> Field:
-    """The half of the record that a context tells; the value without one."""
+    """Return the half of the record of a context; the value without one."""
     return "key" if getattr(ctx, "field", None) == "key" else "value"
 
 
 def place(error: SerdeError, ctx: MessageContext | None, *, subject: str | None = None, schema_id: int | None) -> None:
-    """Put where it happened into an error that does not know it yet."""
+    """Add the place of the failure to an error that does not have it yet."""
     error.topic = error.topic or topic_of(ctx)
     error.field = error.field or field_of(ctx)
     error.subject = error.subject or subject

@@ -1,1 +1,1 @@
-"""Encryption keys: values, how they are stored, how rules name them."""
+"""Encryption keys: values, how they are stored, how rules refer to them."""

@@ -1,4 +1,4 @@
-"""The names of keys in rules that encrypt: filled in where a rule says only which key is meant.
+"""The names of keys in rules that encrypt, filled in when a rule has only a key id.
 
 Source: Confluent's documentation of client-side field level encryption, for the names of the parameters.
 """
@@ -20,7 +20,7 @@ _ILLEGAL: Final = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def with_key_names(rule_set: RuleSet | None) -> RuleSet | None:
-    """``rule_set`` whose domain rules with a key id say by what name the key is known, and AWS's of what type it is."""
+    """Return ``rule_set`` with the key's name in each domain rule with a key id, and for AWS also the key's type."""
     if rule_set is None or not any(_KEY_ID in rule.params for rule in rule_set.domain_rules):
         return rule_set
     return replace(rule_set, domain_rules=tuple(_completed(rule) for rule in rule_set.domain_rules))

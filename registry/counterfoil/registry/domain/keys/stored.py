@@ -1,4 +1,4 @@
-"""Keys as documents that a storage keeps."""
+"""Keys as stored documents."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _VERSION_DIGITS: Final = 10
 
 
 def kek_key(name: str) -> tuple[str, ...]:
-    """What a key encryption key is kept under."""
+    """Return the record key of a key encryption key."""
     return (name,)
 
 
 def stored_kek(kek: Kek) -> Document:
-    """A key encryption key to keep."""
+    """Return the stored document of a key encryption key."""
     return {
         "kmsType": kek.kms_type,
         "kmsKeyId": kek.kms_key_id,
@@ -35,7 +35,7 @@ def stored_kek(kek: Kek) -> Document:
 
 
 def read_stored_kek(key: tuple[str, ...], document: Document) -> Kek:
-    """The key encryption key that was kept."""
+    """Return the key encryption key in a stored document."""
     return Kek(
         name=key[0],
         kms_type=document["kmsType"],
@@ -52,7 +52,7 @@ def read_stored_kek(key: tuple[str, ...], document: Document) -> Kek:
 def dek_prefix(
     kek_name: str | None, subject: QualifiedSubject | None = None, algorithm: Algorithm | None = None
 ) -> tuple[str, ...]:
-    """What data encryption keys are kept under: all, or those under a KEK, of a subject, of an algorithm."""
+    """Return the prefix of the record keys of data encryption keys: all, or those of a KEK, a subject, an algorithm."""
     if kek_name is None:
         return ()
     if subject is None:
@@ -62,17 +62,17 @@ def dek_prefix(
 
 
 def dek_key(dek: DekId) -> tuple[str, ...]:
-    """What a data encryption key is kept under; versions sort as numbers."""
+    """Return the record key of a data encryption key; versions sort as numbers."""
     return (*dek_prefix(dek.kek_name, dek.subject, dek.algorithm), f"{dek.version:0{_VERSION_DIGITS}}")
 
 
 def stored_dek(dek: Dek) -> Document:
-    """A data encryption key to keep, wrapped."""
+    """Return the stored document of a wrapped data encryption key."""
     return {"wrapped": dek.wrapped, "deleted": dek.deleted, "ts": dek.ts}
 
 
 def read_stored_dek(key: tuple[str, ...], document: Document) -> Dek:
-    """The data encryption key that was kept."""
+    """Return the data encryption key in a stored document."""
     kek_name, context, name, algorithm, version = key
     dek_id = DekId(kek_name, QualifiedSubject(context, name), Algorithm(algorithm), int(version))
     return Dek(dek_id, document["wrapped"], document["deleted"], document["ts"])

@@ -28,7 +28,7 @@ _ID_BEGINNINGS: Final = {
 
 
 def check_kek_name(name: str) -> None:
-    """Return when ``name`` may be that of a key encryption key; else ``InvalidKey``."""
+    """Raise ``InvalidKey`` unless ``name`` is a valid name of a key encryption key."""
     if not _NAME.fullmatch(name):
         raise InvalidKey(
             f"Key name {name[:80]!r} is not valid; expected a letter or '_', then letters, digits, '_' or '-', "
@@ -37,7 +37,10 @@ def check_kek_name(name: str) -> None:
 
 
 def check_kms(kms_type: str | None, kms_key_id: str | None) -> tuple[str, str]:
-    """The type, in its canonical spelling, and the id of a key in a key management service; else ``InvalidKey``."""
+    """Return the type, in its canonical spelling, and the key's id in its service.
+
+    Raise ``InvalidKey`` if one is invalid.
+    """
     if not kms_type:
         raise InvalidKey("kmsType is missing; expected a type such as aws-kms, azure-kms, gcp-kms, hcvault, local-kms")
     if not kms_key_id:
@@ -53,7 +56,7 @@ def check_kms(kms_type: str | None, kms_key_id: str | None) -> tuple[str, str]:
 
 
 def check_key_subject(subject: QualifiedSubject) -> None:
-    """Return when keys may be kept for ``subject``; else ``InvalidKey``."""
+    """Raise ``InvalidKey`` unless keys may be stored for ``subject``."""
     if not subject.name:
         raise InvalidKey(f"Subject {str(subject)!r} is not valid for a key: it has no name")
     if any(unicodedata.category(character) == "Cc" for character in f"{subject.context}{subject.name}"):
@@ -61,6 +64,6 @@ def check_key_subject(subject: QualifiedSubject) -> None:
 
 
 def check_key_version(version: int) -> None:
-    """Return when ``version`` may be that of a data encryption key; else ``InvalidKey``."""
+    """Raise ``InvalidKey`` unless ``version`` is a valid version of a data encryption key."""
     if not FIRST_VERSION <= version <= MAX_VERSION:
         raise InvalidKey(f"version {version} is not valid for a key; expected a number from 1 to {MAX_VERSION}")

@@ -1,4 +1,4 @@
-"""Deciding about the associations of one resource, and the plan that carries it all out, or nothing."""
+"""Deciding about changes of one resource's associations, and the write plan that carries out all or none."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 
 class Draft:
-    """The associations of ``resource`` as they will be.
+    """The associations of ``resource`` after the changes.
 
-    Each request is decided on what those before it leave behind; nothing is written.
+    Each request is decided on the result of those before it; nothing is written.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Draft:
         self._claimed: list[QualifiedSubject] = []
 
     async def take(self, requests: Iterable[AssociationRequest]) -> list[Effect]:
-        """The effects of ``requests``, in their order; those that follow each other with one operation are one unit."""
+        """Apply ``requests`` and return their effects in order; consecutive ones with one operation are one unit."""
         effects = []
         for _, unit in groupby(requests, key=lambda request: request.operation):
             effects += [effect for request in unit if (effect := await self._take(request)) is not None]
@@ -81,7 +81,7 @@ class Draft:
         return effects
 
     async def plan(self, settings_revision: int) -> PutRecords | Together | None:
-        """What carries it out, when no association was written since ``settings_revision`` was read."""
+        """Return the write plan, which is stale if an association was written since ``settings_revision``."""
         writes = []
         for each in {**self._before, **self._after}:
             before, after = self._before.get(each), self._after.get(each)
@@ -141,7 +141,7 @@ class Draft:
         return Effect(association, schema)
 
     def _subject(self, request: AssociationRequest, lifecycle: Lifecycle) -> QualifiedSubject:
-        """The subject that is meant; ``InvalidAssociation`` when it does not go with the lifecycle."""
+        """Return the subject of the request; raise ``InvalidAssociation`` if the lifecycle does not permit it."""
         own = self._resource.subject_of(request.type)
         if not request.subject:
             if lifecycle is Lifecycle.STRONG:
@@ -183,10 +183,10 @@ class Draft:
             self._appends.append(planned)
         return planned
 
-    # --- one that is there
+    # --- existing ones
 
     async def _check_same(self, before: Association, request: AssociationRequest) -> None:
-        """Return when the request asks for what is there; else ``AssociationExists``."""
+        """Raise ``AssociationExists`` if the request differs from the existing association."""
         differing = self._differences(before, request)
         if request.schema is not None and not differing:
             try:
@@ -202,7 +202,7 @@ class Draft:
             )
 
     def _differences(self, before: Association, request: AssociationRequest) -> list[str]:
-        """The properties in which the request is not what is there."""
+        """Return the properties in which the request differs from the existing association."""
         differing = []
         if request.subject and parse_subject(request.subject, context=self._context) != before.subject:
             differing.append("subject")
@@ -258,7 +258,7 @@ class Draft:
             raise property_fault("lifecycle", f"all associations of {self._resource} must have the same one")
 
     def _check_claims(self) -> None:
-        """A schema that comes along cannot refer to a subject that another association claims."""
+        """Check that no schema of the request refers to a subject that another association owns."""
         for append in self._appends:
             for target in append.targets:
                 if target.subject in self._claimed and target.subject != append.subject:
@@ -269,7 +269,7 @@ class Draft:
 
 
 def no_association(resource: Resource | str, association_type: AssociationType | None = None) -> AssociationNotFound:
-    """The error for a resource without the association that is meant."""
+    """Return the error for a resource without the requested association."""
     sort = f" of type {association_type}" if association_type else ""
     return AssociationNotFound(f"There is no association{sort} for {resource}")
 

@@ -1,4 +1,4 @@
-"""Subjects by their associations, for the listing of all schemas."""
+"""Selecting subjects by their associations, for the listing of all schemas."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from counterfoil.schema.rest.associations import Association
 
 NO_LIFECYCLE: Final = "NONE"
-"""Among lifecycles: subjects without any association too."""
+"""In a list of lifecycles: also subjects without an association."""
 
 
 @dataclass(frozen=True, slots=True)
 class AssociationFilter:
-    """Which subjects are asked for, by their associations; an empty part asks nothing.
+    """A condition on the associations of subjects; an empty part is no condition.
 
-    What was found for a subject is remembered, for it is asked once for each of its versions.
+    The result for a subject is cached, since it is needed for each of its versions.
     """
 
     associations: Associations
@@ -28,7 +28,7 @@ class AssociationFilter:
     _found: dict[QualifiedSubject, list[Association] | None] = field(default_factory=dict)
 
     async def find(self, subject: QualifiedSubject) -> list[Association] | None:
-        """The associations of ``subject`` that are asked for; None when the subject is not."""
+        """Return the matching associations of ``subject``; None when the subject does not match."""
         if subject not in self._found:
             self._found[subject] = self._admitted(await self.associations.of_subject(subject))
         return self._found[subject]

@@ -1,4 +1,4 @@
-"""Where associations are kept: three records each, so that they are found by resource id, by name, and by subject."""
+"""The records of associations: three for each, so that they are found by resource id, by name, and by subject."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BY_SUBJECT: Final = "association-by-subject"
 
 
 def _keys(association: Association) -> dict[str, tuple[str, ...]]:
-    """The key of each of an association's records, by their kind."""
+    """Return the key of each of an association's records, by their kind."""
     resource, subject = association.resource, association.subject
     own = (resource.type, resource.id, association.type.value)
     return {
@@ -34,9 +34,10 @@ def _keys(association: Association) -> dict[str, tuple[str, ...]]:
 
 
 class AssociationIndex:
-    """Reads associations, and says what to write for them.
+    """Reads associations, and returns the writes of their records.
 
-    Whoever writes them compares and changes the settings' revision, so that what was read here is still so.
+    Every write of associations compares and changes the settings' revision, so that it is refused when they have
+    changed.
     """
 
     def __init__(self, storage: Storage) -> None:
@@ -47,15 +48,15 @@ class AssociationIndex:
         return sorted((stored_association(each.document) for each in records), key=lambda found: found.sort_key)
 
     async def of_subject(self, subject: QualifiedSubject) -> list[Association]:
-        """The associations of a subject, sorted."""
+        """Return the associations of a subject, sorted."""
         return await self._read(_BY_SUBJECT, subject.context, subject.name)
 
     async def of_resource(self, resource_type: str, resource_id: str) -> list[Association]:
-        """The associations of the resource with this id, sorted."""
+        """Return the associations of the resource with this id, sorted."""
         return await self._read(_BY_ID, resource_type, resource_id)
 
     async def named(self, namespace: str, name: str) -> list[Association]:
-        """The associations of all resources of this name, sorted; ``-`` is any name or any namespace."""
+        """Return the associations of all resources of this name, sorted; ``-`` is any name or any namespace."""
         prefix: tuple[str, ...] = ()
         if name != WILDCARD:
             prefix = (name,) if namespace == WILDCARD else (name, namespace)
@@ -63,12 +64,12 @@ class AssociationIndex:
         return [each for each in found if namespace in {WILDCARD, each.resource.namespace}]
 
     async def ids_of_name(self, resource: Resource) -> set[str]:
-        """The ids under which a resource of this name and namespace is known."""
+        """Return the ids of the resources with this name and namespace."""
         records = await self._storage.records(_BY_NAME, (resource.name, resource.namespace, resource.type))
         return {stored_association(each.document).resource.id for each in records}
 
     async def writes(self, before: Association | None, after: Association | None) -> list[RecordWrite]:
-        """What to write to have ``after`` in the place of ``before``; resource, type and subject are the same."""
+        """Return the writes that replace ``before`` by ``after``; resource, type and subject are the same."""
         association = after or before
         if association is None:
             return []
@@ -84,13 +85,13 @@ class AssociationIndex:
 
 
 class SubjectGuard:
-    """What associations say about writes to subjects. Asked after the settings' revision was read."""
+    """The checks that associations require for writes to subjects, made after the settings' revision was read."""
 
     def __init__(self, index: AssociationIndex | None) -> None:
         self._index = index
 
     async def check_targets(self, subject: QualifiedSubject, targets: Iterable[Target]) -> None:
-        """Return when a schema of ``subject`` may refer to ``targets``; else ``OperationNotPermitted``."""
+        """Raise ``OperationNotPermitted`` unless a schema of ``subject`` may refer to ``targets``."""
         if self._index is None:
             return
         for target in {target.subject for target in targets} - {subject}:
@@ -106,7 +107,7 @@ class SubjectGuard:
         return next((each for each in found if each.lifecycle is Lifecycle.STRONG), None)
 
     async def check_subject_deletion(self, subject: QualifiedSubject) -> None:
-        """Return when nothing is associated with ``subject``; else ``SubjectAssociated``."""
+        """Raise ``SubjectAssociated`` if a resource is associated with ``subject``."""
         found = await self._index.of_subject(subject) if self._index else []
         if found:
             raise SubjectAssociated(
@@ -114,9 +115,9 @@ class SubjectGuard:
             )
 
     async def check_version_deletion(self, subject: QualifiedSubject, version: int, history: History) -> None:
-        """Return when a version may be deleted: it is not the last active one of an associated subject.
+        """Check that a version is not the last active one of an associated subject.
 
-        Else ``AssociatedSubjectEmpty``.
+        Raises ``AssociatedSubjectEmpty`` otherwise.
         """
         if self._index is None or {entry.version for entry in history.active} != {version}:
             return
@@ -129,7 +130,7 @@ class SubjectGuard:
 
 
 async def check_unreferenced(storage: Storage, subject: QualifiedSubject, history: History) -> None:
-    """Return when no other subject refers to a version of ``subject``; else ``ReferenceExists``."""
+    """Raise ``ReferenceExists`` if another subject refers to a version of ``subject``."""
     for entry in history.entries:
         for use in await storage.referrers(subject, entry.version):
             if use.subject != subject:

@@ -1,4 +1,4 @@
-"""What a caller asks for: associations to make, to change, to delete, all of one resource."""
+"""Requests about the associations of one resource: to create, change or delete them."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ if TYPE_CHECKING:
 
 
 class Operation(Enum):
-    """What is to be done about an association."""
+    """How an association is written."""
 
     CREATE = "CREATE"
-    """Make it; it may be there already as it is asked for, and not as another."""
+    """Create it; an existing one must be equal."""
     UPSERT = "UPSERT"
-    """Make it, or change the one that is there."""
+    """Create it, or change the existing one."""
     DELETE = "DELETE"
 
 
 @dataclass(frozen=True, slots=True)
 class AssociationRequest:
-    """One association. What is None was not said.
+    """One association in a request. None is not given.
 
-    ``subject`` is as it was written. ``cascades``: what belongs to the resource alone is deleted with the association.
+    ``subject`` is the text of the request. ``cascades``: subjects that belong to the resource alone are deleted with
+    the association.
     """
 
     operation: Operation
@@ -45,9 +46,9 @@ class AssociationRequest:
 
 @dataclass(frozen=True, slots=True)
 class ResourceRequest:
-    """What is to be done about the associations of one resource.
+    """A request about the associations of one resource.
 
-    ``context`` is that of the subjects that are written without one.
+    ``context`` is the context of subjects without one.
     """
 
     associations: tuple[AssociationRequest, ...]
@@ -58,7 +59,7 @@ class ResourceRequest:
     context: str = DEFAULT_CONTEXT
 
     def check(self, *, needs_id: bool) -> None:
-        """Return when the request makes sense by itself; else ``InvalidAssociation`` names the property."""
+        """Raise ``InvalidAssociation``, which names the property, if the request is not valid by itself."""
         check_resource_type(self.type)
         if self.id is not None or needs_id:
             check_resource_id(self.id)
@@ -76,7 +77,7 @@ class ResourceRequest:
             _check_schema(each)
 
     def resource(self) -> Resource:
-        """The resource as the request describes it, which must be whole; else ``InvalidAssociation``."""
+        """Return the resource in the request; raise ``InvalidAssociation`` if a part of it is missing."""
         name = check_name(self.name, "resourceName")
         return Resource(name, check_name(self.namespace, "resourceNamespace"), self.type, self.id or "")
 
@@ -92,9 +93,9 @@ def _check_schema(request: AssociationRequest) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """An association as it was made or changed, and the schema that came with it.
+    """An association as it was created or changed, and the schema of the request.
 
-    The schema is a plan where it was not stored yet, and nothing was written.
+    The schema is a write plan if it is not stored yet.
     """
 
     association: Association
@@ -103,7 +104,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a request has changed, or would have."""
+    """The changes of a request, made or (in a dry run) planned."""
 
     resource: Resource
     effects: tuple[Effect, ...] = field(default=())

@@ -1,4 +1,4 @@
-"""The use cases of associations: reading them, making, changing and deleting them for one resource at a time."""
+"""The use cases of associations: reading them, and creating, changing and deleting them for one resource at a time."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ class Associations:
     # --- reading
 
     async def of_subject(self, subject: QualifiedSubject) -> list[Association]:
-        """The associations of a subject, sorted."""
+        """Return the associations of a subject, sorted."""
         return await self._index.of_subject(subject)
 
     async def of_resource(self, resource_type: str, resource_id: str) -> list[Association]:
-        """The associations of the resource with this id, sorted."""
+        """Return the associations of the resource with this id, sorted."""
         return await self._index.of_resource(resource_type, resource_id)
 
     async def named(self, namespace: str, name: str) -> list[Association]:
-        """The associations of all resources of this name, sorted; ``-`` is any name or any namespace."""
+        """Return the associations of all resources of this name, sorted; ``-`` is any name or any namespace."""
         return await self._index.named(namespace, name)
 
     async def latest_schema(self, subject: QualifiedSubject) -> Registered | None:
-        """The latest active version of an associated subject."""
+        """Return the latest active version of an associated subject."""
         entry = (await self._storage.history(subject)).latest
         if entry is None:
             return None
@@ -76,11 +76,11 @@ class Associations:
     # --- writing
 
     async def put(self, request: ResourceRequest, *, dry_run: bool = False) -> Outcome:
-        """What carrying out ``request`` has changed, or with ``dry_run`` would have: all of it, or nothing.
+        """Carry out all of ``request`` or nothing, and return the changes; with ``dry_run`` only return them.
 
         Raises ``InvalidAssociation``, ``AssociationExists``, ``SubjectAssociated``, ``SubjectOwned``,
         ``AssociatedSubjectEmpty``, ``AssociationFrozen``, ``AssociationNotFound``, ``OperationNotPermitted``,
-        ``ReferenceExists``, and what registering a schema raises.
+        ``ReferenceExists``, and the errors of registering a schema.
         """
         request.check(needs_id=not dry_run)
         return await until_current(partial(self._attempt, request, dry_run=dry_run), catch_up=self._storage.catch_up)
@@ -94,9 +94,10 @@ class Associations:
         cascades: bool = False,
         dry_run: bool = False,
     ) -> None:
-        """Delete the associations of a resource, or those of some types; ``AssociationNotFound`` when there are none.
+        """Delete the associations of a resource, or those of some types.
 
-        With ``cascades`` the subjects that belong to the resource alone are deleted for good.
+        Raise ``AssociationNotFound`` if there are none. With ``cascades`` the subjects that belong to the resource
+        alone are permanently deleted.
         """
         await until_current(
             partial(self._delete, resource_type, resource_id, types=types, cascades=cascades, dry_run=dry_run),
@@ -145,7 +146,10 @@ class Associations:
         return Outcome(resource, tuple([await self._stored(effect) for effect in effects]))
 
     async def _resource(self, request: ResourceRequest) -> tuple[Resource, list[Association]]:
-        """The resource that is meant, and its associations; ``AssociationExists`` when it is known as another one."""
+        """Return the resource of the request and its associations.
+
+        Raise ``AssociationExists`` if its id has another name.
+        """
         if request.id:
             found = await self._index.of_resource(check_resource_type(request.type), request.id)
             if found:
@@ -164,12 +168,12 @@ class Associations:
         return (found[0].resource if found else described), found
 
     async def _stored(self, effect: Effect) -> Effect:
-        """The effect with the id that its schema has got."""
+        """Return the effect with the id of its stored schema."""
         if not isinstance(effect.schema, Append):
             return effect
         subject, content, version = effect.schema.subject, effect.schema.content, effect.schema.version
         schema_id = await self._storage.id_of_guid(subject.context, content.guid)
-        if schema_id is None or version is None:  # deleted for good in the meantime
+        if schema_id is None or version is None:  # permanently deleted in the meantime
             return replace(effect, schema=None)
         return replace(effect, schema=Registered(schema_id, version, content))
 

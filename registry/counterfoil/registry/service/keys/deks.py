@@ -1,4 +1,4 @@
-"""Data encryption keys: kept wrapped, made here where their KEK is shared with the registry."""
+"""Data encryption keys: stored wrapped, and generated here if their KEK is shared with the registry."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class ShownDek:
-    """A key as callers see it; ``plain`` is the base64 of what is wrapped, where they may have it from here."""
+    """A key in a response; ``plain`` is the base64 of the unwrapped key, if the registry may return it."""
 
     dek: Dek
     plain: str | None = field(default=None, repr=False)
@@ -38,7 +38,7 @@ class ShownDek:
 
 @dataclass(frozen=True, slots=True)
 class DekRequest:
-    """A key to keep. ``wrapped`` is the base64 of it; None has the registry make and wrap one."""
+    """A key to store. ``wrapped`` is the base64 of it; None lets the registry generate and wrap one."""
 
     id: DekId
     wrapped: str | None = None
@@ -54,14 +54,14 @@ class DekGroup:
     algorithm: Algorithm
 
     def check(self) -> None:
-        """Return when there can be such keys; else ``InvalidKey``."""
+        """Raise ``InvalidKey`` unless such keys can exist."""
         check_kek_name(self.kek_name)
         check_key_subject(self.subject)
 
 
 @dataclass(frozen=True, slots=True)
 class _Material:
-    """A key that is wrapped already, and by what."""
+    """A wrapped key, and the KEK that wraps it."""
 
     kek: tuple[object, ...]
     wrapped: str
@@ -69,14 +69,14 @@ class _Material:
 
 
 class _Wrapper:
-    """Wraps for one request: once, however often its write is planned, as long as the KEK is the same."""
+    """Wraps a key once for a request, even if its write is planned several times, as long as the KEK is the same."""
 
     def __init__(self, wrapping: KeyWrapping) -> None:
         self._wrapping = wrapping
         self._done: _Material | None = None
 
     async def material(self, kek: Kek, dek_id: DekId, held: HeldDek | None) -> tuple[str, bytes]:
-        """A new key, or the one in ``held``, wrapped and plain."""
+        """Return a new key, or the one in ``held``, wrapped and unwrapped."""
         basis = (*kek.content, held and held.dek.wrapped)
         if self._done is None or self._done.kek != basis:
             plain = await self._wrapping.unwrap(kek, held.dek.wrapped) if held else new_material(dek_id.algorithm)
@@ -85,7 +85,7 @@ class _Wrapper:
 
 
 class Deks:
-    """The use cases around data encryption keys. ``now_ms`` tells the time (epoch ms)."""
+    """The use cases of data encryption keys. ``now_ms`` is the clock (epoch ms)."""
 
     def __init__(
         self,
@@ -106,20 +106,20 @@ class Deks:
     # --- reading
 
     async def subjects(self, kek_name: str, *, deleted: bool) -> list[str]:
-        """The subjects that have keys wrapped by a KEK, sorted; ``KeyNotFound``."""
+        """Return the subjects that have keys wrapped by a KEK, sorted; raise ``KeyNotFound`` for an unknown KEK."""
         check_kek_name(kek_name)
         await self._records.kek(kek_name, deleted=deleted)
         held = await self._records.deks(kek_name)
         return sorted({str(each.dek.id.subject) for each in held if deleted or not each.dek.deleted})
 
     async def versions(self, group: DekGroup, *, deleted: bool) -> list[int]:
-        """The numbers of the keys, ascending; ``KeyNotFound`` where there is no such KEK."""
+        """Return the numbers of the keys, ascending; raise ``KeyNotFound`` for an unknown KEK."""
         group.check()
         await self._records.kek(group.kek_name, deleted=deleted)
         return [held.dek.id.version for held in await self._group(group) if deleted or not held.dek.deleted]
 
     async def get(self, group: DekGroup, version: int | None, *, deleted: bool) -> ShownDek:
-        """One key, the highest version for None; ``KeyNotFound``, and what the KEK's service refuses."""
+        """Return one key, the highest version for None; raise ``KeyNotFound``, or the error of the KEK's service."""
         group.check()
         kek = (await self._records.kek(group.kek_name, deleted=deleted)).kek
         visible = [
@@ -140,11 +140,11 @@ class Deks:
     # --- making
 
     async def create(self, request: DekRequest, *, rewrap: bool) -> ShownDek:
-        """The key as it is kept now.
+        """Create a key and return it as it is stored.
 
-        Of one that is there with the same fields, ``deleted`` is changed; with ``rewrap`` it is wrapped anew. Raises
+        If one with the same fields exists, ``deleted`` is changed; with ``rewrap`` it is wrapped again. Raises
         ``KeyNotFound``, ``KeyExists``, ``InvalidKey``, ``TooManyKeys``, ``KeyWrapFailed``, ``KeyAccessDenied``; nothing
-        is kept then.
+        is stored then.
         """
         check_kek_name(request.id.kek_name)
         check_key_subject(request.id.subject)
@@ -188,7 +188,7 @@ class Deks:
     # --- deleting
 
     async def delete(self, group: DekGroup, version: int | None, *, permanent: bool) -> None:
-        """Soft-delete one version, all for None, or remove for good what is soft-deleted already.
+        """Soft-delete one version, all for None, or permanently delete soft-deleted ones.
 
         Raises ``KeyNotFound``, ``KeyNotSoftDeleted``.
         """
@@ -229,7 +229,7 @@ class Deks:
             await self._records.put_deks(of, gone)
 
     async def _targets(self, group: DekGroup, version: int | None) -> tuple[HeldKek, Sequence[HeldDek]]:
-        """What a deletion is about, none of it looked at for being deleted; ``KeyNotFound``."""
+        """Return the keys to delete, whether soft-deleted or not; raise ``KeyNotFound`` if there are none."""
         await self._writable_mode(group.subject)
         of = await self._records.kek(group.kek_name, deleted=True)
         found = [held for held in await self._group(group) if version in (None, held.dek.id.version)]
@@ -238,7 +238,10 @@ class Deks:
         return of, found
 
     async def latest_version(self, group: DekGroup, *, deleted: bool) -> int:
-        """The highest number, of soft-deleted keys too where ``deleted``; ``KeyNotFound``."""
+        """Return the highest version, with ``deleted`` also of soft-deleted keys.
+
+        Raise ``KeyNotFound`` if there is none.
+        """
         found = await self.versions(group, deleted=deleted)
         if not found:
             raise _not_found(group, None)
@@ -256,7 +259,7 @@ class Deks:
 
 
 def _check_may_change(kek: Kek, held: HeldDek, request: DekRequest, *, rewrap: bool) -> None:
-    """``KeyExists`` unless a request may change the key that is there."""
+    """Raise ``KeyExists`` unless the request may change the existing key."""
     if kek.shared and request.wrapped is not None:
         may = False
     else:

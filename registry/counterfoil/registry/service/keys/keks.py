@@ -1,4 +1,4 @@
-"""Key encryption keys: where they are is told, changed, and forgotten; never while keys need them."""
+"""Key encryption keys: reading, creating and changing their entries, and deleting those that wrap no keys."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _SERVERS_IN_MIND: Final = 16
 
 
 class KeyLimit:
-    """How many keys of both sorts a registry takes.
+    """The largest number of keys of both kinds in a registry.
 
-    They are counted now and then only: after a count a server may add a small share of what there is room for
-    unasked, so that even many servers together stay within the limit.
+    They are counted only now and then: after a count a server may add a small share of the remaining number without
+    counting, so that even many servers together stay within the limit.
     """
 
     def __init__(self, records: KeyRecords, *, max_keys: int) -> None:
@@ -38,7 +38,7 @@ class KeyLimit:
         self._unasked = 0
 
     async def check(self) -> None:
-        """Return when there is room for one more; else ``TooManyKeys``."""
+        """Raise ``TooManyKeys`` if there is no room for one more."""
         if self._unasked > 0:
             self._unasked -= 1
             return
@@ -46,14 +46,14 @@ class KeyLimit:
         room = self._max_keys - len(keks) - sum(kek.dek_count for kek in keks)
         if room <= 0:
             raise TooManyKeys(
-                f"The registry holds {self._max_keys} keys, which is all that it takes; "
+                f"The registry holds {self._max_keys} keys, which is the largest permitted number; "
                 "delete some permanently, or start it with a higher --max-keys"
             )
         self._unasked = room // _SERVERS_IN_MIND
 
 
 class Keks:
-    """The use cases around key encryption keys. ``now_ms`` tells the time (epoch ms)."""
+    """The use cases of key encryption keys. ``now_ms`` is the clock (epoch ms)."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Keks:
         self._now_ms = now_ms
 
     async def names(self, prefixes: Sequence[SubjectPrefix], *, deleted: bool) -> list[str]:
-        """The names, sorted; with ``prefixes`` only of keys that wrap one for a subject that begins so."""
+        """Return the names, sorted; with ``prefixes`` only of keys that wrap one for a subject with such a prefix."""
         keks = [kek for kek in await self._records.keks() if deleted or not kek.deleted]
         if not prefixes:
             return [kek.name for kek in keks]
@@ -83,14 +83,14 @@ class Keks:
         return [kek.name for kek in keks if kek.name in wrapping]
 
     async def get(self, name: str, *, deleted: bool) -> Kek:
-        """The key of this name; ``KeyNotFound``."""
+        """Return the key of this name; raise ``KeyNotFound`` if there is none."""
         check_kek_name(name)
         return (await self._records.kek(name, deleted=deleted)).kek
 
     async def create(self, kek: Kek, *, test: bool) -> Kek:
-        """``kek`` as it is kept now; with ``test`` a shared one is tried first.
+        """Store ``kek`` and return it as it is stored; with ``test`` a shared one is tried first.
 
-        Of one that is there with the same fields, ``deleted`` is changed. Raises ``InvalidKey``, ``KeyExists``,
+        If one with the same fields exists, ``deleted`` is changed. Raises ``InvalidKey``, ``KeyExists``,
         ``KeyInUse``, ``TooManyKeys``.
         """
         check_kek_name(kek.name)
@@ -115,7 +115,7 @@ class Keks:
         return await self._put(held, replace(held.kek, deleted=kek.deleted))
 
     async def change(self, name: str, changes: Mapping[str, object], *, test: bool) -> Kek:
-        """The key of this name with ``changes`` made to it; with ``test`` a shared one is tried first."""
+        """Apply ``changes`` to the key of this name and return it; with ``test`` a shared one is tried first."""
         check_kek_name(name)
         return await until_current(partial(self._change, name, changes, test=test), catch_up=self._records.catch_up)
 
@@ -127,7 +127,10 @@ class Keks:
         return held.kek if kek == held.kek else await self._put(held, kek)
 
     async def delete(self, name: str, *, permanent: bool) -> None:
-        """Soft-delete the key, or remove it for good. Raises ``KeyNotFound``, ``KeyInUse``, ``KeyNotSoftDeleted``."""
+        """Soft-delete the key, or delete it permanently.
+
+        Raises ``KeyNotFound``, ``KeyInUse``, ``KeyNotSoftDeleted``.
+        """
         check_kek_name(name)
         await until_current(partial(self._delete, name, permanent=permanent), catch_up=self._records.catch_up)
 
@@ -144,7 +147,7 @@ class Keks:
         await self._records.put_kek(held, None)
 
     async def _check_unused(self, name: str, *, permanent: bool) -> None:
-        """``KeyInUse`` while there are keys that this one wraps; before a soft deletion, active ones."""
+        """Raise ``KeyInUse`` if this key wraps others; before a soft deletion, only active ones count."""
         for held in await self._records.deks(name):
             if permanent or not held.dek.deleted:
                 raise KeyInUse(
@@ -153,7 +156,7 @@ class Keks:
                 )
 
     async def undelete(self, name: str) -> None:
-        """Make a soft-deleted key active again; ``KeyNotFound``."""
+        """Make a soft-deleted key active again; raise ``KeyNotFound`` if there is none."""
         check_kek_name(name)
         await until_current(partial(self._undelete, name), catch_up=self._records.catch_up)
 
@@ -164,7 +167,10 @@ class Keks:
             await self._put(held, replace(held.kek, deleted=False))
 
     async def test(self, name: str) -> Kek:
-        """The key, with which a throw-away key was wrapped; ``KeyNotFound``, ``InvalidKey`` for one not shared."""
+        """Wrap a temporary key with the key and return it.
+
+        Raise ``KeyNotFound``, or ``InvalidKey`` for one not shared.
+        """
         kek = await self.get(name, deleted=False)
         await self._wrapping.check(kek)
         return kek

@@ -1,7 +1,7 @@
 """Keys in a storage: reading them, and the writes that change them.
 
-Every write of a data encryption key rewrites its KEK's record, which counts them, so that of two writes of which one
-must not see the other only one is carried out: a KEK is not deleted while a key that it wraps is made.
+Every write of a data encryption key rewrites its KEK's record, which counts them, so that of two contradicting writes
+only one is carried out: a KEK is not deleted while a key that it wraps is created.
 """
 
 from __future__ import annotations
@@ -54,20 +54,20 @@ class KeyRecords:
         self._storage = storage
 
     async def catch_up(self) -> None:
-        """Return when what is read is no older than what was answered before."""
+        """Wait until reads see everything that was answered before."""
         await self._storage.catch_up()
 
     async def keks(self) -> list[Kek]:
-        """All key encryption keys, sorted by name."""
+        """Return all key encryption keys, sorted by name."""
         return [_held_kek(record).kek for record in await self._storage.records(KEK_KIND)]
 
     async def find_kek(self, name: str) -> HeldKek | None:
-        """The key encryption key of this name, soft-deleted or not."""
+        """Return the key encryption key of this name, soft-deleted or not."""
         found = await self._storage.records(KEK_KIND, kek_key(name))
         return _held_kek(found[0]) if found else None
 
     async def kek(self, name: str, *, deleted: bool) -> HeldKek:
-        """The key encryption key of this name, a soft-deleted one only where ``deleted``; ``KeyNotFound``."""
+        """Return the key encryption key of this name, a soft-deleted one only if ``deleted``; raise ``KeyNotFound``."""
         found = await self.find_kek(name)
         if found is None or (found.kek.deleted and not deleted):
             hint = "; it is soft-deleted" if found else ""
@@ -80,21 +80,21 @@ class KeyRecords:
         subject: QualifiedSubject | None = None,
         algorithm: Algorithm | None = None,
     ) -> Sequence[HeldDek]:
-        """Data encryption keys, sorted, soft-deleted ones too: all, or those of a KEK, a subject, an algorithm."""
+        """Return sorted data encryption keys, also soft-deleted ones: all, or of a KEK, a subject, an algorithm."""
         found = await self._storage.records(DEK_KIND, dek_prefix(kek_name, subject, algorithm))
         return [_held_dek(record) for record in found]
 
     async def find_dek(self, dek_id: DekId) -> HeldDek | None:
-        """The data encryption key with this id, soft-deleted or not."""
+        """Return the data encryption key with this id, soft-deleted or not."""
         found = await self._storage.records(DEK_KIND, dek_key(dek_id))
         return _held_dek(found[0]) if found else None
 
     async def put_kek(self, held: HeldKek, kek: Kek | None) -> None:
-        """Keep ``kek`` in the place of the one held; None removes it for good. ``StaleWrite``."""
+        """Replace the held key by ``kek``; None deletes it permanently. Raises ``StaleWrite``."""
         await self._storage.commit(PutRecords((_kek_write(held, kek),)))
 
     async def put_deks(self, of: HeldKek, changed: Sequence[tuple[HeldDek, Dek | None]]) -> None:
-        """Keep keys of one KEK in the place of those held; None removes one for good. ``StaleWrite``."""
+        """Replace held keys of one KEK by others; None deletes one permanently. Raises ``StaleWrite``."""
         added = sum(held.revision == 0 for held, _ in changed) - sum(dek is None for _, dek in changed)
         counted = replace(of.kek, dek_count=of.kek.dek_count + added)
         writes = [

@@ -1,7 +1,7 @@
 """Wrapping and unwrapping data encryption keys through key management services.
 
-A driver speaks to one sort of service. What it wraps and unwraps is bytes: the key in the form in which Tink keeps it,
-so that clients that use Tink read it.
+A driver is for one type of service. It wraps and unwraps bytes: the key in Tink's form, so that clients that use Tink
+read it.
 
 Source: Tink's ``aes_gcm.proto`` and ``aes_siv.proto`` for the form of keys.
 """
@@ -34,41 +34,41 @@ _LENGTH_DELIMITED: Final = 2
 class KmsDriver(Protocol):
     """A key management service. It must not block the event loop.
 
-    Raises ``KeyAccessDenied`` where the service refuses the key to the registry, else ``KeyWrapFailed``.
+    Raises ``KeyAccessDenied`` if the service refuses the key to the registry, else ``KeyWrapFailed``.
     """
 
     async def wrap(self, key_id: str, props: Mapping[str, str], plain: bytes) -> bytes:
-        """``plain`` encrypted with the key ``key_id``; ``props`` are the key encryption key's own settings."""
+        """Return ``plain`` encrypted with the key ``key_id``; ``props`` are the key encryption key's own settings."""
 
     async def unwrap(self, key_id: str, props: Mapping[str, str], wrapped: bytes) -> bytes:
-        """What :meth:`wrap` was given."""
+        """Return the ``plain`` of :meth:`wrap`."""
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
 
 
 def new_material(algorithm: Algorithm) -> bytes:
-    """A random key for ``algorithm``, as the Protobuf message in which Tink keeps it."""
+    """Return a random key for ``algorithm``, as Tink's Protobuf message."""
     number, size_bytes = _FIELD_AND_SIZE[algorithm]
     return bytes([number << 3 | _LENGTH_DELIMITED, size_bytes]) + os.urandom(size_bytes)
 
 
 class KeyWrapping:
-    """The drivers by the type of service; nothing takes longer than ``timeout_s``."""
+    """The drivers by the type of service; every call is limited to ``timeout_s``."""
 
     def __init__(self, drivers: Mapping[str, KmsDriver], *, timeout_s: float = DEFAULT_KMS_TIMEOUT_S) -> None:
         self._drivers = drivers
         self._timeout_s = timeout_s
 
     async def wrap(self, kek: Kek, plain: bytes) -> str:
-        """The base64 of ``plain`` wrapped by ``kek``; ``InvalidKey`` where the registry may not use it."""
+        """Return the base64 of ``plain`` wrapped by ``kek``; raise ``InvalidKey`` if the registry may not use it."""
         driver = self._driver(kek)
         return b64encode(
             await self._with_each_id(kek, lambda key_id: driver.wrap(key_id, kek.kms_props, plain))
         ).decode()
 
     async def unwrap(self, kek: Kek, wrapped: str) -> bytes:
-        """What is wrapped in the base64 ``wrapped``."""
+        """Unwrap the base64 text ``wrapped``."""
         driver = self._driver(kek)
         try:
             material = b64decode(wrapped, validate=True)
@@ -79,11 +79,11 @@ class KeyWrapping:
         return await self._with_each_id(kek, lambda key_id: driver.unwrap(key_id, kek.kms_props, material))
 
     async def check(self, kek: Kek) -> None:
-        """Return when the registry can wrap with ``kek``; else as :meth:`wrap`."""
+        """Check that the registry can wrap with ``kek``; raise the errors of :meth:`wrap` if not."""
         await self.wrap(kek, new_material(Algorithm.AES128_GCM))
 
     async def close(self) -> None:
-        """Let go of the drivers' connections."""
+        """Close the drivers' connections."""
         for driver in self._drivers.values():
             await driver.close()
 
@@ -102,7 +102,7 @@ class KeyWrapping:
         return driver
 
     async def _with_each_id(self, kek: Kek, use: Callable[[str], Awaitable[bytes]]) -> bytes:
-        """What the first id of the key gives that can be used; else the last one's error."""
+        """Return the result of the first usable id of the key; raise the last one's error if there is none."""
         *others, last = kek.kms_key_ids
         try:
             async with asyncio.timeout(self._timeout_s):

@@ -1,1 +1,1 @@
-"""Looking at a store without serving it: is everything in it as it must be, and how much is there."""
+"""Inspecting a store without a server: checking that it is consistent, and counting its content."""

@@ -1,4 +1,4 @@
-"""What a check of a store finds."""
+"""The findings of a check of a store."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """One thing that is not as it must be. ``rule`` names the invariant, ``place`` what breaks it."""
+    """One violation of an invariant. ``rule`` names the invariant, ``place`` the part of the store."""
 
     rule: str
     place: str

@@ -18,7 +18,7 @@ _SOUND: Final = "ok"
 
 
 def check(rows: Rows) -> Iterator[Breach]:
-    """Whatever is not as it must be, as it is found; a few thousand rows are in memory at a time."""
+    """Yield each breach when it is found; a few thousand rows are in memory at a time."""
     if rows.dialect == "sqlite":
         yield from _check_file(rows)
     for part in (check_tables, check_contents, check_references, check_order, check_replay, check_bindings):

@@ -1,4 +1,4 @@
-"""The invariants of contents: each is what its fingerprint says, and refers to what is written down."""
+"""The invariants of contents: each has its fingerprint, and its references are stored."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WHERE t.refs IS NOT NULL OR r.position IS NOT NULL ORDER BY i.context_id, i.id, 
 
 
 def check_contents(rows: Rows) -> Iterator[Breach]:
-    """Contents that are not what their fingerprints say, or cannot be read."""
+    """Yield contents that do not have their fingerprint, or cannot be read."""
     for guid, *parts in rows.each(_CONTENTS):
         place = f"content {uuid_of(guid)}"
         try:
@@ -56,13 +56,13 @@ def _references(refs: str | None) -> tuple[Reference, ...]:
 
 
 def check_references(rows: Rows) -> Iterator[Breach]:
-    """Ids whose guard against deletions does not cover what their contents refer to."""
+    """Yield ids whose stored references are not those of their contents."""
     for (context, schema_id, refs), found in groupby(rows.each(_REFERENCES), key=lambda row: row[:3]):
         guarded = [version for *_, version in found if version is not None]
         try:
             named = [reference.version for reference in _references(refs)]
         except (CounterfoilError, ValueError):
-            continue  # told as a content that cannot be read
+            continue  # reported as a content that cannot be read
         if guarded != named:
             yield Breach(
                 "references-guarded",

@@ -1,4 +1,4 @@
-"""The invariants of the journal: it has no gap, and what it tells is what is stored."""
+"""The invariants of the journal: it has no gap, and its changes lead to the stored data."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ _WITH_DOCUMENT: Final = frozenset({ChangeKind.SETTINGS.value, ChangeKind.RECORD.
 _SCOPE: Final = itemgetter(0, 1)
 
 _Version = tuple[int, Any, bool]
-"""A version as it is stored or as the journal tells it: its id, its fingerprint, whether it is deleted."""
+"""A version as it is stored or as it follows from the journal: its id, its fingerprint, whether it is deleted."""
 
 
 def check_order(rows: Rows) -> Iterator[Breach]:
-    """Numbers that are missing, times that go back, changes that lack a fact."""
+    """Yield missing numbers, decreasing times, and incomplete changes."""
     expected, latest = 1, 0
     for seq, ts, kind, *facts in rows.each(_IN_ORDER):
         if seq != expected:
@@ -71,7 +71,7 @@ def _problem_of(kind: str, version: Any, schema_id: Any, guid: Any, document: st
 
 
 def check_replay(rows: Rows) -> Iterator[Breach]:
-    """Scopes in which what the journal tells is not what is stored; one scope is in memory at a time."""
+    """Yield scopes whose changes do not lead to the stored data; one scope is in memory at a time."""
     sources = (rows.each(_BY_SCOPE), rows.each(_STORED_VERSIONS), rows.each(_STORED_SETTINGS))
     for (context, name), found in groupby(merge(*sources, key=_SCOPE), key=_SCOPE):
         scope = _Scope(QualifiedSubject(context, name))
@@ -81,7 +81,7 @@ def check_replay(rows: Rows) -> Iterator[Breach]:
 
 
 class _Scope:
-    """One subject or context: what is told of it, and what is stored."""
+    """One subject or context: its state from the journal, and its stored state."""
 
     def __init__(self, subject: QualifiedSubject) -> None:
         self._subject = subject
@@ -93,7 +93,7 @@ class _Scope:
         self._revision = 0
 
     def take(self, source: int, row: tuple[Any, ...]) -> None:
-        """Take in a row of one of the three statements."""
+        """Add a row of one of the three statements."""
         if source == 0:
             self._take_change(*row)
         elif source == 1:
@@ -115,7 +115,7 @@ class _Scope:
             self._last_seq = seq
 
     def breaches(self) -> Iterator[Breach]:
-        """What differs."""
+        """Yield the differences."""
         place = f"subject {str(self._subject)!r}"
         for version in sorted(self._told.keys() | self._stored.keys()):
             told, stored = self._told.get(version), self._stored.get(version)
@@ -150,7 +150,7 @@ def _shown(version: _Version | None) -> str:
 
 
 def check_bindings(rows: Rows) -> Iterator[Breach]:
-    """Ids that stood for two contents at the same time, as the journal tells."""
+    """Yield ids that had two contents at the same time, according to the journal."""
     for (context, schema_id), found in groupby(rows.each(_BINDINGS), key=_SCOPE):
         if _is_bound_twice(row[2:] for row in found):
             place = f"id {schema_id} in context {context}"
@@ -158,7 +158,7 @@ def check_bindings(rows: Rows) -> Iterator[Breach]:
 
 
 def _is_bound_twice(bindings: Iterable[tuple[int, Any, int | None]]) -> bool:
-    """Whether of these, each from one change to another, two with different contents overlap."""
+    """Return whether two bindings with different contents overlap; each is from one change to another."""
     live: list[tuple[int | None, Any]] = []
     for seq, guid, ended in bindings:
         live = [(end, held) for end, held in live if end is None or end > seq]
@@ -169,7 +169,7 @@ def _is_bound_twice(bindings: Iterable[tuple[int, Any, int | None]]) -> bool:
 
 
 def check_records(rows: Rows) -> Iterator[Breach]:
-    """Records whose revision is not the number of a change to them."""
+    """Yield records whose revision is not the number of a change to them."""
     for kind, key, revision, document, change_kind, noted in rows.each(_RECORDS):
         parts = key.split("\x1f")[:-1]
         place = f"record {kind} {'/'.join(parts)}"
@@ -180,7 +180,7 @@ def check_records(rows: Rows) -> Iterator[Breach]:
 
 
 def _json(text: str | None) -> Any:
-    """What a document says; a text that is none is its own, so that it differs from every document."""
+    """Return the parsed document; for a text that is none the text itself, which differs from every document."""
     try:
         return None if text is None else json.loads(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What ``counterfoil db check`` and ``counterfoil db stats`` write."""
+"""The output of ``counterfoil db check`` and ``counterfoil db stats``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def write_stats(url: str, write: Write, *, as_json: bool) -> None:
-    """Write how much the store at ``url`` holds; ``StoreNotUsable`` when it cannot be read."""
+    """Write the counts and sizes of the store at ``url``; raise ``StoreNotUsable`` if it cannot be read."""
     with open_rows(url) as rows:
         figures = measure(rows)
     if as_json:
@@ -32,9 +32,9 @@ def write_stats(url: str, write: Write, *, as_json: bool) -> None:
 
 
 def write_check(url: str, write: Write, *, as_json: bool) -> bool:
-    """Write every breach of the store at ``url`` as it is found, and the sum; whether there is none.
+    """Write every breach of the store at ``url`` when it is found, and their number; return whether there is none.
 
-    ``StoreNotUsable`` when it cannot be read.
+    Raises ``StoreNotUsable`` if it cannot be read.
     """
     with open_rows(url) as rows:
         figures = measure(rows)
@@ -66,7 +66,7 @@ def _write_breaches(breaches: Iterator[Breach], write: Write, *, as_json: bool) 
 
 
 def _shown(url: str) -> str:
-    """The URL without a password."""
+    """Return the URL without a password."""
     if sqlite_path(url) is not None:
         return url
     from counterfoil.registry.store.postgres.address import parse_address

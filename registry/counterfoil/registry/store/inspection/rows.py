@@ -1,4 +1,4 @@
-"""The rows of a store, read a few at a time as they were at one moment, whatever its servers write meanwhile."""
+"""The rows of a store at one moment, read in parts; writes of servers during the reading are not seen."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _LONG_S: Final = 86_400.0
 
 
 class Rows(Protocol):
-    """Answers statements that only read; both databases have the same tables, without a schema before their names."""
+    """Runs statements that only read; both databases have the same tables, named without a schema."""
 
     dialect: str
 
     def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
-        """The rows of a statement, of which a few thousand are in memory at a time."""
+        """Return the rows of a statement, of which a few thousand are in memory at a time."""
 
     def one(self, statement: str) -> Any:
-        """The first value of the first row."""
+        """Return the first value of the first row."""
 
 
 class SqliteRows:
@@ -43,13 +43,13 @@ class SqliteRows:
         self._connection = connection
 
     def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
-        """The rows of a statement."""
+        """Yield the rows of a statement."""
         cursor = self._connection.execute(statement)
         while page := cursor.fetchmany(_PAGE):
             yield from page
 
     def one(self, statement: str) -> Any:
-        """The first value of the first row."""
+        """Return the first value of the first row."""
         return self._connection.execute(statement).fetchone()[0]
 
 
@@ -63,13 +63,13 @@ class PostgresRows:
         self._loop = loop
 
     def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
-        """The rows of a statement."""
+        """Yield the rows of a statement."""
         cursor = self._loop.run(_opened(self._connection.cursor(statement)))
         while page := self._loop.run(cursor.fetch(_PAGE)):
             yield from map(tuple, page)
 
     def one(self, statement: str) -> Any:
-        """The first value of the first row."""
+        """Return the first value of the first row."""
         return self._loop.run(self._connection.fetchval(statement))
 
 
@@ -78,21 +78,24 @@ async def _opened(cursor: Any) -> Any:
 
 
 def uuid_of(guid: Any) -> UUID:
-    """A fingerprint as either database gives it."""
+    """Return the fingerprint in a value of either database."""
     return UUID(bytes=guid) if isinstance(guid, bytes) else UUID(int=guid.int)
 
 
 def text_of(text: Any) -> str:
-    """A schema's text as either database gives it."""
+    """Return the schema's text in a value of either database."""
     return text.decode() if isinstance(text, bytes) else str(text)
 
 
 @contextmanager
 def open_rows(url: str) -> Iterator[Rows]:
-    """The rows of a store that is up to date. ``StoreNotUsable`` when there is none, or it cannot be read."""
+    """Open the rows of a store in the current format.
+
+    Raise ``StoreNotUsable`` if there is none, or it cannot be read.
+    """
     path = sqlite_path(url)
     if path == IN_MEMORY:
-        raise StoreNotUsable("A store in memory is gone with its server; name a file or a database")
+        raise StoreNotUsable("A store in memory ends with its server; name a file or a database")
     with _file(path) if path is not None else _database(url) as rows:
         yield rows
 

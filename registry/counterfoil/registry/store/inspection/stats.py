@@ -1,4 +1,4 @@
-"""``counterfoil db stats``: how much a store holds."""
+"""``counterfoil db stats``: the counts and sizes of a store."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ _SIZES: Final = {
 
 
 def measure(rows: Rows) -> dict[str, int]:
-    """Counts and sizes by name; sizes are in bytes, that of the database with its indexes."""
+    """Return counts and sizes by name; sizes are in bytes, that of the database includes its indexes."""
     statements = {**_COUNTS, **_SIZES[rows.dialect]}
     return {"format": FORMAT, **{name: int(rows.one(statement)) for name, statement in statements.items()}}

@@ -1,4 +1,4 @@
-"""The invariants that one statement can tell: each finds the rows that break it."""
+"""The invariants that one statement can check: each finds the rows that break it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Invariant:
-    """``statement`` gives the rows that break it; ``describe`` makes place and message of such a row's columns."""
+    """``statement`` returns the rows that break it.
+
+    ``describe`` makes place and message of the columns of such a row.
+    """
 
     rule: str
     statement: str
@@ -48,7 +51,7 @@ INVARIANTS: Final = (
         " LEFT JOIN contents t ON t.guid = i.guid WHERE t.guid IS NULL OR c.id IS NULL",
         lambda context, schema_id, guid: (
             _id(context, schema_id),
-            f"it stands for content {uuid_of(guid)}, which is not there",
+            f"its content is {uuid_of(guid)}, which does not exist",
         ),
     ),
     Invariant(
@@ -126,7 +129,7 @@ INVARIANTS: Final = (
         " WHERE s.context_id = r.target_context_id AND s.name = r.target_subject AND v.version = r.target_version)",
         lambda context, schema_id, target_context, target, version: (
             _id(context, schema_id),
-            f"it refers to {_subject(target_context, target)} version {version}, which is not there",
+            f"it refers to {_subject(target_context, target)} version {version}, which does not exist",
         ),
     ),
     Invariant(
@@ -160,7 +163,7 @@ INVARIANTS: Final = (
 
 
 def check_tables(rows: Rows) -> Iterator[Breach]:
-    """What breaks the invariants that one statement can tell."""
+    """Yield the breaches of the invariants that one statement can check."""
     for invariant in INVARIANTS:
         for row in rows.each(invariant.statement):
             yield Breach(invariant.rule, *invariant.describe(*row))

@@ -1,1 +1,1 @@
-"""What a server remembers of the store, and a storage made of that alone."""
+"""A server's caches of the store, and a storage over these caches alone."""

@@ -1,4 +1,4 @@
-"""Histories of subjects, remembered as long as nobody, on any server, has written to them."""
+"""A cache of subjects' histories, each valid until any server writes to the subject."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _MAX_VERSIONS: Final = 50_000
 
 
 class KnownHistories:
-    """The histories used last; an observer of the storage that they are read from by ``read``.
+    """The most recently used histories; an observer of the storage from which ``read`` reads them.
 
-    What is asked here is as current as what the storage has told its observers: who asks has it catch up first.
+    The cache is as current as the storage's last call of its observers: call ``catch_up`` of the storage first.
     """
 
     def __init__(self, read: Callable[[QualifiedSubject], Awaitable[History]]) -> None:
@@ -29,14 +29,14 @@ class KnownHistories:
         self._being_read: dict[QualifiedSubject, object] = {}
 
     async def of(self, subject: QualifiedSubject) -> History:
-        """All versions of a subject."""
+        """Return all versions of a subject."""
         found = self._known.get(subject)
         if found is not None:
             return found
         reading = self._being_read[subject] = object()
         try:
             found = await self._read(subject)
-            if self._being_read.get(subject) is reading:  # else it was written to in the meantime, or read again
+            if self._being_read.get(subject) is reading:  # otherwise it was written to in the meantime, or read again
                 self._put(subject, found)
         finally:
             if self._being_read.get(subject) is reading:
@@ -44,14 +44,14 @@ class KnownHistories:
         return found
 
     def known(self, subject: QualifiedSubject) -> History | None:
-        """All versions of a subject, without a reading; None when they are not remembered."""
+        """Return all versions of a subject without a read; None when they are not cached."""
         return self._known.get(subject)
 
     def _put(self, subject: QualifiedSubject, history: History) -> None:
         self._known.put(subject, history, weight=1 + len(history.entries))
 
     def __call__(self, written: Plan | Elsewhere | None, outcome: Appended | None, /) -> None:
-        """Take note of a write."""
+        """Remove what a write may have changed."""
         match written:
             case Append() if outcome is not None:
                 self._note_append(written, outcome)

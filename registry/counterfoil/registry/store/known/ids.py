@@ -1,4 +1,4 @@
-"""What was last read about schema ids, kept for while the database cannot be reached."""
+"""A cache of reads about schema ids, used while the database cannot be reached."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Key = (
     | tuple[Literal["id"], str, "UUID"]
     | tuple[Literal["contexts"]]
 )
-"""What was read: the fingerprint or the uses of an id, the ids or the id of a fingerprint, the known contexts."""
+"""The kinds of reads: the fingerprint or the uses of an id, the ids or the id of a fingerprint, the contexts."""
 
 _MAX_READ: Final = 40_000
 
 
 class KnownIds:
-    """The values read last; an observer of the storage, which drops what a write may have changed.
+    """The values that were read last; an observer of the storage, which removes values that a write may have changed.
 
-    While the database answers, nothing is taken from here.
+    While the database responds, nothing is read from here.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class KnownIds:
         self._changes = 0
 
     async def noting(self, key: Key, reading: Awaitable[Any]) -> Any:
-        """The value that ``reading`` gives, kept unless something was written meanwhile."""
+        """Return the result of ``reading``, and cache it unless something was written in the meantime."""
         changes = self._changes
         value = await reading
         if value is not None and changes == self._changes:
@@ -43,11 +43,11 @@ class KnownIds:
         return value
 
     def get(self, key: Key) -> Any:
-        """The value that was read last; None when it is not known any more."""
+        """Return the value that was read last; None when it is not cached."""
         return self._known.get(key)
 
     def __call__(self, written: Plan | Elsewhere | None, outcome: Appended | None, /) -> None:
-        """Take note of a write."""
+        """Remove what a write may have changed."""
         match written:
             case PutRecords():
                 return

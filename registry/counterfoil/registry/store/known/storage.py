@@ -1,4 +1,4 @@
-"""The database as it was when it was last reached: a storage that answers from memory alone."""
+"""The database as it was when it was last reached: a storage over caches alone."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Appended, Observer, Plan, ScopeSettings, Use
     from counterfoil.registry.store.known.histories import KnownHistories
     from counterfoil.registry.store.known.ids import KnownIds
-    from counterfoil.registry.store.known.settings import KnownSettings
+    from counterfoil.registry.store.known.scope_settings import KnownSettings
     from counterfoil.schema.contexts import QualifiedSubject
 
 
 class NotInMemory(StoreUnavailable):
-    """What is requested is not known without the database."""
+    """The requested data is not cached, and the database cannot be reached."""
 
 
 class _NoConnections:
-    """In the place of connections: every statement is refused."""
+    """A replacement of connections that refuses every statement."""
 
     async def rows(self, statement: str, *arguments: object) -> NoReturn:
         """Raise ``NotInMemory``."""
         del statement, arguments
-        raise NotInMemory("The store is away, and this is not in memory")
+        raise NotInMemory("The store cannot be reached, and this is not in memory")
 
 
 class LastKnown(PostgresReads):
-    """What is in memory of the reads of a storage; every other read, and every write, raises ``NotInMemory``."""
+    """A storage over the cached reads of another; every other read, and every write, raises ``NotInMemory``."""
 
     def __init__(self, *, histories: KnownHistories, settings: KnownSettings, ids: KnownIds) -> None:
         super().__init__(_NoConnections())
@@ -48,10 +48,10 @@ class LastKnown(PostgresReads):
         """Do nothing: nothing is written here."""
 
     async def catch_up(self) -> None:
-        """Return: there is nothing newer."""
+        """Do nothing: there is no newer data."""
 
     async def catch_up_soon(self) -> None:
-        """Return: there is nothing newer."""
+        """Do nothing: there is no newer data."""
 
     @property
     def has_current_ids(self) -> bool:
@@ -59,61 +59,61 @@ class LastKnown(PostgresReads):
         return False
 
     def last_known(self) -> LastKnown:
-        """This storage."""
+        """Return this storage."""
         return self
 
     async def history(self, subject: QualifiedSubject) -> History:
-        """The versions that were known of a subject."""
+        """Return the cached versions of a subject."""
         found = self._histories.known(subject)
         return await super().history(subject) if found is None else found
 
     async def settings(self, scope: QualifiedSubject) -> ScopeSettings:
-        """What was known to be stored for a scope."""
+        """Return the cached settings of a scope."""
         found = self._settings.known(scope)
         return await super().settings(scope) if found is None else found
 
     async def settings_revision(self) -> int:
-        """A number that changes with every change of any config or mode that this server knows of."""
+        """Return a number that changes with every change of the cached settings."""
         return self._settings.changes
 
     async def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
-        """What an id was known to stand for."""
+        """Return the cached fingerprint of an id's content."""
         found: UUID | None = self._ids.get(("guid", context, schema_id))
         return await super().guid_of_id(context, schema_id) if found is None else found
 
     async def id_of_guid(self, context: str, guid: UUID) -> int | None:
-        """The id that a content was known to have in a context."""
+        """Return the cached id of a content in a context."""
         found: int | None = self._ids.get(("id", context, guid))
         return await super().id_of_guid(context, guid) if found is None else found
 
     async def ids_of_guid(self, guid: UUID) -> Sequence[tuple[str, int]]:
-        """The ids that a content was known to have."""
+        """Return the cached ids of a content."""
         found: Sequence[tuple[str, int]] | None = self._ids.get(("ids", guid))
         return await super().ids_of_guid(guid) if found is None else found
 
     async def uses(self, context: str, schema_id: int) -> Sequence[Use]:
-        """The versions that were known to hold an id."""
+        """Return the cached versions with an id."""
         found: Sequence[Use] | None = self._ids.get(("uses", context, schema_id))
         return await super().uses(context, schema_id) if found is None else found
 
     async def contexts(self) -> Sequence[str]:
-        """The contexts that were known."""
+        """Return the cached contexts."""
         found: Sequence[str] | None = self._ids.get(("contexts",))
         return await super().contexts() if found is None else found
 
     @property
     def load(self) -> Load:
-        """Nothing waits here."""
+        """A load of zero: nothing waits here."""
         return Load()
 
     async def commit(self, plan: Plan) -> Appended | None:
         """Raise ``NotInMemory``."""
         del plan
-        raise NotInMemory("The store is away, and takes no writes")
+        raise NotInMemory("The store cannot be reached, and accepts no writes")
 
     async def check(self) -> None:
         """Raise ``NotInMemory``."""
-        raise NotInMemory("The store is away")
+        raise NotInMemory("The store cannot be reached")
 
     async def close(self) -> None:
-        """Do nothing: the storage that this is a view of is closed by itself."""
+        """Do nothing: the other storage is closed separately."""

@@ -1,4 +1,4 @@
-"""The URL of a PostgreSQL store: what goes to the driver, and what is ours."""
+"""The URL of a PostgreSQL store: the driver's part, and this registry's parameters."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _PREPARED: Final = {"auto": None, "on": True, "off": False}
 
 @dataclass(frozen=True, slots=True)
 class PostgresAddress:
-    """Where the database is, and how it is used.
+    """The address of the database, and the settings of its connections.
 
-    ``dsn`` is for the driver; ``shown`` is the same without the password. ``pool_size`` bounds the connections of this
-    process; ``timeout_s`` bounds each statement, and the wait for a connection. Without ``prepared_statements`` nothing
-    is kept on a connection between two statements; None is without where a pooler stands in between.
+    ``dsn`` is for the driver; ``shown`` is the same without the password. ``pool_size`` limits the connections of this
+    process; ``timeout_s`` limits each statement, and the wait for a connection. Without ``prepared_statements`` no
+    state is kept on a connection between two statements; None means without if the connection goes through a pooler.
     """
 
     dsn: str
@@ -31,7 +31,7 @@ class PostgresAddress:
 
 
 def parse_address(url: str) -> PostgresAddress:
-    """The address that ``url`` spells; ``StoreNotUsable`` when a part of it cannot be.
+    """Parse ``url``; raise ``StoreNotUsable`` for an invalid part.
 
     >>> parse_address("postgresql://me:secret@db:5432/registry?pool_size=4").shown
     'postgresql://me@db:5432/registry'

@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL: a bounded pool, time limits, and a second attempt where a connection is gone."""
+"""Connections to PostgreSQL: a bounded pool, time limits, and a second attempt after a lost connection."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _RELEASING_S: Final = 0.5
 
 
 class _Connection(asyncpg.Connection):  # type: ignore[misc]  # the driver carries no types
-    """A connection that needs no cleaning: nothing here changes the state of a session."""
+    """A connection that is not reset: no statement here changes the state of a session."""
 
     def get_reset_query(self) -> str:
-        """No statement: it would cost a round trip for each one."""
+        """Return no statement: a reset would cost a round trip for each statement."""
         return ""
 
 
 class Connections:
-    """Runs statements on whichever connection is free; opened when the first one is needed, in the loop that needs it.
+    """Runs statements on any free connection; the pool is opened when it is first needed, in the loop that needs it.
 
-    A lost server is noticed by the statement that fails; the next one connects anew. Behind a pooler, which gives each
-    transaction another connection, nothing is kept on one: a name under which one server prepared a statement there
-    may mean another statement of another server.
+    A lost server is noticed by the statement that fails; the next one opens a new connection. Behind a pooler, which
+    gives each transaction another connection, no prepared statements are used: the name of a prepared statement may
+    belong to a statement of another server.
     """
 
     def __init__(self, address: PostgresAddress) -> None:
@@ -43,7 +43,7 @@ class Connections:
         self._opening = asyncio.Lock()
 
     async def rows(self, statement: str, *arguments: object) -> Sequence[Any]:
-        """The rows of a statement that only reads; tried once more where a connection was lost.
+        """Return the rows of a statement that only reads; repeat it once after a lost connection.
 
         Raises ``StoreUnavailable`` or ``StoreTimeout``, with the status 503.
         """
@@ -56,7 +56,7 @@ class Connections:
             raise of_read(error) from error
 
     async def write(self, statement: str, *arguments: object) -> Sequence[Any]:
-        """The rows of a statement that is tried once; raises as :meth:`rows`, and ``StaleWrite``."""
+        """Run a statement once and return its rows; raise the errors of :meth:`rows`, and ``StaleWrite``."""
         try:
             return await self._run(statement, arguments)
         except FOREIGN as error:
@@ -65,7 +65,7 @@ class Connections:
     async def _run(self, statement: str, arguments: Sequence[object]) -> Sequence[Any]:
         try:
             return await self._attempt(statement, arguments)
-        except UNPREPARED:  # the statement was not carried out: the name that it was prepared under is unknown
+        except UNPREPARED:  # not carried out: the prepared statement is unknown
             self._is_prepared = False
             await self.close()
             return await self._attempt(statement, arguments)
@@ -76,7 +76,7 @@ class Connections:
             rows: Sequence[Any] = await connection.fetch(statement, *arguments)
             return rows
         finally:
-            with suppress(*FOREIGN):  # a connection that is not fit for the next one is closed
+            with suppress(*FOREIGN):  # a connection that cannot be used again is closed
                 await pool.release(connection, timeout=_RELEASING_S)
 
     async def _acquire(self) -> tuple[asyncpg.Pool, asyncpg.Connection]:
@@ -87,7 +87,7 @@ class Connections:
                 return pool, await pool.acquire(timeout=self._address.timeout_s)
             except FOREIGN as error:
                 if pool is None or pool is self._pool:
-                    raise NotConnected(error) from error  # else the pool was closed meanwhile, and there is another
+                    raise NotConnected(error) from error  # else the pool was closed and replaced in the meantime
 
     async def _open(self) -> asyncpg.Pool:
         async with self._opening:
@@ -107,17 +107,17 @@ class Connections:
 
     @property
     def in_use(self) -> int:
-        """How many connections carry out a statement."""
+        """The number of connections that run a statement."""
         pool = self._pool
         return 0 if pool is None else pool.get_size() - pool.get_idle_size()
 
     @property
     def max_size(self) -> int:
-        """How many connections there may be."""
+        """The largest number of connections."""
         return self._address.pool_size
 
     async def close(self) -> None:
-        """Let go of all connections, of those that are busy after a while too."""
+        """Close all connections; busy ones after a while."""
         pool, self._pool = self._pool, None
         if pool is None:
             return
@@ -128,7 +128,7 @@ class Connections:
 
 
 async def _is_pooled(address: PostgresAddress) -> bool:
-    """Whether a pooler stands in between: what it says of itself at the beginning is not the server's process."""
+    """Return whether the connection goes through a pooler, whose process id differs from the server's."""
     connection = await connect(address)
     try:
         process: int = await connection.fetchval("SELECT pg_backend_pid()")
@@ -138,7 +138,7 @@ async def _is_pooled(address: PostgresAddress) -> bool:
 
 
 async def connect(address: PostgresAddress, *, command_timeout_s: float | None = None) -> asyncpg.Connection:
-    """A connection of its own, whose statements may take as long as others may; raises whatever the driver raises."""
+    """Open a separate connection with the time limit of other statements; raise the driver's errors."""
     return await asyncpg.connect(
         address.dsn,
         timeout=address.timeout_s,

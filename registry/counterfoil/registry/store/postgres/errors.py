@@ -1,4 +1,4 @@
-"""What PostgreSQL and its driver raise, as the errors of the registry."""
+"""Translating errors of PostgreSQL and its driver into errors of the registry."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class NotConnected(Exception):
-    """There was no connection to be had, because of ``reason``: whatever was to be done was not begun."""
+    """No connection was available, because of ``reason``: the statement was not begun."""
 
     def __init__(self, reason: BaseException) -> None:
         super().__init__(str(reason))
@@ -24,7 +24,7 @@ class NotConnected(Exception):
 
 
 class FunctionsGone(StoreUnavailable):
-    """A function of the registry is not in the database; what was to be done was not done."""
+    """A function of the registry is not in the database; the statement was not carried out."""
 
 
 FOREIGN: Final = (
@@ -35,7 +35,7 @@ FOREIGN: Final = (
     TimeoutError,
     NotConnected,
 )
-"""Everything that the driver raises when a statement cannot be carried out, and :class:`NotConnected`."""
+"""The errors of the driver when a statement cannot be carried out, and :class:`NotConnected`."""
 
 LOST: Final = (
     asyncpg.PostgresConnectionError,
@@ -44,17 +44,17 @@ LOST: Final = (
     asyncpg.CrashShutdownError,
     ConnectionError,
 )
-"""A connection that is gone: the same statement may well succeed on another one."""
+"""The errors of a lost connection: the same statement may succeed on another one."""
 
 UNPREPARED: Final = (asyncpg.DuplicatePreparedStatementError, asyncpg.InvalidSQLStatementNameError)
-"""A pooler between us and the database gives each transaction another connection."""
+"""The errors of prepared statements behind a pooler, which gives each transaction another connection."""
 
 _OVERTAKEN: Final = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
 _REFUSED: Final = (asyncpg.InvalidPasswordError, asyncpg.InvalidAuthorizationSpecificationError)
 
 
 _UNDONE: Final = asyncpg.PostgresError
-"""What the server says of a statement that it did not carry out, where it is none of ``LOST``."""
+"""The errors of a statement that the server did not carry out, if not among ``LOST``."""
 
 _ADVICE: Final[tuple[tuple[Any, str], ...]] = (
     (asyncpg.ReadOnlySQLTransactionError, "it is read-only; name the primary, or let it take writes"),
@@ -63,7 +63,7 @@ _ADVICE: Final[tuple[tuple[Any, str], ...]] = (
     (asyncpg.TooManyConnectionsError, "it has too many connections; raise its max_connections, or lower pool_size"),
     (asyncpg.CannotConnectNowError, "it is starting or stopping; wait until it is ready"),
     (asyncpg.InvalidCatalogNameError, "the database is gone; restore it"),
-    (asyncpg.UndefinedTableError, "the registry's tables are gone; restore them, or restart the registry"),
+    (asyncpg.UndefinedTableError, "the registry's tables are missing; restore them, or restart the registry"),
     (asyncpg.UndefinedFunctionError, "the registry's functions are gone; restore them, or restart the registry"),
     (asyncpg.InvalidSchemaNameError, "the registry's schema is gone; restore it, or restart the registry"),
     (asyncpg.InsufficientPrivilegeError, "the user lacks a right; grant it"),
@@ -77,7 +77,7 @@ _ADVICE: Final[tuple[tuple[Any, str], ...]] = (
 
 
 def of_read(error: BaseException) -> CounterfoilError:
-    """What to tell a caller whose reading failed with ``error``: try again, or later."""
+    """Return the error for a read that failed with ``error``: repeat it now, or later."""
     if isinstance(error, NotConnected):
         return _of_connecting(error.reason)
     if isinstance(error, _OVERTAKEN):
@@ -86,7 +86,7 @@ def of_read(error: BaseException) -> CounterfoilError:
 
 
 def of_write(error: BaseException) -> CounterfoilError:
-    """The same for a write; the sentence says so where it may have been carried out."""
+    """Return the error for a write; the message says whether it may have been carried out."""
     if isinstance(error, asyncpg.ProgramLimitExceededError):
         return SchemaTooLarge(f"The store cannot hold this: {said_by(error)}")
     if isinstance(error, (NotConnected, *_OVERTAKEN)) or (isinstance(error, _UNDONE) and not isinstance(error, LOST)):
@@ -122,7 +122,7 @@ def _sentence_of(error: BaseException) -> str:
 
 
 def at_start(error: BaseException, address: PostgresAddress) -> StoreNotUsable:
-    """Why the registry cannot start on ``address``."""
+    """Return the error for a registry that cannot start on ``address``."""
     said = said_by(error)
     if isinstance(error, asyncpg.InvalidCatalogNameError):
         reason = f"there is no such database ({said}); create it with createdb"
@@ -144,6 +144,6 @@ def at_start(error: BaseException, address: PostgresAddress) -> StoreNotUsable:
 
 
 def said_by(error: BaseException) -> str:
-    """What the other side said, on one line."""
+    """Return the message of the server on one line."""
     said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return " ".join((said or type(error).__name__).split())[:300]

@@ -1,4 +1,4 @@
-"""The functions in the database: they belong to the program, and each version of them has names of its own."""
+"""The functions in the database: they are part of the program, and each version has names of its own."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ END $$;
 class Functions:
     """The functions that ``source`` creates, under names that end in the digest of ``source``.
 
-    So servers of several versions work side by side on one database, as in an upgrade of one server after the other:
-    each calls what it was tested with. Equal names stand for equal functions.
+    So servers of several versions can use one database, as in an upgrade of one server after the other: each calls the
+    functions that it was tested with. Equal names are equal functions.
     """
 
     def __init__(self, source: str) -> None:
@@ -37,24 +37,24 @@ class Functions:
         self._ending = "_" + hashlib.sha256(source.encode()).hexdigest()[:_DIGITS]
 
     def named(self, name: str) -> str:
-        """The name in the database of what ``source`` calls ``name``."""
+        """Return the name in the database of the function ``name`` of ``source``."""
         return name + self._ending
 
     @cached_property
     def names(self) -> list[str]:
-        """All names in the database, sorted."""
+        """The sorted names in the database."""
         return sorted(self.named(name) for name in self._plain_names)
 
     @cached_property
     def creation(self) -> str:
-        """The statements that make the functions where they are not there, for the schema first in the search path."""
+        """The statements that create missing functions, in the first schema of the search path."""
         called = re.compile(rf"\b({'|'.join(self._plain_names)})(?=\()")
         text = called.sub(lambda found: self.named(found[1]), self._source)
         return text.replace("CREATE FUNCTION ", "CREATE OR REPLACE FUNCTION ")
 
     @property
     def removal_of_others(self) -> str:
-        """The statement that removes the functions of all other versions, when their calls under way have ended."""
+        """The statement that removes the functions of all other versions, after their running calls."""
         return _REMOVAL.format(others=self._others)
 
     @property
@@ -73,5 +73,5 @@ class Functions:
 
 @cache
 def own_functions() -> Functions:
-    """The functions of this version."""
+    """Return the functions of this version."""
     return Functions(resources.files("counterfoil.registry.store.postgres").joinpath("commit.sql").read_text("utf-8"))

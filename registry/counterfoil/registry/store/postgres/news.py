@@ -1,4 +1,4 @@
-"""What other servers on the same database have written: told from the journal, change by change."""
+"""The writes of other servers on the same database, read from the journal."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.changes import Change
 
 MAX_TOLD: Final = 1000
-"""With more changes than that at once, it is told that anything may have changed."""
+"""With more changes than that at once, observers are called for unknown writes."""
 
 PATIENCE_S: Final = 2.0
-"""How long a reading may take before those who can do without it are told that the database is slow."""
+"""How long a read may take before callers of ``catch_up_soon`` get ``StoreSlow``."""
 
 _LOOK_S: Final = 0.25
 
 LEASE_S: Final = 0.02
-"""How long what was read of the journal may be used for answers about schema ids that were there.
+"""How long a read of the journal is valid for responses about existing schema ids.
 
-Whoever writes what changes such an answer waits as long before that is acknowledged, so that no server gives the old
-one afterwards.
+A write that changes such a response waits as long before it is acknowledged, so that no server returns the old response
+afterwards.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Stamps:
-    """The number of the last change, and of the last one to any config or mode."""
+    """The numbers of the last change, and of the last change of any config or mode."""
 
     change: int
     settings: int
@@ -43,18 +43,18 @@ class Stamps:
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """The stamps, and the changes after those that were known, :data:`MAX_TOLD` at most; all of one moment."""
+    """The stamps, and at most :data:`MAX_TOLD` changes after the known ones, all of one moment."""
 
     now: Stamps
     changes: Sequence[Change] = ()
 
 
 class NewsFromElsewhere:
-    """Keeps whoever observes a storage up to date with the writes of other servers.
+    """Calls the observers of a storage for the writes of other servers.
 
-    ``read`` gives the journal after the change with a number; None stands for "from now on". ``announce`` is told what
-    is new in it, or None for anything at all, when there is too much to tell. ``contact`` learns whether the database
-    answers. ``clock_s`` never goes back.
+    ``read`` returns the journal after the change with a number; None means "from now on". ``announce`` is called with
+    the new changes, or with None if there are too many. ``contact`` records whether the database responds. ``clock_s``
+    is monotonic.
     """
 
     def __init__(
@@ -78,16 +78,16 @@ class NewsFromElsewhere:
         self._renewal: asyncio.Task[None] | None = None
 
     async def catch_up(self) -> None:
-        """Return when all is told that was answered before, by any server.
+        """Wait until the observers were called for all writes that were answered before, by any server.
 
-        All who ask while one statement is under way share the next one, and fail with it.
+        Calls during a running statement share the next one, and its failure.
         """
         await self._readings.read(None)
 
     async def catch_up_soon(self) -> None:
-        """As :meth:`catch_up`; ``StoreSlow`` as soon as a reading has taken :data:`PATIENCE_S`.
+        """Call :meth:`catch_up`, and raise ``StoreSlow`` when a read has taken :data:`PATIENCE_S`.
 
-        One timer looks after all who wait: one for each of them would take longer than they wait.
+        One timer serves all waiting calls, since a timer for each would cost more than the usual wait.
         """
         if self._is_slow:
             raise _slow()
@@ -112,14 +112,17 @@ class NewsFromElsewhere:
         self._look = asyncio.get_running_loop().call_later(_LOOK_S, self._look_at_impatient) if waiting else None
 
     async def seen(self) -> Stamps:
-        """The stamps as of the last :meth:`catch_up`, which what is told goes on from; the first one is made here."""
+        """Return the stamps of the last :meth:`catch_up`, from which the next one continues.
+
+        The first one is read here.
+        """
         while self._seen is None:
             await self.catch_up()
         return self._seen
 
     @property
     def has_lease(self) -> bool:
-        """Whether the last reading is younger than :data:`LEASE_S`; the next one begins before it is too old."""
+        """Whether the last read is younger than :data:`LEASE_S`; the next one begins before it expires."""
         left_s = self._leased_until_s - self._clock_s()
         if left_s <= 0:
             return False
@@ -129,9 +132,9 @@ class NewsFromElsewhere:
         return True
 
     def note_own(self, *, begun: int, ended: Stamps) -> None:
-        """Take in that the changes after ``begun`` up to ``ended`` are this server's, which observers hear of anyway.
+        """Record that the changes after ``begun`` up to ``ended`` are this server's, which observers know already.
 
-        Where others have written before, they are told once more, with those.
+        If others have written before, these changes are announced again with theirs.
         """
         self._contact.note_reached()
         if self._seen is not None and self._seen.change == begun:
@@ -153,7 +156,7 @@ class NewsFromElsewhere:
         return callers
 
     def _take(self, journal: Journal) -> None:
-        """Tell what is new, which is less than was read where this server has written in the meantime."""
+        """Announce the new changes; changes that this server has written in the meantime are left out."""
         seen, now = self._seen, journal.now
         if seen is not None and now.change > seen.change:
             new = tuple(change for change in journal.changes if change.seq > seen.change)
@@ -168,6 +171,6 @@ def _slow() -> StoreSlow:
 
 
 def _take_note(renewal: asyncio.Task[None]) -> None:
-    """Who needs what could not be read asks for it, and is told why."""
+    """Read the result of a renewal; a caller that needs the failed read repeats it and gets its error."""
     if not renewal.cancelled():
         renewal.exception()

@@ -1,4 +1,4 @@
-"""Plans as the documents that the database's ``commit`` takes, and what it answers as outcomes."""
+"""Plans as arguments of the database's ``commit``, and its results as outcomes."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 
 
 def name_of(text: str) -> str:
-    """A name as the database can hold it: PostgreSQL knows no U+0000.
+    """Return a name that the database can store: PostgreSQL does not permit U+0000.
 
-    No stored name has a control character, so another one in its place finds just as little.
+    No stored name has a control character, so that a replacement finds nothing, either.
     """
     return text.replace("\x00", "\x01")
 
@@ -63,7 +63,7 @@ class Batch:
 
 
 def batch_of(plans: Sequence[Plan]) -> Batch:
-    """What to call ``commit`` with to carry out ``plans``."""
+    """Return the arguments of ``commit`` that carry out ``plans``."""
     contents: list[Content] = []
     documents = [_document(plan, contents) for plan in plans]
     return Batch(
@@ -121,7 +121,7 @@ def _delete(plan: SoftDelete | HardDelete, kind: str) -> Document:
 
 
 def _decided_on(plan: Append | SoftDelete | HardDelete) -> Document:
-    """The subject that a plan is about, and what it was decided on."""
+    """Return the subject of a plan, and the revisions on which it was decided."""
     return {
         **_place(plan.subject),
         "revision": plan.revision,
@@ -130,7 +130,7 @@ def _decided_on(plan: Append | SoftDelete | HardDelete) -> Document:
 
 
 def _terms(plan: Append | SoftDelete | HardDelete | PutSettings) -> Document:
-    """What of config and modes a plan was decided on; without ``terms`` it was all."""
+    """Return the scopes of config and modes on which a plan was decided; without ``terms`` all."""
     document: Document = {"settings_revision": plan.settings_revision}
     scopes = scopes_behind(plan)
     if scopes is not None:
@@ -185,7 +185,7 @@ def _place(subject: QualifiedSubject) -> dict[str, str]:
 
 
 def outcome_of(plan: Plan, said: dict[str, Any] | None) -> Appended | CounterfoilError | None:
-    """What became of ``plan``, from the database's answer about it."""
+    """Return the outcome of ``plan`` from the database's result."""
     if said is None:
         return None
     if "refused" in said:
@@ -196,7 +196,7 @@ def outcome_of(plan: Plan, said: dict[str, Any] | None) -> Appended | Counterfoi
 
 
 def changes_known_ids(plan: Plan, outcome: Appended | None) -> bool:
-    """Whether a plan that was carried out concerns an id that was there before."""
+    """Return whether a plan that was carried out concerns an existing id."""
     match plan:
         case Append():
             return outcome is None or outcome.shares_id

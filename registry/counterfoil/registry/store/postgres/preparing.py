@@ -1,4 +1,4 @@
-"""Making a PostgreSQL database ready, before the first request."""
+"""Preparing a PostgreSQL database before the first request."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _IN_SCHEMA: Final = "SET LOCAL search_path = counterfoil, pg_catalog, pg_temp;\n
 
 
 async def prepare(address: PostgresAddress, functions: Functions | None = None) -> None:
-    """Create the tables in a new database, and ``functions``, by default this version's, where they are not there.
+    """Create the tables in a new database, and missing ``functions``, by default those of this version.
 
-    Of several servers that start at once, one does it and the others wait. ``StoreNotUsable`` when the database cannot
-    be reached, is read-only, or holds another format.
+    Of several servers that start at the same time, one does it and the others wait. Raises ``StoreNotUsable`` if the
+    database cannot be reached, is read-only, or has another format.
     """
     try:
         connection = await connect(address)
@@ -67,16 +67,16 @@ async def _prepare(connection: asyncpg.Connection, address: PostgresAddress, fun
 
 
 async def create_functions(connection: asyncpg.Connection, functions: Functions) -> None:
-    """Make those of ``functions`` that are not there; no function of another version is changed."""
+    """Create the missing ones of ``functions``; no function of another version is changed."""
     if await connection.fetchval(_FUNCTIONS, functions.names) < len(functions.names):
         await connection.execute(_IN_SCHEMA + functions.creation)
 
 
 async def restore_functions(address: PostgresAddress, functions: Functions) -> None:
-    """Make ``functions`` again, which a server found missing while it ran.
+    """Create ``functions`` again, which a running server found missing.
 
-    An upgrade, or a server of an old version, has removed them. ``StoreUnavailable`` when the tables are gone, or have
-    another format by now, for which they were not made.
+    An upgrade, or a server of an old version, has removed them. Raises ``StoreUnavailable`` if the tables were removed,
+    or have another format now.
     """
     try:
         connection = await connect(address)
@@ -84,7 +84,7 @@ async def restore_functions(address: PostgresAddress, functions: Functions) -> N
             async with connection.transaction(isolation="read_committed"):
                 found = await lock_and_find_format(connection, address)
                 if found is None:
-                    raise StoreUnavailable("The registry's tables are gone; restore them, or restart the registry")
+                    raise StoreUnavailable("The registry's tables are missing; restore them, or restart the registry")
                 check_format(found, shown=address.shown, url=address.shown)
                 await create_functions(connection, functions)
         finally:
@@ -96,11 +96,11 @@ async def restore_functions(address: PostgresAddress, functions: Functions) -> N
 
 
 async def lock_and_find_format(connection: asyncpg.Connection, address: PostgresAddress) -> int | None:
-    """The format of the store, None when it is new; until the transaction ends nobody else prepares or upgrades it.
+    """Lock the store and return its format, None when it is new; the lock ends with the transaction.
 
-    ``StoreNotUsable`` when it cannot be a store.
+    Raises ``StoreNotUsable`` if it cannot be a store.
     """
-    await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")  # before anything is looked up, and remembered
+    await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")  # before anything is looked up and cached
     state = await connection.fetchrow(_STATE)
     if state["is_read_only"]:
         raise StoreNotUsable(f"{address.shown} cannot be used as a store: the server is read-only; name the primary")
@@ -112,7 +112,7 @@ async def lock_and_find_format(connection: asyncpg.Connection, address: Postgres
 
 
 async def create_tables(connection: asyncpg.Connection, functions: Functions) -> None:
-    """Make a new store."""
+    """Create the tables of a new store."""
     tables = resources.files("counterfoil.registry.store.postgres").joinpath("tables.sql").read_text("utf-8")
     await connection.execute("CREATE SCHEMA counterfoil; CREATE TABLE counterfoil.store_format (number int NOT NULL)")
     await connection.execute("INSERT INTO counterfoil.store_format VALUES ($1)", FORMAT)

@@ -1,4 +1,4 @@
-"""The reads over PostgreSQL: one statement each, or one for many who ask at once."""
+"""The reads over PostgreSQL: one statement each, or one for many calls at the same time."""
 
 from __future__ import annotations
 
@@ -100,10 +100,10 @@ _LAST_UNTIL = "SELECT seq FROM counterfoil.changes WHERE ts <= $1 ORDER BY ts DE
 
 
 class Statements(Protocol):
-    """Whatever runs statements, as :class:`~.postgres_connections.Connections` does."""
+    """Runs statements, as :class:`~.connections.Connections` does."""
 
     async def rows(self, statement: str, *arguments: object) -> Sequence[Any]:
-        """The rows of a statement that only reads."""
+        """Return the rows of a statement that only reads."""
 
 
 class PostgresReads:
@@ -123,7 +123,7 @@ class PostgresReads:
         return rows[0][0] if rows else None
 
     async def history(self, subject: QualifiedSubject) -> History:
-        """All versions of a subject."""
+        """Return all versions of a subject."""
         return await self._history_reads.read(subject)
 
     async def _histories_of(self, subjects: Sequence[QualifiedSubject]) -> Sequence[History]:
@@ -135,7 +135,7 @@ class PostgresReads:
         return found
 
     async def content(self, guid: UUID) -> Content | None:
-        """The content with this fingerprint."""
+        """Return the content with this fingerprint."""
         return await self._content_reads.read(guid)
 
     async def _contents_of(self, guids: Sequence[UUID]) -> Sequence[Content | None]:
@@ -144,7 +144,7 @@ class PostgresReads:
         return [found.get(guid) for guid in guids]
 
     async def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
-        """What an id stands for."""
+        """Return the fingerprint of an id's content."""
         return await self._guid_reads.read((context, schema_id))
 
     async def _guids_of_ids(self, ids: Sequence[tuple[str, int]]) -> Sequence[UUID | None]:
@@ -153,21 +153,21 @@ class PostgresReads:
         return [found.get(position) for position in range(1, len(ids) + 1)]
 
     async def id_of_guid(self, context: str, guid: UUID) -> int | None:
-        """The id of a content in a context."""
+        """Return the id of a content in a context."""
         found: int | None = await self._one(_ID_OF_GUID, name_of(context), guid)
         return found
 
     async def ids_of_guid(self, guid: UUID) -> Sequence[tuple[str, int]]:
-        """All ids of a content."""
+        """Return all ids of a content."""
         return [(context, schema_id) for context, schema_id in await self._connections.rows(_IDS_OF_GUID, guid)]
 
     async def max_id(self, context: str) -> int:
-        """The highest id seen in a context."""
+        """Return the highest id that was ever used in a context."""
         statement = "SELECT next_schema_id - 1 FROM counterfoil.contexts WHERE name = $1"
         return int(await self._one(statement, name_of(context)) or 0)
 
     async def uses(self, context: str, schema_id: int) -> Sequence[Use]:
-        """The versions that hold an id."""
+        """Return the versions with an id."""
         return await self._use_reads.read((context, schema_id))
 
     async def _uses_of(self, ids: Sequence[tuple[str, int]]) -> Sequence[Sequence[Use]]:
@@ -177,18 +177,18 @@ class PostgresReads:
         return found
 
     async def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
-        """The versions that refer to a version."""
+        """Return the versions that refer to a version."""
         place = name_of(subject.context), name_of(subject.name)
         return [use_of(row) for row in await self._connections.rows(_REFERRERS, *place, version)]
 
     async def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
-        """The subjects whose names begin so."""
+        """Return the subjects with a prefix."""
         context = None if prefix.context is None else name_of(prefix.context)
         rows = await self._connections.rows(_SUBJECTS, context, name_of(prefix.name), visibility.value)
         return [QualifiedSubject(*row) for row in rows]
 
     async def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, *, first: int, last: int) -> str:
-        """The names of those subjects, as the text of a JSON array."""
+        """Return the names of subjects with a prefix, as the text of a JSON array."""
         context = None if prefix.context is None else name_of(prefix.context)
         wanted = (context, name_of(prefix.name), visibility.value, first, max(last - first, 0))
         if context is None:
@@ -198,49 +198,49 @@ class PostgresReads:
         return str(rows[0][0])
 
     async def totals(self) -> Totals:
-        """How much is stored."""
+        """Return the numbers of subjects and versions."""
         [row] = await self._connections.rows(_TOTALS)
         return Totals(*row)
 
     async def contexts(self) -> Sequence[str]:
-        """The known contexts."""
+        """Return the known contexts."""
         rows = await self._connections.rows("SELECT name FROM counterfoil.contexts WHERE listed ORDER BY name")
         return [name for (name,) in rows]
 
     async def settings(self, scope: QualifiedSubject) -> ScopeSettings:
-        """What is stored for a scope."""
+        """Return the stored settings of a scope."""
         return await self._settings_reads.read(scope)
 
     async def _settings_of(self, scopes: Sequence[QualifiedSubject]) -> Sequence[ScopeSettings]:
         return [settings_of(*row) for row in await self._connections.rows(_SETTINGS, *_columns(scopes))]
 
     async def scopes(self, at_most: int | None = None) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
-        """All scopes with settings, or the first ones."""
+        """Return all scopes with settings, or the first ones."""
         rows = await self._connections.rows(_SCOPES, at_most)
         return [(QualifiedSubject(context, name), settings_of(config, mode)) for context, name, config, mode in rows]
 
     async def records(self, kind: str, prefix: tuple[str, ...] = ()) -> Sequence[Record]:
-        """The records of a kind whose keys begin so."""
+        """Return the records of a kind whose keys have a prefix."""
         low, high = key_range([name_of(part) for part in prefix])
         rows = await self._connections.rows(_RECORDS, name_of(kind), low, high)
         return [Record(kind, key_of(key), json.loads(document), ts, revision) for key, document, ts, revision in rows]
 
     async def changes(self, after: int, limit: int) -> Sequence[Change]:
-        """The changes after one, so many at most."""
+        """Return at most ``limit`` changes after one."""
         rows = await self._connections.rows(f"{_CHANGES} WHERE seq > $1 ORDER BY seq LIMIT $2", after, limit)
         return [change_of(row, row[_GUID]) for row in rows]
 
     async def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
-        """The changes of one scope up to a number."""
+        """Return the changes of one scope up to a number."""
         statement = f"{_CHANGES} WHERE context = $1 AND name = $2 AND seq <= $3 ORDER BY seq"
         place = name_of(subject.context), name_of(subject.name)
         return [change_of(row, row[_GUID]) for row in await self._connections.rows(statement, *place, until)]
 
     async def journal(self, after: int | None) -> Journal:
-        """The stamps, and the changes after one; None stands for none of them.
+        """Return the stamps, and the changes after one; None stands for none of them.
 
-        Where there is nothing new, as nearly always while nobody else writes, the stamps alone are read, in a third of
-        the time; where there was the last time, all at once.
+        If the last read had no new changes, only the stamps are read, which takes a third of the time; otherwise all in
+        one statement.
         """
         if after is None or not self._has_news:
             [row] = await self._connections.rows(_STAMPS)
@@ -254,17 +254,17 @@ class PostgresReads:
         return Journal(Stamps(rows[0][0], rows[0][1]), [change_of(row, row[_GUID]) for row in noted])
 
     async def last_change(self, until_ts: int | None = None) -> int:
-        """The number of the last change up to a time."""
+        """Return the number of the last change up to a time."""
         if until_ts is None:
             return int(await self._one("SELECT change FROM counterfoil.stamps"))
         return int(await self._one(_LAST_UNTIL, until_ts) or 0)
 
 
 def _id_columns(ids: Sequence[tuple[str, int]]) -> tuple[list[str], list[int]]:
-    """The contexts and the ids, as two arrays."""
+    """Return the contexts and the ids, as two arrays."""
     return [name_of(context) for context, _ in ids], [schema_id for _, schema_id in ids]
 
 
 def _columns(scopes: Sequence[QualifiedSubject]) -> tuple[list[str], list[str]]:
-    """The contexts and the names, as two arrays."""
+    """Return the contexts and the names, as two arrays."""
     return [name_of(scope.context) for scope in scopes], [name_of(scope.name) for scope in scopes]

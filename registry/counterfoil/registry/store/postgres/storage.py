@@ -1,8 +1,8 @@
 """The storage in PostgreSQL: any number of servers on one database, without a leader.
 
-Reads are statements of their own, so they see whatever was committed before them, by whichever server. Writes are
+Reads are statements of their own, so they see everything that any server committed before them. Writes are
 plans, carried out by a function in the database (``commit.sql``): one call, one transaction and one round trip
-for all the plans that wait.
+for all waiting plans.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from counterfoil.registry.service.storage import Load
 from counterfoil.registry.store.committer import DEFAULT_LIMITS, GroupCommit, WriteLimits
 from counterfoil.registry.store.known.histories import KnownHistories
 from counterfoil.registry.store.known.ids import KnownIds
-from counterfoil.registry.store.known.settings import MAX_SCOPES, KnownSettings
+from counterfoil.registry.store.known.scope_settings import MAX_SCOPES, KnownSettings
 from counterfoil.registry.store.known.storage import LastKnown
 from counterfoil.registry.store.postgres.connections import Connections
 from counterfoil.registry.store.postgres.errors import FunctionsGone
@@ -47,13 +47,13 @@ _ANALYZE: Final = (
 _LOGGER: Final = logging.getLogger("counterfoil.registry.store")
 _FEW_DIGITS: Final = 3
 _RETRY_S: Final = 0.2
-"""How long a lost database is left alone before it is tried again."""
+"""The pause before a lost database is tried again."""
 
 _COMMIT: Final = "SELECT counterfoil.{commit}($1::jsonb, $2::uuid[], $3::bytea[])"
 
 
 class PostgresStorage(PostgresReads):
-    """A storage in the database at ``address``, which :func:`~.postgres_preparing.prepare` has prepared.
+    """A storage in the database at ``address``, which :func:`~.preparing.prepare` has prepared.
 
     Nothing is connected before the first use.
     """
@@ -85,7 +85,7 @@ class PostgresStorage(PostgresReads):
         self._committer = GroupCommit(self._transact, announce=self._announce, limits=limits, contact=self.contact)
 
     def observe(self, observer: Observer) -> None:
-        """Tell ``observer`` of every write of this server, and of what others have written."""
+        """Call ``observer`` for every write of this server, and for the writes of others."""
         self._observers.append(observer)
 
     def _announce(self, written: Plan | Elsewhere | None, outcome: Appended | None) -> None:
@@ -93,75 +93,75 @@ class PostgresStorage(PostgresReads):
             observer(written, outcome)
 
     async def catch_up(self) -> None:
-        """Return when the observers know of every write, on any server, that was answered before."""
+        """Wait until the observers were called for every write, on any server, that was answered before."""
         await self._news.catch_up()
 
     async def catch_up_soon(self) -> None:
-        """As :meth:`catch_up`; ``StoreSlow`` when that takes long."""
+        """Call :meth:`catch_up`, and raise ``StoreSlow`` when that takes long."""
         await self._news.catch_up_soon()
 
     @property
     def has_current_ids(self) -> bool:
-        """Whether the observers know of every answered write that changed what an id stands for, or where it is."""
+        """Whether the observers were called for every answered write that changed an id's content or versions."""
         return self._news.has_lease
 
     def last_known(self) -> LastKnown:
-        """What is in memory, as it was when the database was last reached."""
+        """Return a storage over the caches, as of the time when the database was last reached."""
         return self._last_known
 
     def _begin_recovery(self) -> None:
         self._recovery = asyncio.create_task(self._recover())
 
     async def _recover(self) -> None:
-        """Try the database again and again until it answers."""
+        """Try the database repeatedly until it responds."""
         while self.contact.error is not None:
             await asyncio.sleep(_RETRY_S)
             with suppress(StoreUnavailable, StoreTimeout):
                 await self.catch_up()
 
     async def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
-        """What an id stands for."""
+        """Return the fingerprint of an id's content."""
         found: UUID | None = await self._ids.noting(
             ("guid", context, schema_id), super().guid_of_id(context, schema_id)
         )
         return found
 
     async def id_of_guid(self, context: str, guid: UUID) -> int | None:
-        """The id of a content in a context."""
+        """Return the id of a content in a context."""
         found: int | None = await self._ids.noting(("id", context, guid), super().id_of_guid(context, guid))
         return found
 
     async def ids_of_guid(self, guid: UUID) -> Sequence[tuple[str, int]]:
-        """All ids of a content."""
+        """Return all ids of a content."""
         found: Sequence[tuple[str, int]] = await self._ids.noting(("ids", guid), super().ids_of_guid(guid))
         return found
 
     async def uses(self, context: str, schema_id: int) -> Sequence[Use]:
-        """The versions that hold an id."""
+        """Return the versions with an id."""
         found: Sequence[Use] = await self._ids.noting(("uses", context, schema_id), super().uses(context, schema_id))
         return found
 
     async def contexts(self) -> Sequence[str]:
-        """The known contexts."""
+        """Return the known contexts."""
         found: Sequence[str] = await self._ids.noting(("contexts",), super().contexts())
         return found
 
     async def history(self, subject: QualifiedSubject) -> History:
-        """All versions of a subject; remembered until it is told that a server has written to it."""
+        """Return all versions of a subject; cached until a server writes to it."""
         await self._news.seen()
         return await self._histories.of(subject)
 
     async def settings(self, scope: QualifiedSubject) -> ScopeSettings:
-        """What is stored for a scope; remembered until it is told that a server has changed settings."""
+        """Return the stored settings of a scope; cached until a server changes settings."""
         await self._news.seen()
         return await self._settings.of(scope)
 
     async def settings_revision(self) -> int:
-        """The stamp of the last change of settings."""
+        """Return the revision of the settings."""
         return (await self._news.seen()).settings
 
     async def commit(self, plan: Plan) -> Appended | None:
-        """Carry out ``plan``; when this returns it is durable, and no server answers about ids as they were before."""
+        """Carry out ``plan``; when this returns it is durable, and no server returns the old state of ids."""
         outcome = await self._committer.commit(plan)
         if changes_known_ids(plan, outcome):
             await asyncio.sleep(LEASE_S)
@@ -184,36 +184,36 @@ class PostgresStorage(PostgresReads):
         return [outcome_of(plan, said) for plan, said in zip(plans, answer["outcomes"], strict=True)]
 
     async def _call_commit(self, batch: Batch) -> str:
-        """What the function in the database returns; when an upgrade has removed it, it is made again and called."""
+        """Call the function in the database and return its result; create it again if an upgrade has removed it."""
         arguments = (batch.plans, batch.guids, batch.texts)
         try:
             rows = await self._connections.write(self._commit_call, *arguments)
         except FunctionsGone:
-            _LOGGER.warning("the functions in the database are gone, and are made again")
+            _LOGGER.warning("the functions in the database are missing, and are created again")
             await restore_functions(self._address, self._functions)
             rows = await self._connections.write(self._commit_call, *arguments)
         return str(rows[0][0])
 
     async def _analyze(self) -> None:
-        """Have the database look at its tables, which are ten times as long as they were.
+        """Let the database analyze its tables, which are ten times as long as at the last time.
 
-        It plans by how long they were when it last looked, and looks by itself once in a while: a registry that is
-        filled in one go would be read through from end to end for each write until then.
+        It plans queries by the table sizes of the last analysis, and analyzes by itself only now and then: until then
+        each write into a registry that is filled at once would read whole tables.
         """
         with suppress(StoreUnavailable, StoreTimeout):
             await self._connections.write(_ANALYZE)
 
     @property
     def load(self) -> Load:
-        """How many writes wait, and how many connections are in use."""
+        """The number of waiting writes and of used connections."""
         return Load(self._committer.waiting, self._connections.in_use, self._connections.max_size)
 
     async def check(self) -> None:
-        """Return when the database answers."""
+        """Check that the database responds."""
         await self.catch_up()
 
     async def close(self) -> None:
-        """Finish the writes under way and let go of the connections."""
+        """Finish the running writes and close the connections."""
         if self._recovery is not None:
             self._recovery.cancel()
         await self._committer.close()

@@ -1,4 +1,4 @@
-"""What SQLite raises, as the errors of the registry: what is wrong, and what to do about it."""
+"""Translating SQLite's errors into errors of the registry, with what is wrong and what to do."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ _FLUSHES: Final = frozenset({sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DI
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether another connection holds a lock."""
+    """Return whether another connection holds a lock."""
     return _code(error) & _PRIMARY in _BUSY
 
 
 def at_run_time(error: sqlite3.Error) -> RegistryError:
-    """What to tell a caller whose statement failed with ``error``; the transaction has been undone, or will be."""
+    """Return the error for a statement that failed with ``error``; its transaction is undone."""
     code = _code(error)
     if is_busy(error):
         return StoreTimeout("The SQLite file is locked by another program; end that program, then try again")
     sentence = _SENTENCE_BY_CODE.get(code & _PRIMARY, "SQLite refuses; see what it says")
     said = f"The SQLite file cannot be used: {sentence}, then try again ({error})"
-    if code in _FLUSHES:  # all was written, and whether it would outlast a crash is not known
+    if code in _FLUSHES:  # all was written, but perhaps not durably
         said = uncertain(said)
     return StoreUnavailable(said)
 
 
 def damaged(error: Exception) -> StoreUnavailable:
-    """What to tell a caller for whom something was read that can never have been written."""
+    """Return the error for stored data that can never have been written."""
     return StoreUnavailable(
         f"The SQLite file holds something that was never written to it ({type(error).__name__}: {str(error)[:200]}): "
         "it is damaged; stop the registry and restore a backup"
@@ -59,7 +59,7 @@ def damaged(error: Exception) -> StoreUnavailable:
 
 
 def intact(read: Callable[_P, _T]) -> Callable[_P, _T]:
-    """``read``, whose failures over what is stored are the store's, not the caller's."""
+    """Return ``read`` with errors about stored data turned into errors of the store."""
 
     @wraps(read)
     def reading(*arguments: _P.args, **named: _P.kwargs) -> _T:
@@ -74,6 +74,6 @@ def intact(read: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 def _code(error: sqlite3.Error) -> int:
-    """SQLite's extended result code; 0 for an error of Python's module itself."""
+    """Return SQLite's extended result code; 0 for an error of Python's module itself."""
     code: int = getattr(error, "sqlite_errorcode", 0)
     return code

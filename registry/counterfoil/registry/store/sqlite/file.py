@@ -1,4 +1,4 @@
-"""Opening a SQLite file: the lock, the pragmas, the tables, and a clear word when it cannot be used."""
+"""Opening a SQLite file: the lock, the pragmas, the tables, and the errors of a file that cannot be used."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 APPLICATION_ID: Final = 0x43464C31
-"""Marks a file as ours (SQLite's ``application_id``)."""
+"""Marks a file as a store of this project (SQLite's ``application_id``)."""
 
 _CACHED_STATEMENTS: Final = 256
 _CACHE_KIB: Final = 8192
@@ -25,14 +25,14 @@ _NO_STORE: Final = "expected the SQLite file of a registry, which `counterfoil s
 
 
 class FileLock:
-    """One registry process a file: an exclusive lock beside it, which the system lets go of when the process ends."""
+    """Permits one registry process for each file, by a lock that the system releases when the process ends."""
 
     def __init__(self, path: Path) -> None:
         self._path = path.with_name(path.name + ".lock")
         self._file: IO[str] | None = None
 
     def take(self) -> None:
-        """Take the lock; ``StoreNotUsable`` when its file cannot be made, or naming the process that has it."""
+        """Take the lock; raise ``StoreNotUsable`` if its file cannot be created, or another process has it."""
         try:
             file = self._path.open("a+")
         except OSError as error:
@@ -55,16 +55,16 @@ class FileLock:
         self._file = file
 
     def release(self) -> None:
-        """Let go of the lock."""
+        """Release the lock."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
 
-class Place:
-    """Whether the file, and the log of writes beside it, are still those that were at ``path`` when it was opened.
+class FileIdentity:
+    """The identity of an opened file, and of its write-ahead log, which detects that ``path`` now names another file.
 
-    A file that was removed or replaced can be written to all the same: whatever is, goes when the process ends.
+    A file that was removed or replaced can still be written, but its content is lost when the process ends.
     """
 
     def __init__(self, path: Path) -> None:
@@ -75,7 +75,7 @@ class Place:
         }
 
     def check(self) -> None:
-        """Return when they are; else ``StoreUnavailable``."""
+        """Raise ``StoreUnavailable`` if the file or the log was removed or replaced."""
         for path, identity in self._identities.items():
             if _identity(path) != identity:
                 raise StoreUnavailable(
@@ -93,7 +93,7 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 
 def prepare(path: Path) -> None:
-    """Create the tables in a new file; ``StoreNotUsable`` when the file cannot be a store."""
+    """Create the tables in a new file; raise ``StoreNotUsable`` if the file cannot be a store."""
     connection = connect(path)
     try:
         _prepare(connection, path)
@@ -104,7 +104,7 @@ def prepare(path: Path) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """Return when ``path`` can be created or is a file; else ``StoreNotUsable``."""
+    """Raise ``StoreNotUsable`` unless ``path`` is a file or can be created."""
     if path.is_dir():
         raise StoreNotUsable(f"{path} is a folder; expected the path of a SQLite file")
     if not path.parent.is_dir():
@@ -115,9 +115,9 @@ def check_folder(path: Path) -> None:
 
 
 def stored_format(path: Path) -> int:
-    """The format of the store in a file, which is only read; ``StoreNotUsable`` when no store is there.
+    """Return the format of the store in a file, which is only read; raise ``StoreNotUsable`` if there is no store.
 
-    What only looks at a store must not make one: a path with a typing error would be a new, empty registry.
+    Reading must not create a store: a misspelt path would become a new, empty registry.
     """
     if not path.is_file():
         raise StoreNotUsable(f"{path} does not exist; {_NO_STORE}")
@@ -132,12 +132,15 @@ def stored_format(path: Path) -> int:
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
-    """A connection in autocommit mode that cannot write."""
+    """Return a connection in autocommit mode that cannot write."""
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
 
 
 def format_of(connection: sqlite3.Connection, path: Path) -> int | None:
-    """The format of the store (SQLite's ``user_version``); None when it is new, ``StoreNotUsable`` when not ours."""
+    """Return the format of the store (SQLite's ``user_version``); None for a new file.
+
+    Raise ``StoreNotUsable`` for another program's.
+    """
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     if application == APPLICATION_ID:
         return int(connection.execute("PRAGMA user_version").fetchone()[0])
@@ -152,24 +155,24 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         check_format(found, shown=str(path), url=f"sqlite:///{path}")
         return
     script = resources.files("counterfoil.registry.store").joinpath("schema.sql").read_text()
-    with suppress(sqlite3.OperationalError):  # a file system without WAL keeps its own journal, as safe
+    with suppress(sqlite3.OperationalError):  # a file system without WAL: the rollback journal is as safe
         connection.execute("PRAGMA journal_mode = WAL")
     marks = f"PRAGMA application_id = {APPLICATION_ID};\nPRAGMA user_version = {FORMAT};"
     connection.executescript(f"BEGIN IMMEDIATE;\n{script}\n{marks}\nCOMMIT;")
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection in autocommit mode whose commits are on the disk when they return."""
+    """Return a connection in autocommit mode whose commits are durable when they return."""
     try:
         connection = sqlite3.connect(
             path, isolation_level=None, check_same_thread=False, cached_statements=_CACHED_STATEMENTS
         )
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA wal_autocheckpoint = 4000")  # pages: what is written often is copied less often
+        connection.execute("PRAGMA wal_autocheckpoint = 4000")  # in pages: fewer checkpoints
         connection.execute("PRAGMA busy_timeout = 5000")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-        connection.execute("PRAGMA mmap_size = 0")  # a disk that fails under mapped memory ends the process
+        connection.execute("PRAGMA mmap_size = 0")  # with mapped memory a failing disk would end the process
     except sqlite3.Error as error:
         raise StoreNotUsable(f"{path} cannot be opened: {error}") from None
     return connection

@@ -71,7 +71,7 @@ _CHANGES = "SELECT seq, ts, kind, context, name, version, schema_id, guid, docum
 
 @dataclass(frozen=True, slots=True)
 class StoredSubject:
-    """What is stored of a subject, and the number of its row, if it has one."""
+    """The stored versions of a subject, and the number of its row, if it has one."""
 
     history: History = _NOTHING
     row_id: int | None = None
@@ -96,12 +96,12 @@ class SqliteReads:
     # --- reads
 
     def history(self, subject: QualifiedSubject) -> History:
-        """All versions of a subject."""
+        """Return all versions of a subject."""
         return self.stored(subject).history
 
     @intact
     def stored(self, subject: QualifiedSubject) -> StoredSubject:
-        """All versions of a subject, and its row."""
+        """Return all versions of a subject, and its row."""
         rows = self._all(_HISTORY, (subject.context, subject.name))
         if not rows:
             return StoredSubject()
@@ -113,7 +113,7 @@ class SqliteReads:
 
     @intact
     def content(self, guid: UUID) -> Content | None:
-        """The content with this fingerprint."""
+        """Return the content with this fingerprint."""
         rows = self._all(
             "SELECT schema_type, schema_text, refs, metadata, rule_set FROM contents WHERE guid = ?", (guid.bytes,)
         )
@@ -123,7 +123,7 @@ class SqliteReads:
 
     @intact
     def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
-        """What an id stands for."""
+        """Return the fingerprint of an id's content."""
         guid = self._one(
             "SELECT guid FROM schema_ids WHERE context_id = (SELECT id FROM contexts WHERE name = ?) AND id = ?",
             (context, schema_id),
@@ -131,7 +131,7 @@ class SqliteReads:
         return None if guid is None else UUID(bytes=guid)
 
     def id_of_guid(self, context: str, guid: UUID) -> int | None:
-        """The id of a content in a context."""
+        """Return the id of a content in a context."""
         found: int | None = self._one(
             "SELECT id FROM schema_ids WHERE context_id = (SELECT id FROM contexts WHERE name = ?)"
             " AND guid = ? AND is_primary = 1",
@@ -140,7 +140,7 @@ class SqliteReads:
         return found
 
     def ids_of_guid(self, guid: UUID) -> Sequence[tuple[str, int]]:
-        """All ids of a content."""
+        """Return all ids of a content."""
         return self._all(
             "SELECT c.name, i.id FROM schema_ids i JOIN contexts c ON c.id = i.context_id WHERE i.guid = ?"
             " ORDER BY c.name, i.id",
@@ -148,62 +148,62 @@ class SqliteReads:
         )
 
     def max_id(self, context: str) -> int:
-        """The highest id seen in a context."""
+        """Return the highest id that was ever used in a context."""
         return int(self._one("SELECT next_schema_id - 1 FROM contexts WHERE name = ?", (context,)) or 0)
 
     @intact
     def uses(self, context: str, schema_id: int) -> Sequence[Use]:
-        """The versions that hold an id."""
+        """Return the versions with an id."""
         return [use_of(row) for row in self._all(_USES, (context, schema_id))]
 
     @intact
     def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
-        """The versions that refer to a version."""
+        """Return the versions that refer to a version."""
         return [use_of(row) for row in self._all(_REFERRERS, (subject.context, subject.name, version))]
 
     def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
-        """The subjects whose names begin so."""
+        """Return the subjects with a prefix."""
         return [QualifiedSubject(*row) for row in self._all(_SUBJECTS, _wanted(prefix, visibility))]
 
     def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, first: int, last: int) -> str:
-        """The names of those subjects, as the text of a JSON array."""
+        """Return the names of subjects with a prefix, as the text of a JSON array."""
         wanted = {**_wanted(prefix, visibility), "limit": max(last - first, 0), "offset": first}
         statement = _SUBJECT_NAMES if prefix.context is None else _NAMES_OF_CONTEXT
         return str(self._all(statement, wanted)[0][0])
 
     def totals(self) -> Totals:
-        """How much is stored."""
+        """Return the numbers of subjects and versions."""
         return Totals(*self._all(_TOTALS)[0])
 
     def contexts(self) -> Sequence[str]:
-        """The known contexts."""
+        """Return the known contexts."""
         return [name for (name,) in self._all("SELECT name FROM contexts WHERE listed = 1 ORDER BY name")]
 
     @intact
     def settings(self, scope: QualifiedSubject) -> ScopeSettings:
-        """What is stored for a scope."""
+        """Return the stored settings of a scope."""
         rows = self._all(
             "SELECT config, mode FROM settings WHERE context = ? AND name = ?", (scope.context, scope.name)
         )
         return settings_of(*rows[0]) if rows else ScopeSettings()
 
     def settings_revision(self) -> int:
-        """The stamp of the last change of settings."""
+        """Return the revision of the settings."""
         return int(self._one("SELECT settings FROM stamps"))
 
     def last_subject_row(self) -> int:
-        """The highest number that a subject's row has; 0 when there is none."""
+        """Return the highest row number of subjects; 0 when there is none."""
         return int(self._one("SELECT coalesce(max(id), 0) FROM subjects"))
 
     @intact
     def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
-        """All scopes with settings."""
+        """Return all scopes with settings."""
         rows = self._all("SELECT context, name, config, mode FROM settings ORDER BY context, name")
         return [(QualifiedSubject(context, name), settings_of(config, mode)) for context, name, config, mode in rows]
 
     @intact
     def records(self, kind: str, prefix: tuple[str, ...]) -> Sequence[Record]:
-        """The records of a kind whose keys begin so."""
+        """Return the records of a kind whose keys have a prefix."""
         rows = self._all(
             "SELECT key, document, ts, revision FROM records WHERE kind = ? AND key >= ? AND key < ? ORDER BY key",
             (kind, *key_range(prefix)),
@@ -212,12 +212,12 @@ class SqliteReads:
 
     @intact
     def changes(self, after: int, limit: int) -> Sequence[Change]:
-        """The changes after one, so many at most."""
+        """Return at most ``limit`` changes after one."""
         return [_change(row) for row in self._all(f"{_CHANGES} WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))]
 
     @intact
     def changes_of(self, subject: QualifiedSubject, until: int) -> Sequence[Change]:
-        """The changes of one scope up to a number."""
+        """Return the changes of one scope up to a number."""
         rows = self._all(
             f"{_CHANGES} WHERE context = ? AND name = ? AND seq <= ? ORDER BY seq",
             (subject.context, subject.name, until),
@@ -225,14 +225,14 @@ class SqliteReads:
         return [_change(row) for row in rows]
 
     def has_changed(self, scope: QualifiedSubject, since: int) -> bool:
-        """Whether config or mode of a scope, or a record noted there, was written to."""
+        """Return whether config or mode of a scope, or a record noted there, was written to."""
         rows = self._all(
             "SELECT kind FROM changes WHERE context = ? AND name = ? AND seq > ?", (scope.context, scope.name, since)
         )
         return any(ChangeKind(kind) in KINDS for (kind,) in rows)
 
     def last_change(self, until_ts: int | None) -> int:
-        """The number of the last change up to a time."""
+        """Return the number of the last change up to a time."""
         if until_ts is None:
             return int(self._one("SELECT change FROM stamps"))
         return int(
@@ -245,7 +245,7 @@ def _change(row: Any) -> Change:
 
 
 def _wanted(prefix: SubjectPrefix, visibility: Visibility) -> dict[str, object]:
-    """The parameters of a listing."""
+    """Return the parameters of a listing."""
     return {
         "context": prefix.context,
         "low": prefix.name,

@@ -1,4 +1,4 @@
-"""Rows on their way into a SQLite file: gathered plan by plan, and written many at a time."""
+"""Rows to write into a SQLite file: collected plan by plan, and written many at a time."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _STATEMENTS: Final = (
     ("next_ids", "UPDATE contexts SET next_schema_id = ? WHERE id = ?"),
     ("stamps", "UPDATE stamps SET change = ?, settings = ?"),
 )
-"""In the order in which rows may refer to each other."""
+"""The tables, in the order in which rows may refer to each other."""
 
 
 class Rows:
-    """What waits to be written, by what it is; of what has a key, the last state alone."""
+    """The rows that wait to be written, by table; for a table with keys, only the last state of each key."""
 
     __slots__ = ("changes", "contents", "ids", "next_ids", "references", "stamps", "subjects", "versions")
 
@@ -39,7 +39,7 @@ class Rows:
         self.stamps: list[Sequence[Any]] = []
 
     def statements(self) -> Iterator[tuple[str, Iterable[Sequence[Any]]]]:
-        """Each statement with the rows that it is to write."""
+        """Yield each statement with its rows."""
         for name, statement in _STATEMENTS:
             waiting = getattr(self, name)
             if waiting:

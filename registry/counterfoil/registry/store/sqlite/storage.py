@@ -1,6 +1,6 @@
 """The storage in a SQLite file: one writing connection with group commit, reads beside it.
 
-Every answered write is on the disk (WAL, ``synchronous=FULL``): a process that is killed loses none.
+Every answered write is durable (WAL, ``synchronous=FULL``): none is lost when the process is killed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from counterfoil.registry.service.storage import Append, Load, SoftDelete
 from counterfoil.registry.store.committer import DEFAULT_LIMITS, Committer, WriteLimits
 from counterfoil.registry.store.local import LocalStorage
 from counterfoil.registry.store.sqlite.errors import at_run_time, is_busy
-from counterfoil.registry.store.sqlite.file import FileLock, Place, check_folder, connect, prepare
+from counterfoil.registry.store.sqlite.file import FileIdentity, FileLock, check_folder, connect, prepare
 from counterfoil.registry.store.sqlite.reads import SqliteReads
 from counterfoil.registry.store.sqlite.tables import KnownSubjects, SqliteTables
 from counterfoil.registry.store.tables import apply
@@ -35,17 +35,17 @@ _PATIENCE_MS: Final = 3000
 
 
 class _Transactions:
-    """Transactions on the writing connection to the file at ``place``."""
+    """Transactions on the writing connection to the file with ``identity``."""
 
-    def __init__(self, connection: sqlite3.Connection, place: Place, known: KnownSubjects) -> None:
+    def __init__(self, connection: sqlite3.Connection, identity: FileIdentity, known: KnownSubjects) -> None:
         self._connection = connection
-        self._place = place
+        self._identity = identity
         self._tables = SqliteTables(connection, known)
 
     def begin(self) -> bool:
-        """Begin a transaction that no other writer can get in the way of; False where one is there already."""
-        self._place.check()
-        if self._connection.in_transaction:  # it could not be undone before
+        """Begin a transaction that excludes other writers and return True; return False if one is running."""
+        self._identity.check()
+        if self._connection.in_transaction:  # the last one could not be undone before
             self._connection.execute("ROLLBACK")
         try:
             self._connection.execute("BEGIN IMMEDIATE")
@@ -56,7 +56,7 @@ class _Transactions:
         return True
 
     def begin_patiently(self) -> None:
-        """Begin a transaction when the other writer has ended its own, or fail after some seconds."""
+        """Begin a transaction after the other writer's, or fail after some seconds."""
         self._connection.execute(f"PRAGMA busy_timeout = {_PATIENCE_MS}")
         try:
             self._connection.execute("BEGIN IMMEDIATE")
@@ -64,10 +64,9 @@ class _Transactions:
             self._connection.execute("PRAGMA busy_timeout = 0")
 
     def carry_out(self, plan: Plan) -> Appended | Exception | None:
-        """The outcome of one plan.
+        """Carry out one plan and return its outcome.
 
-        A plan that may not be carried out is refused before its first write. A store that fails in the middle of one
-        raises, which undoes the transaction.
+        A plan is refused before its first write. If the store fails during a plan, the error undoes the transaction.
         """
         try:
             return apply(self._tables, plan)
@@ -77,16 +76,16 @@ class _Transactions:
             return error
 
     def commit(self) -> None:
-        """Write to the disk, and wait until it is there."""
+        """Commit, and wait until the data is on the disk."""
         self._tables.flush()
         self._connection.execute("COMMIT")
 
     def publish(self) -> None:
-        """Make known what was committed."""
+        """Update the caches with the committed data."""
         self._tables.publish()
 
     def abandon(self, error: Exception) -> Exception:
-        """Undo the transaction; what cannot be undone now is before the next one begins."""
+        """Undo the transaction; if that fails, it is undone before the next one begins."""
         self._tables.forget()
         if self._connection.in_transaction:
             with suppress(sqlite3.Error):
@@ -95,7 +94,7 @@ class _Transactions:
 
 
 class SqliteStorage(LocalStorage):
-    """A storage in the file ``path``, which is created when it is missing. ``StoreNotUsable`` when it cannot be."""
+    """A storage in the file ``path``, which is created if it is missing; raises ``StoreNotUsable`` if it cannot be."""
 
     def __init__(self, path: Path, *, limits: WriteLimits = DEFAULT_LIMITS) -> None:
         check_folder(path)
@@ -110,64 +109,64 @@ class SqliteStorage(LocalStorage):
         self._scanner = connect(path)
         self._writer = connect(path)
         self._writer.execute("PRAGMA busy_timeout = 0")  # the event loop does not wait
-        self._place = Place(path)
+        self._identity = FileIdentity(path)
         self._scans = SqliteReads(self._scanner)
         self._scan_thread = ThreadPoolExecutor(1, thread_name_prefix="counterfoil-scan")
         self._file_reads = SqliteReads(self._reader)
         super().__init__(self._file_reads)
         self._known = KnownSubjects()
         self._settings_revision: int | None = None
-        transactions = _Transactions(self._writer, self._place, self._known)
+        transactions = _Transactions(self._writer, self._identity, self._known)
         self._committer = Committer(transactions, announce=self._announce, limits=limits, contact=self.contact)
 
     async def commit(self, plan: Plan) -> Appended | None:
-        """Carry out ``plan``; it is on the disk when this returns."""
+        """Carry out ``plan``; it is durable when this returns."""
         return await self._committer.commit(plan)
 
     async def history(self, subject: QualifiedSubject) -> History:
-        """All versions of a subject; remembered, since nobody else may write the file."""
+        """Return all versions of a subject; they are cached, since no other process may write the file."""
         return self._known.read(subject, self._file_reads).history
 
     async def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
-        """The subjects whose names begin so; read beside the event loop, since they may be many."""
+        """Return the subjects with a prefix; read in a thread, since they may be many."""
         return await asyncio.get_running_loop().run_in_executor(
             self._scan_thread, self._scans.subjects, prefix, visibility
         )
 
     async def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, *, first: int, last: int) -> str:
-        """The names of those subjects, as the text of a JSON array; read beside the event loop."""
+        """Return the names of subjects with a prefix, as the text of a JSON array; read in a thread."""
         return await asyncio.get_running_loop().run_in_executor(
             self._scan_thread, self._scans.subject_names, prefix, visibility, first, last
         )
 
     async def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:
-        """All scopes with settings; read beside the event loop."""
+        """Return all scopes with settings; read in a thread."""
         return await asyncio.get_running_loop().run_in_executor(self._scan_thread, self._scans.scopes)
 
     async def totals(self) -> Totals:
-        """How much is stored; counted beside the event loop."""
+        """Return the numbers of subjects and versions; counted in a thread."""
         return await asyncio.get_running_loop().run_in_executor(self._scan_thread, self._scans.totals)
 
     @property
     def load(self) -> Load:
-        """How many writes wait."""
+        """The number of waiting writes."""
         return Load(self._committer.waiting)
 
     async def settings_revision(self) -> int:
-        """The stamp of the last change of settings: remembered, since nobody else may write the file."""
+        """Return the revision of the settings, cached, since no other process may write the file."""
         if self._settings_revision is None:
             self._settings_revision = await super().settings_revision()
         return self._settings_revision
 
     def _announce(self, plan: Plan, outcome: Appended | None) -> None:
-        if not isinstance(plan, (Append, SoftDelete)):  # the others may change settings, or what counts as one
+        if not isinstance(plan, (Append, SoftDelete)):  # the others may change settings
             self._settings_revision = None
         super()._announce(plan, outcome)
 
     async def check(self) -> None:
-        """Return when the file answers, and is where it was."""
+        """Check that the file can be read and was not replaced."""
         try:
-            self._place.check()
+            self._identity.check()
             await super().settings_revision()
         except (StoreUnavailable, StoreTimeout) as error:
             self.contact.note_lost(error)
@@ -175,7 +174,7 @@ class SqliteStorage(LocalStorage):
         self.contact.note_reached()
 
     async def close(self) -> None:
-        """Finish the writes under way, close the file, let go of its lock."""
+        """Finish the running writes, close the file, and release its lock."""
         await self._committer.close()
         self._scan_thread.shutdown()
         for connection in (self._reader, self._scanner, self._writer):

@@ -1,8 +1,8 @@
 """The primitive writes over a SQLite connection.
 
-What a registration writes is gathered (:class:`~.sqlite_rows.Rows`) and goes to the database many rows at a time,
-before the next statement that might read it and at the end of the transaction. Numbers that are counted up, and the
-histories of the subjects that are written to, are remembered: nobody else writes the file.
+The rows of registrations are collected (:class:`~.rows.Rows`) and written many at a time: before the next statement
+that might read them, and at the end of the transaction. Counters, and the histories of the subjects that are written
+to, are cached, since no other process writes the file.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _MAX_REMEMBERED_VERSIONS: Final = 50_000
 
 
 class KnownSubjects:
-    """The subjects used last, as they are committed."""
+    """A cache of the most recently used subjects, as they are committed."""
 
     def __init__(self) -> None:
         self._known: RecentValues[QualifiedSubject, StoredSubject] = RecentValues(_MAX_REMEMBERED_VERSIONS)
 
     def read(self, subject: QualifiedSubject, reads: SqliteReads) -> StoredSubject:
-        """What is stored of a subject, by ``reads`` where it is not known."""
+        """Return the stored versions of a subject, read by ``reads`` if they are not cached."""
         found = self._known.get(subject)
         if found is None:
             found = reads.stored(subject)
@@ -52,12 +52,12 @@ class KnownSubjects:
         return found
 
     def put(self, subject: QualifiedSubject, stored: StoredSubject) -> None:
-        """Remember what is stored of a subject."""
+        """Cache the stored versions of a subject."""
         self._known.put(subject, stored, weight=1 + len(stored.history.entries))
 
 
 class _Numbers:
-    """The numbers that are counted up: of changes, rows of subjects, and ids in each context."""
+    """The counters: of changes, rows of subjects, and ids in each context."""
 
     def __init__(self, reads: SqliteReads) -> None:
         self.change = reads.last_change(None)
@@ -71,12 +71,12 @@ class _Numbers:
 class SqliteTables(SqliteReads):
     """Reads and writes over ``connection``, which is in autocommit mode: transactions are the caller's.
 
-    ``known`` is told of what was committed, by :meth:`publish`.
+    ``known`` is updated with the committed data by :meth:`publish`.
     """
 
     def __init__(self, connection: sqlite3.Connection, known: KnownSubjects) -> None:
         super().__init__(connection)
-        self._plain = SqliteReads(connection)  # these see nothing of what waits
+        self._plain = SqliteReads(connection)  # these do not see waiting rows
         self._known = known
         self._remembered: _Numbers | None = None
         self._rows = Rows()
@@ -87,7 +87,7 @@ class SqliteTables(SqliteReads):
         self._listed: set[str] = set()
 
     def forget(self) -> None:
-        """Trust nothing that a transaction which was undone may have brought."""
+        """Clear everything that an undone transaction may have changed."""
         self._remembered = None
         self._rows, self._waits = Rows(), False
         self._written.clear()
@@ -96,14 +96,14 @@ class SqliteTables(SqliteReads):
         self._listed.clear()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write the waiting rows."""
         rows, self._rows, self._waits = self._rows, Rows(), False
         self._bound.clear()
         for statement, waiting in rows.statements():
             self._write_many(statement, waiting)
 
     def publish(self) -> None:
-        """Make known what has been committed."""
+        """Update the caches with the committed data."""
         for subject, stored in self._written.items():
             self._known.put(subject, stored)
         self._written.clear()
@@ -122,19 +122,19 @@ class SqliteTables(SqliteReads):
             self._remembered = _Numbers(self)
         return self._remembered
 
-    # --- reads that need not wait for what waits
+    # --- reads that do not depend on waiting rows
 
     def stored(self, subject: QualifiedSubject) -> StoredSubject:
-        """All versions of a subject, and its row."""
+        """Return all versions of a subject, and its row."""
         found = self._written.get(subject)
         return self._known.read(subject, self._plain) if found is None else found
 
     def settings_revision(self) -> int:
-        """The stamp of the last change of settings."""
+        """Return the revision of the settings."""
         return super().settings_revision() if self._remembered is None else self._remembered.settings
 
     def id_of_guid(self, context: str, guid: UUID) -> int | None:
-        """The id of a content in a context."""
+        """Return the id of a content in a context."""
         found = self._bound.get((context, guid))
         return self._plain.id_of_guid(context, guid) if found is None else found
 
@@ -155,7 +155,7 @@ class SqliteTables(SqliteReads):
         self._waits = True
 
     def take_id(self, context: str) -> int:
-        """Give out the next id."""
+        """Allot the next id."""
         next_ids = self._numbers.next_id_by_context
         taken = next_ids.get(context)
         context_id = self._context_id(context)
@@ -174,7 +174,7 @@ class SqliteTables(SqliteReads):
         return found
 
     def claim_id(self, context: str, schema_id: int, guid: UUID) -> None:
-        """Take an id that the caller chose."""
+        """Reserve an id that the caller chose."""
         context_id = self._context_id(context)
         self._run(
             "UPDATE contexts SET next_schema_id = max(next_schema_id, ?) WHERE id = ?", (schema_id + 1, context_id)
@@ -183,7 +183,7 @@ class SqliteTables(SqliteReads):
         self._numbers.next_id_by_context.pop(context, None)
 
     def bind_id(self, context: str, schema_id: int, guid: UUID, targets: Sequence[Target]) -> None:
-        """Make an id stand for a content."""
+        """Give an id to a content."""
         context_id = self._context_id(context)
         target_ids = [self._context_id(target.subject.context) for target in targets]
         self._rows.ids.append((context_id, schema_id, guid.bytes))
@@ -195,7 +195,7 @@ class SqliteTables(SqliteReads):
         self._waits = True
 
     def release_id(self, context: str, schema_id: int) -> None:
-        """Forget an id."""
+        """Delete an id."""
         guid = self.guid_of_id(context, schema_id)
         if guid is None:
             return
@@ -248,7 +248,7 @@ class SqliteTables(SqliteReads):
             self._written[subject] = StoredSubject()
 
     def _keep(self, subject: QualifiedSubject, stored: StoredSubject) -> None:
-        """Have ``stored`` written, and read from now on."""
+        """Write ``stored``, and return it for later reads."""
         self._written[subject] = stored
         history, row_id = stored.history, stored.row_id
         if row_id is None:
@@ -271,7 +271,7 @@ class SqliteTables(SqliteReads):
         )
 
     def touch_settings(self) -> None:
-        """Make the number of the last change the settings' revision."""
+        """Set the settings' revision to the number of the last change."""
         self._numbers.settings = self._numbers.change
         self._stamp()
 
@@ -280,12 +280,12 @@ class SqliteTables(SqliteReads):
         self._waits = True
 
     def drop_context(self, context: str) -> None:
-        """Take a context out of the listing."""
+        """Remove a context from the listing."""
         self._listed.discard(context)
         self._run("UPDATE contexts SET listed = 0 WHERE name = ?", (context,))
 
     def revision_of_record(self, write: RecordWrite) -> int:
-        """The revision of the record that a write is about."""
+        """Return the revision of a write's record."""
         found = self._one("SELECT revision FROM records WHERE kind = ? AND key = ?", (write.kind, key_text(write.key)))
         return int(found or 0)
 
@@ -317,7 +317,7 @@ class SqliteTables(SqliteReads):
         guid: UUID | None = None,
         document: Document | None = None,
     ) -> None:
-        """Add a change, under the next number."""
+        """Add a change with the next number."""
         numbers = self._numbers
         numbers.change += 1
         numbers.ts = max(numbers.ts, now_ms())

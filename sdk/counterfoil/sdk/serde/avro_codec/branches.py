@@ -1,7 +1,7 @@
-"""Which branches of a union a Python value may mean, and how closely.
+"""Which branches of a union fit a Python value, and how closely.
 
-A branch whose own Python type the value has goes before one that would also take it: text is a ``string`` before it
-is an enum's symbol, a float is a ``double`` before it is a ``float``, a whole number is an ``int`` before it is a
+A branch whose own Python type the value has is preferred to one that would also accept it: text is a ``string`` before
+it is an enum's symbol, a float is a ``double`` before it is a ``float``, a whole number is an ``int`` before it is a
 ``long``, a ``long`` before a ``double``, and a dict is the record with exactly its keys before one that would need
 defaults or leave keys out.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.types import AvroType, Union
 
 Rank: TypeAlias = tuple[int, ...]
-"""How close a branch is to a value; the smallest is meant."""
+"""How closely a branch fits a value; the smallest rank is the closest."""
 
 _SAME: Final = (0,)
 _OTHER: Final = (9,)
@@ -45,7 +45,7 @@ _LOGICAL_FROM: Final[dict[type, tuple[type, ...]]] = {
 
 
 def branch_named(union: Union, name: str) -> int | None:
-    """The number of the branch that a hint names: a full name, or the kind of a type without one."""
+    """Return the number of the branch that a hint names: a full name, or the kind of a type without one."""
     for index, branch in enumerate(union.branches):
         if name == (branch.full_name if isinstance(branch, (Record, Enum, Fixed)) else branch.kind.value):
             return index
@@ -53,7 +53,7 @@ def branch_named(union: Union, name: str) -> int | None:
 
 
 def branch_by_type(union: Union) -> dict[type, int]:
-    """The branch that every value of a Python type means, for the types where there is no choice."""
+    """Return the branch by Python type, for the types whose values fit only one branch."""
     natives = {conversion.native for branch in union.branches if (conversion := conversion_of(branch))}
     table: dict[type, int] = {}
     for python_type in (*_RANK_BY_TYPE, *natives):
@@ -65,7 +65,7 @@ def branch_by_type(union: Union) -> dict[type, int]:
 
 
 def rank_of(branch: AvroType, value: object, *, strict: bool) -> Rank | None:
-    """How close the branch is to the value; None when it cannot take it."""
+    """Return how closely the branch fits the value; None when it does not fit."""
     if isinstance(value, Mapping):
         if isinstance(branch, Record):
             return _rank_record(branch, value, strict=strict)
@@ -89,8 +89,8 @@ def _rank(branch: AvroType, python_type: type) -> Rank | None:
 
 
 def _rank_of_subclass(branch: AvroType, value: object) -> Rank | None:
-    """The rank of a value whose type is none of Python's own: a str enum, a number of another library."""
-    if isinstance(value, bool):  # a kind of int to Python, not to Avro
+    """Return the rank of a value whose type is not built in: a str enum, a number of another library."""
+    if isinstance(value, bool):  # a subclass of int in Python, but not in Avro
         return None
     for python_type in type(value).__mro__[1:]:
         rank = _rank(branch, python_type)

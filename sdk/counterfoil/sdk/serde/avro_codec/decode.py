@@ -1,4 +1,4 @@
-"""Decoders: from a writer's schema, and perhaps a reader's, to a function from bytes to a value."""
+"""Decoders: functions from bytes to a value, made of a writer's schema and perhaps a reader's."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class Decode(Protocol):
-    """What :func:`compile_decoder` gives."""
+    """The function that :func:`compile_decoder` returns."""
 
     def __call__(self, data: bytes, offset: int = 0, /) -> Any:
-        """The value that stands at ``offset`` of ``data``. Raises ``DecodeError`` with offset and path."""
+        """Return the value at ``offset`` of ``data``. Raises ``DecodeError`` with offset and path."""
 
 
 def compile_decoder(
@@ -28,14 +28,14 @@ def compile_decoder(
     whole: bool = False,
     max_empty_items: int = MAX_EMPTY_ITEMS,
 ) -> Decode:
-    """A function that reads data of ``writer`` as values of ``reader`` (of ``writer`` itself without one).
+    """Return a function that reads data of ``writer`` as values of ``reader`` (of ``writer`` itself without one).
 
     Values are None, bool, int, float, str, bytes, list and dict, and for logical types Decimal, date, time, datetime
-    and UUID (see :mod:`.logical`). Bytes behind the value are ignored, or with ``whole`` an error. A top-level
-    ``bytes`` is all of the data, since it stands on the wire without its length. ``max_empty_items`` is how many array
+    and UUID (see :mod:`.logical`). Bytes after the value are ignored, or with ``whole`` an error. A top-level
+    ``bytes`` is all of the data, since it is written without its length. ``max_empty_items`` is how many array
     items that take no bytes a datum may have; defaults of repeated records are limited with it (see :mod:`.weights`).
 
-    Raises ``IncompatibleReader`` when no data of the writer could be read. Compiling takes milliseconds: keep the
+    Raises ``IncompatibleReader`` when no data of the writer could be read. Compiling takes milliseconds, so store the
     function. It may be called from many threads.
 
     Source: Apache Avro 1.12 specification, "Binary Encoding" and "Schema Resolution".

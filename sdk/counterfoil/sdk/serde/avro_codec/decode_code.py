@@ -1,9 +1,9 @@
 """Decode plans as Python code.
 
-The code reads on without asking whether the data still holds what it slices: an index beyond the end raises at once,
-and a slice that came out short leaves the offset beyond the end, where the last line looks. Every doubt, from a short
-slice to a number that should have been shorter, ends in an exception, and then :mod:`.decode_walk` reads the datum
-again and either gives the value or says what is wrong.
+The code does not check at each step whether the data is long enough: an index beyond the end raises, and a slice that
+is too short leaves the offset beyond the end, which the last line checks. Every irregularity, from a short slice to a
+number that could have been shorter, raises an exception, and then :mod:`.decode_walk` reads the datum again and either
+returns the value or raises the error that describes it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _FORMAT: Final = {4: "f", 8: "d"}
 
 
 def _as_bytes(data: object) -> bytes:
-    """Any wrapping of bytes, as bytes: what is read from it must not change later."""
+    """Return a bytes-like object as bytes, since values that are read from it must not change later."""
     if isinstance(data, (bytes, bytearray, memoryview)):
         return bytes(data)
     raise TypeError
@@ -65,7 +65,7 @@ _LIBRARY: Final[dict[str, object]] = {
 
 
 def decoder_source(plan: Step, *, whole: bool, max_empty_items: int = MAX_EMPTY_ITEMS) -> Source:
-    """The source of ``decode(b, p)`` for a plan.
+    """Return the source of ``decode(b, p)`` for a plan.
 
     It calls ``again(b, start)``, and with ``whole`` ``rest(b, offset)`` for data that does not end with the value; the
     caller must bind both.
@@ -74,9 +74,9 @@ def decoder_source(plan: Step, *, whole: bool, max_empty_items: int = MAX_EMPTY_
 
 
 class _DecoderWriter:
-    """Writes one decoder. Throughout the code ``b`` is the data and ``p`` the place in it.
+    """Writes one decoder. In the generated code ``b`` is the data and ``p`` the offset in it.
 
-    Where something can come without bytes, ``left`` is how many such items a message may still have, and how much else.
+    Where values can take no bytes, ``left`` is how many such items a message may still have, and how much other weight.
     """
 
     def __init__(self, plan: Step, max_empty_items: int) -> None:
@@ -105,7 +105,7 @@ class _DecoderWriter:
         out.level = 0
         out.line(" except DecodeError: raise")
         out.line(" except Exception: pass")
-        out.line(f" {' = '.join([*self._containers, 'v'])} = None")  # what was made so far is not kept meanwhile
+        out.line(f" {' = '.join([*self._containers, 'v'])} = None")  # not stored during the call
         out.line(" return again(b, s)")
         while self._pending:
             self._function(*self._pending.pop())
@@ -118,10 +118,10 @@ class _DecoderWriter:
         self._inline(step, "v")
         self._out.line("return v, p")
 
-    # --- choosing between a call and code in place ---------------------------------------------------------------
+    # --- a call or code in place ---------------------------------------------------------------
 
     def _read(self, step: Step, target: str) -> None:
-        """Code that puts the value at ``p`` into ``target`` and moves ``p`` behind it."""
+        """Write code that assigns the value at ``p`` to ``target`` and moves ``p`` past it."""
         if self._is_called(step):
             self._out.line(f"{target}, p = {self._name_of(step)}({self._arguments})")
         else:
@@ -214,7 +214,7 @@ class _DecoderWriter:
             self._out.line(f"x, p = read_long(b, p); {target} = {self._out.bind('symbols', symbols)}[x]")
 
     def _bind_symbols(self, step: EnumStep) -> str:
-        """A table from the one byte of a symbol's number to what the reader makes of it."""
+        """Return a table from the one byte of a symbol's number to the reader's value."""
         by_byte = {2 * index: value for index, value in enumerate(step.values) if value is not None}
         return self._out.bind("symbols", by_byte)
 
@@ -228,7 +228,7 @@ class _DecoderWriter:
         self._out.line("p = len(b)")
 
     def _blocks(self, smallest: int) -> None:
-        """The head of a loop over blocks and of a loop over the items of each; leaves the level inside both."""
+        """Write the heads of a loop over blocks and of a loop over the items of each; the level is then inside both."""
         out = self._out
         out.line("while True:")
         out.level += 1
@@ -273,7 +273,7 @@ class _DecoderWriter:
         self._branches(step, lambda branch: self._read(branch, target))
 
     def _branches(self, step: UnionStep, emit: Callable[[Step], None]) -> None:
-        """Code that reads the number of the branch and does what ``emit`` writes for it."""
+        """Write code that reads the number of the branch and runs what ``emit`` writes for the branch."""
         out = self._out
         if len(step.branches) <= _ONE_BYTE_SYMBOLS:
             out.line("x = b[p]; p += 1")
@@ -315,7 +315,7 @@ class _DecoderWriter:
         self._read(one.step, value_by_field[one.target])
 
     def _packed(self, fields: Sequence[FieldStep], value_by_field: dict[str, str]) -> None:
-        """One ``unpack`` for neighbours of known size, on the bet that every int among them takes one byte."""
+        """Write one ``unpack`` for adjacent fields of known size, assuming that every int among them takes one byte."""
         out = self._out
         values = [out.name("v") for _ in fields]
         layout = "<" + "".join(_layout(one.step) for one in fields)
@@ -337,7 +337,7 @@ class _DecoderWriter:
         value_by_field.update({one.target or "": value for value, one in zip(values, fields, strict=True)})
 
     def _unpacked(self, step: Step, value: str) -> None:
-        """Code that turns what ``unpack`` gave into the value."""
+        """Write code that turns the result of ``unpack`` into the value."""
         match step:
             case IntegerStep():
                 self._out.line(f"{value} = unzigzag[{value}]")
@@ -349,7 +349,7 @@ class _DecoderWriter:
                 self._out.line(f"{value} = {self._converted(value, conversion)}")
 
     def _literal(self, value: object) -> str:
-        """An expression that makes ``value`` anew where it could be changed by whoever gets it."""
+        """Return an expression for ``value``, which makes a new object each time if the object is mutable."""
         if isinstance(value, list):
             return f"[{', '.join(map(self._literal, value))}]"
         if isinstance(value, dict):
@@ -358,10 +358,10 @@ class _DecoderWriter:
             return repr(value)
         return self._out.bind("default", value)
 
-    # --- passing over --------------------------------------------------------------------------------------------
+    # --- skipping --------------------------------------------------------------------------------------------
 
     def _skip(self, step: Step) -> None:
-        """Code that moves ``p`` behind the value at ``p``."""
+        """Write code that moves ``p`` past the value at ``p``."""
         match step:
             case NullStep():
                 pass
@@ -410,7 +410,7 @@ class _DecoderWriter:
         out.level -= 1
 
     def _nested(self, steps: Sequence[Step], emit: Callable[[Step], None]) -> None:
-        """What ``emit`` writes for the steps, one level in; ``pass`` when that is nothing."""
+        """Write the output of ``emit`` for the steps, indented by one level; ``pass`` when that is nothing."""
         self._out.level += 1
         before = self._out.size
         for step in steps:
@@ -421,7 +421,7 @@ class _DecoderWriter:
 
 
 def _is_counted(step: Step) -> bool:
-    """Whether the step's values, or what they hold, may come without bytes, so that they are counted."""
+    """Return whether the step's values, or values inside them, may take no bytes, so that they are counted."""
     match step:
         case ArrayStep(smallest=smallest):
             return not smallest

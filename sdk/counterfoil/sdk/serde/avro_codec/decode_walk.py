@@ -1,7 +1,7 @@
-"""The meaning of a decode plan: every check spelt out, every step on a path.
+"""The meaning of a decode plan: every check is explicit, and every step has a path.
 
-Generated code does the same faster and without saying where; whatever it cannot do, or stumbles over, is done again
-here. So this module decides what is an error, and what the error says.
+Generated code does the same faster, but without the place of an error; when it raises, the datum is read again here. So
+this module decides what is an error, and its message.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _REAL: Final = {4: struct.Struct("<f"), 8: struct.Struct("<d")}
 
 
 class DecodeWalk:
-    """One datum of ``data``, read step by step from ``offset``; ``path`` and ``offset`` say where the walk is.
+    """One datum of ``data``, read step by step from ``offset``; ``path`` and ``offset`` are the current place.
 
     A part of ``path`` is the name of a field behind a dot, the index of an item, or the key of an entry in a tuple.
     """
@@ -53,14 +53,14 @@ class DecodeWalk:
         self._weight_left = max_empty_items * WEIGHT_OF_ITEM + len(data)
 
     def read(self, step: Step) -> Any:
-        """The value of ``step``. Raises ``DecodeError`` with offset and path."""
+        """Return the value of ``step``. Raises ``DecodeError`` with offset and path."""
         try:
             return self._read(step)
         except RecursionError:
             self.fail("The value is nested too deeply")
 
     def fail(self, problem: str, *, offset: int | None = None) -> NoReturn:
-        """Raise a ``DecodeError`` for the place where the walk is."""
+        """Raise a ``DecodeError`` for the current place."""
         where = self.offset if offset is None else offset
         path = "".join(map(_written, self.path)).removeprefix(".")
         inside = f" in {path}" if path else ""
@@ -178,7 +178,7 @@ class DecodeWalk:
         self.fail(step.problem)
 
     def _blocks(self, smallest: int, *, is_skipping: bool = False) -> Iterator[int]:
-        """The number of items of each block; ``smallest`` is the size in bytes that every item has at least."""
+        """Yield the number of items of each block; ``smallest`` is the size in bytes that every item has at least."""
         while count := self._long():
             if count < 0:
                 size = self._size()
@@ -232,7 +232,7 @@ class DecodeWalk:
         return value
 
     def _skip(self, step: Step) -> None:
-        """Pass over a value: what it holds is read and not kept, and blocks that say their size are jumped over."""
+        """Skip a value: its parts are read and discarded, and blocks with a size in bytes are skipped as a whole."""
         match step:
             case ArrayStep(items=items, smallest=smallest):
                 self._skip_blocks((items,), smallest)
@@ -283,14 +283,14 @@ class DecodeWalk:
 
 
 def _written(part: str | int | tuple[str]) -> str:
-    """A part of a path as people read it."""
+    """Return a part of a path as it is printed."""
     if isinstance(part, str):
         return part
     return f"[{part}]" if isinstance(part, int) else f"[{part[0]!r}]"
 
 
 def _copied(default: Any) -> Any:
-    """A default that nobody else has: whoever gets it may change it."""
+    """Return a copy of a default, since the caller may change it."""
     if isinstance(default, dict):
         return {key: _copied(value) for key, value in default.items()}
     return [_copied(item) for item in default] if isinstance(default, list) else default

@@ -1,4 +1,4 @@
-"""Encoders: from a schema to a function from a value to bytes."""
+"""Encoders: functions from a value to bytes, made of a schema."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 
 class Encode(Protocol):
-    """What :func:`compile_encoder` gives."""
+    """The function that :func:`compile_encoder` returns."""
 
     def __call__(self, value: object, prefix: bytes = b"", /) -> bytes:
-        """``prefix`` and then the encoding of ``value``. Raises ``EncodeError`` with path, expected and got."""
+        """Return ``prefix`` and the encoding of ``value``. Raises ``EncodeError`` with path, expected and got."""
 
 
 def compile_encoder(schema: AvroSchema, *, strict: bool = False) -> Encode:
-    """A function that writes values of ``schema``.
+    """Return a function that writes values of ``schema``.
 
-    It takes the values that a decoder gives, and more: numbers of other libraries, any sequence or mapping, a number
-    in place of a date or time. A field that a dict does not have is written as its default, and without one it is an
-    error; keys that are no fields are ignored, or with ``strict`` an error. A value of a union goes to the branch of
-    its Python type, a dict to the record whose fields it has; where that leaves several, ``("full.name", value)`` or
-    the key ``-type`` says which. A top-level ``bytes`` is written without its length.
+    It accepts the values that a decoder returns, and others: numbers of other libraries, any sequence or mapping, a
+    number instead of a date or time. A field that a dict does not have is written as its default, and without one it is
+    an error; keys that are no fields are ignored, or with ``strict`` an error. A value of a union is written as the
+    branch of its Python type, a dict as the record whose fields it has; where several branches fit, ``("full.name",
+    value)`` or the key ``-type`` names the branch. A top-level ``bytes`` is written without its length.
 
-    Compiling takes milliseconds: keep the function. It may be called from many threads.
+    Compiling takes milliseconds, so store the function. It may be called from many threads.
 
     Source: Apache Avro 1.12 specification, "Binary Encoding".
     """

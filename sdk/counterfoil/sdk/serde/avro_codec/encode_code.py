@@ -1,8 +1,8 @@
-"""Encoding as Python code: one expression per piece of the message, and one ``join`` of them all.
+"""Encoders as Python code: one expression for each part of the message, and one ``join`` of them all.
 
-The code takes the ways that values usually come: a dict, a list, the exact Python type of a field. Whatever comes
-otherwise ends in an exception, and then :mod:`.encode_walk` writes the value again and either gives the bytes or says
-what is wrong.
+The code accepts the usual types of values: a dict, a list, the exact Python type of a field. Any other value raises an
+exception, and then :mod:`.encode_walk` writes the value again and either returns the bytes or raises the error that
+describes it.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def _refuse(_value: object) -> bytes:
 
 
 def _as_list(value: object) -> Sequence[Any]:
-    """Any sequence that is not text or bytes."""
+    """Return the value if it is a sequence other than text or bytes; raise otherwise."""
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray, memoryview)):
         return value
     raise TypeError
 
 
 def _as_dict(value: object) -> dict[Any, Any]:
-    """Any mapping, as a plain dict, so that a missing key stays missing."""
+    """Return a mapping as a plain dict, so that a missing key stays missing."""
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError
@@ -65,7 +65,7 @@ _LIBRARY: Final[dict[str, object]] = {
 
 
 def children_of(avro_type: AvroType) -> Sequence[AvroType]:
-    """The types that a type is made of."""
+    """Return the types that a type is made of."""
     match avro_type:
         case Array(items=inner) | Map(values=inner):
             return (inner,)
@@ -78,15 +78,15 @@ def children_of(avro_type: AvroType) -> Sequence[AvroType]:
 
 
 def encoder_source(root: AvroType, choose: Callable[[Union, object], tuple[int, Any]], *, strict: bool) -> Source:
-    """The source of ``encode(v, prefix)``. It calls ``again(v, prefix)``, which the caller must bind.
+    """Return the source of ``encode(v, prefix)``. It calls ``again(v, prefix)``, which the caller must bind.
 
-    ``choose`` gives number and value of the branch where the Python type alone does not decide.
+    ``choose`` returns number and value of the branch where the Python type alone does not decide.
     """
     return _EncoderWriter(root, choose, strict=strict).write()
 
 
 class _EncoderWriter:
-    """Writes one encoder. A method gives the expressions that make up a value, after the lines that they need."""
+    """Writes one encoder. A method writes the lines that a value needs, and returns the expressions of its encoding."""
 
     def __init__(self, root: AvroType, choose: Callable[[Union, object], tuple[int, Any]], *, strict: bool) -> None:
         self._root = root
@@ -119,7 +119,7 @@ class _EncoderWriter:
         self._out.line(f"return {_joined(parts)}")
 
     def _parts(self, avro_type: AvroType, value: str, lead: bytes = b"") -> list[str]:
-        """Expressions for the value in the variable ``value``, after the constant ``lead``."""
+        """Return the expressions for the value in the variable ``value``, after the constant ``lead``."""
         if self._is_called(avro_type):
             return [*_constant(lead), f"{self._name_of(avro_type)}({value})"]
         return self._inline(avro_type, value, lead)
@@ -187,7 +187,7 @@ class _EncoderWriter:
 
     def _integer(self, kind: Kind, value: str, lead: bytes, *, is_base: bool) -> list[str]:
         checked = "checked_int" if kind is Kind.INT else "checked_long"
-        if is_base:  # an instant or a date, an int for sure and never small
+        if is_base:  # an instant or a date: always an int, and never small
             return [*_constant(lead), f"{checked if kind is Kind.INT else 'checked_instant'}({value})"]
         slow = f"{lead!r} + {checked}({value})" if lead else f"{checked}({value})"
         return [f"({self._small(lead)}({value}) or {slow} if {value}.__class__ is int else refuse({value}))"]
@@ -222,7 +222,7 @@ class _EncoderWriter:
         return self._out.bind("symbols", {symbol: lead + encode_long(index) for index, symbol in enumerate(symbols)})
 
     def _raw_parts(self, value: str) -> list[str]:
-        """A top-level ``bytes`` stands without its length."""
+        """Return the expressions of a top-level ``bytes``, which is written without its length."""
         conversion = conversion_of(self._root)
         if conversion is not None:
             return [self._converted(value, conversion)]
@@ -271,7 +271,7 @@ class _EncoderWriter:
         return encoded
 
     def _union(self, avro_type: Union, value: str, lead: bytes) -> list[str]:
-        """One variable for each part that some branch has; the others are empty there."""
+        """Return one variable for each part that some branch has; the others are empty there."""
         branches = avro_type.branches
         kinds = [branch.kind for branch in branches]
         if len(branches) == 2 and Kind.NULL in kinds:  # noqa: PLR2004 - the optional value
@@ -335,7 +335,7 @@ class _EncoderWriter:
         return parts
 
     def _field_values(self, avro_type: Record, record: str) -> list[str]:
-        """Code that puts every field's value into a variable; missing ones come from their defaults."""
+        """Write code that assigns every field's value to a variable; missing ones get their defaults."""
         out = self._out
         names = [out.name("v") for _ in avro_type.fields]
         takes = [f"{name} = {record}[{field.name!r}]" for name, field in zip(names, avro_type.fields, strict=True)]
@@ -351,7 +351,7 @@ class _EncoderWriter:
         return names
 
     def _reals(self, neighbours: list[tuple[Field, str]]) -> str:
-        """One ``pack`` for fields that stand side by side."""
+        """Return one ``pack`` for adjacent fields."""
         names = [name for _, name in neighbours]
         layout = "".join(_FORMAT[field.type.kind] for field, _ in neighbours)
         classes = " is ".join(f"{name}.__class__" for name in names)
@@ -362,7 +362,7 @@ class _EncoderWriter:
 
 @lru_cache(maxsize=64)
 def small_after(lead: bytes) -> dict[int, bytes]:
-    """The varints that are met most, each after ``lead``."""
+    """Return the most frequent varints, each after ``lead``."""
     return {value: lead + encoded for value, encoded in SMALL.items()}
 
 

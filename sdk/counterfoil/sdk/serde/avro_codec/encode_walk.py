@@ -1,7 +1,7 @@
-"""The meaning of encoding: which values a type takes, and which branch of a union a value belongs to.
+"""The meaning of encoding: which values fit a type, and which branch of a union a value belongs to.
 
-Generated code does the same faster and without saying where; whatever it cannot do, or stumbles over, is done again
-here. So this module decides what is an error, and what the error says.
+Generated code does the same faster, but without the place of an error; when it raises, the value is written again here.
+So this module decides what is an error, and its message.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _EXPECTED: Final = {
 
 
 def describe(avro_type: AvroType) -> str:
-    """What a value of the type looks like in Python, in a few words."""
+    """Return a short description of the type's values in Python."""
     conversion = conversion_of(avro_type)
     if conversion is not None:
         return conversion.expected
@@ -67,30 +67,30 @@ class AmbiguousBranch(EncodeError):
 
 
 class EncodeWalk:
-    """One value, written type by type; ``path`` says where the walk is. ``strict`` refuses keys that are no fields."""
+    """One value, written type by type; ``path`` is the current place. ``strict`` refuses keys that are no fields."""
 
     def __init__(self, *, strict: bool) -> None:
         self.strict = strict
         self.path: list[str] = []
         self._fitting: dict[tuple[int, int], bool] = {}
-        self._asked: list[object] = []  # what is in _fitting by its id must not give that id to another
+        self._asked: list[object] = []  # keeps objects alive, so that no other gets their id
 
     def write(self, avro_type: AvroType, value: object) -> bytes:
-        """The encoding of ``value``. Raises ``EncodeError`` with path, expected and got."""
+        """Return the encoding of ``value``. Raises ``EncodeError`` with path, expected and got."""
         try:
             return self._write(avro_type, value)
         except RecursionError:
             self._fail("a value that is nested less deeply", value)
 
     def write_raw(self, avro_type: AvroType, value: object) -> bytes:
-        """The bytes of a top-level ``bytes``, which stands without its length."""
+        """Return the bytes of a top-level ``bytes``, which is written without its length."""
         return self._bytes_of(avro_type, self._base(avro_type, value))
 
     def choose(self, union: Union, value: object) -> tuple[int, Any]:
-        """The number of the branch that ``value`` belongs to, and the value without its hint.
+        """Return the number of the branch that ``value`` belongs to, and the value without its hint.
 
-        A hint is ``("full.name", value)``, or the key ``-type`` of a dict. Without one the branch is the only one of
-        the closest that takes the value. Raises ``EncodeError`` when there is none or more than one.
+        A hint is ``("full.name", value)``, or the key ``-type`` of a dict. Without one the branch is the one of the
+        closest rank that fits the value. Raises ``EncodeError`` when there is none or more than one.
         """
         hint = self._hinted(union, value)
         if hint is not None:
@@ -103,7 +103,7 @@ class EncodeWalk:
         return self._closest(union, [by_rank[rank] for rank in sorted(by_rank)], value), value
 
     def _closest(self, union: Union, ranked: list[list[int]], value: object) -> int:
-        """The one branch of the first rank that has any which take the value."""
+        """Return the branch that fits the value, of the first rank that has any."""
         for indexes in ranked:
             fitting = [index for index in indexes if self._fits(union.branches[index], value)]
             if len(fitting) > 1:
@@ -112,7 +112,7 @@ class EncodeWalk:
                 return fitting[0]
         if len(ranked) != 1 or len(ranked[0]) != 1:
             self._fail(describe(union), value)
-        return ranked[0][0]  # the one branch that can be meant: writing it will say what is wrong inside
+        return ranked[0][0]  # the only possible branch: writing it raises the error inside it
 
     def _hinted(self, union: Union, value: object) -> tuple[int, Any] | None:
         if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str):  # noqa: PLR2004 - name and value
@@ -135,7 +135,7 @@ class EncodeWalk:
             try:
                 self._write(branch, value)
                 self._fitting[key] = True
-            except AmbiguousBranch:  # somewhere inside: it fits this branch in more than one way
+            except AmbiguousBranch:  # inside the value, another union has no single branch
                 self._fitting[key] = True
             except EncodeError:
                 self._fitting[key] = False
@@ -303,7 +303,7 @@ class EncodeWalk:
 
 
 class _Nothing:
-    """What stands in an error for a value that is not there."""
+    """The placeholder in an error for a missing value."""
 
     def __repr__(self) -> str:
         return "nothing"

@@ -1,7 +1,7 @@
 """Which parts of a schema become functions of their own, and which are written in place.
 
-A record that contains itself must be a function. A record that takes many lines is one, so that code grows no faster
-than the schema; everything else stands in place, where it is fastest.
+A record that contains itself must be a function. A record that takes many lines is one, so that the code is not longer
+than in proportion to the schema; everything else is written in place, which is fastest.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ class Inlining:
         self._weights: dict[int, int] = {}
 
     def is_function(self, node: Any) -> bool:
-        """Whether the node is called rather than written in place."""
+        """Return whether the node becomes a function that is called."""
         return id(node) in self._recursive or (self._is_record(node) and self._weight(node) > _MAX_WEIGHT)
 
     def _returns(self, node: Any) -> bool:
         return any(one is node for one in _reachable(self._children_of(node), self._children_of))
 
     def _weight(self, node: Any) -> int:
-        """About how many lines the node takes in place, each thing that is called counting as one."""
+        """Return about how many lines the node takes in place, where each call counts as one."""
         if id(node) not in self._weights:
-            self._weights[id(node)] = 1  # for a recursion on the way down; such a node is called
+            self._weights[id(node)] = 1  # for a recursive node, which is called
             inner = sum(self._cost(one) for one in self._children_of(node))
             self._weights[id(node)] = 1 + inner
         return self._weights[id(node)]

@@ -1,4 +1,4 @@
-"""Logical types: from the number or bytes on the wire to a Python value, and back.
+"""Logical types: conversion of the number or bytes in the message to a Python value, and back.
 
 ========================  ==========================  =========================================================
 logical type              read as                     written from
@@ -13,8 +13,8 @@ local-timestamp-…         naive ``datetime``          ``datetime`` (its zone i
 duration                  ``bytes`` of 12             ``bytes`` of 12
 ========================  ==========================  =========================================================
 
-Nanoseconds stay numbers, since ``datetime`` has none. The converters raise what Python raises; the callers turn that
-into typed errors.
+Nanoseconds stay numbers, since ``datetime`` has microseconds only. The converters raise Python's exceptions; the
+callers turn them into typed errors.
 
 Source: Apache Avro 1.12 specification, "Logical Types".
 """
@@ -52,8 +52,8 @@ _EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 class Conversion:
     """How one logical type on one base type is read and written.
 
-    ``decode`` and ``encode`` go between base value and Python value. ``decode_source`` and ``encode_source`` say the
-    same as Python expressions over ``{v}``, for generated code, with the ``constants`` they use; without an
+    ``decode`` and ``encode`` convert between base value and Python value. ``decode_source`` and ``encode_source`` are
+    the same as Python expressions over ``{v}``, for generated code, with the ``constants`` they use; without an
     ``encode_source``, ``encode`` is called. ``native`` is the exact Python type that is read, and ``expected``
     describes what may be written.
     """
@@ -69,7 +69,7 @@ class Conversion:
 
 
 def conversion_of(avro_type: AvroType) -> Conversion | None:
-    """The conversion that a type's logical type asks for; None when Python's value is the base value."""
+    """Return the conversion of a type's logical type; None when Python's value is the base value."""
     logical = avro_type.logical_type
     if logical is None:
         return None
@@ -81,10 +81,10 @@ def conversion_of(avro_type: AvroType) -> Conversion | None:
 
 
 def family_of(logical: LogicalType | None) -> str | None:
-    """What two logical types must share for a value to pass from one to the other: ``timestamp``, ``decimal``, ….
+    """Return the family, such as ``timestamp``, within which values of one logical type are read as another.
 
-    Within a family the writer's type says what the number means, so that milliseconds read as microseconds stay the
-    same instant.
+    Within a family the writer's type decides the meaning of the number, so that milliseconds read as microseconds are
+    the same instant.
     """
     return logical.name.removesuffix("-millis").removesuffix("-micros") if logical else None
 
@@ -196,12 +196,12 @@ def _encode_uuid_text(value: object) -> str:
 
 
 def _decode_uuid_text(text: str) -> UUID:
-    """The same as ``UUID(text)``, in half the time for the usual spelling."""
+    """Return ``UUID(text)``, in half the time for the usual spelling."""
     digits = text.replace("-", "")
     if len(digits) != _UUID_DIGITS:
         return UUID(text)
     value = UUID.__new__(UUID)
-    _set(value, "int", int(digits, 16))  # as UUID itself sets what it then protects
+    _set(value, "int", int(digits, 16))  # UUID itself sets its attribute in this way
     _set(value, "is_safe", SafeUUID.unknown)
     return value
 
@@ -296,4 +296,4 @@ _BY_NAME: Final[dict[str, Conversion]] = {
 }
 
 PROMOTE_TO_FLOAT: Final = Conversion(float, "a number", float, float, "float({v})")
-"""What a reader's float or double makes of a writer's int or long."""
+"""How a reader's float or double reads a writer's int or long."""

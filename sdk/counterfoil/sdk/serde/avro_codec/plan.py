@@ -1,6 +1,6 @@
-"""A decode plan: what to do with the bytes of one writer for one reader, step by step.
+"""A decode plan: the steps that turn bytes of one writer into values of one reader.
 
-Everything that two schemas decide is decided here once: which fields are passed over, renamed, promoted or filled,
+Everything that depends on the two schemas alone is decided once: which fields are skipped, renamed, promoted or filled,
 and which branch of the reader's union a branch of the writer's becomes. A plan is a graph, since schemas may be
 recursive: a :class:`RecordStep` may lead to itself.
 """
@@ -68,7 +68,7 @@ class FixedStep:
 
 @dataclass(eq=False, slots=True)
 class EnumStep:
-    """The number of a writer's symbol. ``values`` are what the reader makes of each; None where it knows none."""
+    """The number of a writer's symbol. ``values`` are the reader's values of each; None where it has none."""
 
     name: str
     symbols: Sequence[str]
@@ -99,14 +99,14 @@ class UnionStep:
 
 @dataclass(eq=False, slots=True)
 class UnreadableStep:
-    """A writer's branch that the reader has no place for: met in data, it is an error with ``problem``."""
+    """A writer's branch that the reader cannot read: data with it is an error with ``problem``."""
 
     problem: str
 
 
 @dataclass(eq=False, slots=True)
 class FieldStep:
-    """One field of the writer: its value goes to the reader's field ``target``, or nowhere (None)."""
+    """One field of the writer: its value becomes the reader's field ``target``, or is skipped (None)."""
 
     name: str
     target: str | None
@@ -117,8 +117,8 @@ class FieldStep:
 class RecordStep:
     """The writer's fields in their order; then ``targets``, the reader's fields in theirs, some from ``defaults``.
 
-    ``unpaid`` is what a record weighs that no bytes stand for, where data can repeat it (:mod:`.weights`); 0 where it
-    is no more than the bytes that the record takes at least.
+    ``unpaid`` is the weight of a record beside its data, where data can repeat it (:mod:`.weights`); 0 where it is at
+    most the smallest size of the record in bytes.
     """
 
     name: str
@@ -129,13 +129,13 @@ class RecordStep:
 
     @property
     def mutable_defaults(self) -> Sequence[str]:
-        """The fields whose default somebody could change, so that each value needs its own."""
+        """The fields with a mutable default, of which each value needs a copy."""
         return [name for name, default in self.defaults.items() if isinstance(default, (dict, list))]
 
 
 @dataclass(eq=False, slots=True)
 class RawStep:
-    """All bytes to the end of the data: a top-level ``bytes`` stands without its length on the wire."""
+    """All bytes to the end of the data: a top-level ``bytes`` is written without its length."""
 
     is_text: bool = False
     conversion: Conversion | None = None
@@ -160,7 +160,7 @@ Step: TypeAlias = (
 
 
 def children_of(step: Step) -> Sequence[Step]:
-    """The steps that a step leads to."""
+    """Return the steps directly inside a step."""
     match step:
         case ArrayStep(items=inner) | MapStep(values=inner):
             return (inner,)
@@ -173,7 +173,7 @@ def children_of(step: Step) -> Sequence[Step]:
 
 
 def steps_of(step: Step) -> list[Step]:
-    """Every step of a plan, once."""
+    """Return every step of a plan, once."""
     found: dict[int, Step] = {}
     rest: list[Step] = [step]
     while rest:

@@ -1,7 +1,7 @@
-"""Schema resolution: from a writer's and a reader's schema to one decode plan.
+"""Schema resolution: making one decode plan of a writer's and a reader's schema.
 
 Source: Apache Avro 1.12 specification, "Schema Resolution". Beyond it, where a writer's type fits several branches of
-the reader's union, a branch of the very same kind (and full name) goes before one that needs a promotion, as in the
+the reader's union, a branch of the same kind (and full name) is preferred to one that needs a promotion, as in the
 Java implementation.
 """
 
@@ -51,10 +51,11 @@ _READABLE_AS: Final = {
 
 
 def resolve(writer: AvroSchema, reader: AvroSchema | None = None) -> Step:
-    """How data of ``writer`` becomes values of ``reader``; of ``writer`` itself when there is no reader.
+    """Return the plan that reads data of ``writer`` as values of ``reader``, or of ``writer`` without a reader.
 
-    Raises ``IncompatibleReader``, naming the path, when no value of the writer could be read. Where only some values
-    cannot (a branch of a union, a symbol of an enum), the plan says so and those values fail when they are met.
+    Raises ``IncompatibleReader``, which has the path, when no value of the writer could be read. When only some values
+    cannot be read (a branch of a union, a symbol of an enum), the plan contains their error, which reading such a value
+    raises.
     """
     root = writer.root if reader is None else reader.root
     try:
@@ -68,10 +69,10 @@ def resolve(writer: AvroSchema, reader: AvroSchema | None = None) -> Step:
 
 
 class _Resolver:
-    """One walk over a pair of trees. Pairs of records are met once: a pair that is open already is a recursion.
+    """One walk over a pair of trees. Each pair of records is visited once: a pair that is already open is a recursion.
 
-    A failure of a pair is final, since it was found while every open pair was taken to succeed. A success is kept only
-    as long as the pairs that it was found under succeed.
+    A failure of a pair is final, since it was found on the assumption that every open pair succeeds. A success is valid
+    only while the pairs around it succeed.
     """
 
     def __init__(self) -> None:
@@ -119,7 +120,7 @@ class _Resolver:
         raise _mismatch(writer, reader, path)
 
     def _guarded(self, writer: AvroType, reader: AvroType, path: tuple[str, ...]) -> Step:
-        """The pair's step; when the pair fails, what was found under it is forgotten."""
+        """Return the pair's step; when the pair fails, remove the results that were found inside it."""
         known = len(self._records)
         try:
             return self.resolve(writer, reader, path)
@@ -165,7 +166,7 @@ class _Resolver:
         return conversion_of(writer if is_same_family else reader)
 
     def _skip(self, writer: AvroType, path: tuple[str, ...]) -> Step:
-        """How to pass over a value: as it is written, without making Python values of logical types."""
+        """Return the step that skips a value, without making Python values of logical types."""
         outside, self._is_skipping = self._is_skipping, True
         try:
             return self.resolve(writer, writer, path)
@@ -174,7 +175,7 @@ class _Resolver:
 
 
 def _match_fields(writer: Record, reader: Record) -> dict[str, Field]:
-    """The reader's field for each of the writer's names: by name first, then by alias."""
+    """Return the reader's field for each of the writer's names: by name first, then by alias."""
     written = {field.name for field in writer.fields}
     target_by_name = {field.name: field for field in reader.fields if field.name in written}
     for field in reader.fields:
@@ -236,7 +237,7 @@ def _primitive(writer: AvroType, reader: AvroType, path: tuple[str, ...], conver
 
 
 def _distance(writer: AvroType, branch: AvroType) -> int:
-    """0 for the same type, 1 for the same kind, 2 for what needs a promotion; a stable sort keeps the written order."""
+    """Return 0 for the same type, 1 for the same kind, 2 for a promotion; a stable sort keeps the written order."""
     if writer.kind is not branch.kind:
         return 2
     return int(_full_name(writer) != _full_name(branch))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _INDENT = " "
 
 MAX_LEVEL: Final = 12
-"""Indentation beyond which code goes into a function: Python allows twenty nested loops and a hundred levels."""
+"""The indentation from which code is put into a function: Python allows twenty nested loops and a hundred levels."""
 
 
 class Source:
@@ -31,34 +31,34 @@ class Source:
 
     @property
     def size(self) -> int:
-        """How many lines there are."""
+        """The number of lines."""
         return len(self._lines)
 
     def hold(self) -> int:
-        """A place at the current indentation for a line that is not known yet; see :meth:`fill`."""
+        """Reserve a line at the current indentation and return its position; see :meth:`fill`."""
         self.line("")
         return len(self._lines) - 1
 
     def fill(self, place: int, text: str) -> None:
-        """Put the line where it was held."""
+        """Write the line at a reserved position."""
         self._lines[place] += text
 
     def name(self, stem: str) -> str:
-        """A name that nothing else in this source has."""
+        """Return a name that is unique in this source."""
         self._names += 1
         return f"{stem}_{self._names}"
 
     def bind(self, stem: str, value: object) -> str:
-        """A fresh global name for ``value``."""
+        """Bind ``value`` to a new global name and return the name."""
         name = self.name(stem)
         self.namespace[name] = value
         return name
 
     def text(self) -> str:
-        """All lines."""
+        """Return all lines."""
         return "\n".join(self._lines) + "\n"
 
     def run(self, title: str) -> dict[str, Any]:
-        """The namespace after the lines have run in it; ``title`` is the file name that tracebacks show."""
+        """Run the lines and return their namespace; ``title`` is the file name that tracebacks show."""
         exec(compile(self.text(), f"<{title}>", "exec"), self.namespace)  # noqa: S102 - this is what code generation is
         return self.namespace

@@ -1,4 +1,4 @@
-"""Field defaults as Python values: what a reader takes where the writer has no such field.
+"""Field defaults as Python values: the values for fields that the writer does not have.
 
 Source: Apache Avro 1.12 specification, "Complex Types": bytes and fixed defaults are strings whose code points 0 to
 255 stand for bytes.
@@ -24,7 +24,7 @@ class InvalidDefault(Exception):
 
 
 def value_of_default(avro_type: AvroType, default: Json) -> Any:
-    """The Python value that the JSON value ``default`` stands for, as the decoder would read it.
+    """Return the Python value of the JSON value ``default``, as the decoder would read it.
 
     Raises ``InvalidDefault``.
     """

@@ -1,6 +1,6 @@
 """Zigzag varints: Avro's ints, longs, lengths, counts and branch numbers.
 
-The readers take the data and the place of the first byte, and give the number and the place behind it. They raise
+The readers take the data and the offset of the first byte, and return the number and the offset after it. They raise
 ``ValueError`` for a number out of range and ``IndexError`` at the end of data; callers turn these into typed errors.
 
 Source: Apache Avro 1.12 specification, "Binary Encoding".
@@ -26,11 +26,11 @@ _CONTINUED: Final = tuple(sum(0x80 << 8 * index for index in range(size - 1)) fo
 
 
 def encode_long(value: int) -> bytes:
-    """The varint of a whole number of 64 bits, whatever its size: the caller has checked the range."""
+    """Return the varint of a whole number of 64 bits; the caller has checked the range."""
     rest = (value << 1) ^ (value >> 63)
     if rest < 0x4000:
         return bytes((rest,)) if rest < 0x80 else bytes((rest & 127 | 128, rest >> 7))
-    if 1 << 28 <= rest < 1 << 56:  # as instants of this century are: spread all groups of seven bits at once
+    if 1 << 28 <= rest < 1 << 56:  # instants of this century are in this range: spread all groups of seven bits at once
         size = (rest.bit_length() + 6) // 7
         rest = (rest & 0x0FFFFFFF) | (rest & 0xFFFFFFF0000000) << 4
         rest = (rest & 0x00003FFF00003FFF) | (rest & 0x0FFFC0000FFFC000) << 2
@@ -45,17 +45,17 @@ def encode_long(value: int) -> bytes:
 
 
 SMALL: Final = {value: encode_long(value) for value in range(_SMALL_FROM, _SMALL_TO)}
-"""Varints of the numbers that are met most, by number."""
+"""Varints of the most frequent numbers, by number."""
 
 UNZIGZAG: Final = tuple((raw >> 1) ^ -(raw & 1) for raw in range(128))
-"""The number that a one-byte varint stands for, by that byte."""
+"""The number of a one-byte varint, by that byte."""
 
 ZIGZAG: Final = {(raw >> 1) ^ -(raw & 1): raw for raw in range(128)}
-"""The one byte of a varint, by the number that it stands for."""
+"""The one byte of a varint, by its number."""
 
 
 def checked_int(value: object) -> bytes:
-    """The varint of an ``int`` of 32 bits. Raises ``TypeError`` or ``ValueError``."""
+    """Return the varint of an ``int`` of 32 bits. Raises ``TypeError`` or ``ValueError``."""
     if value.__class__ is not int:
         raise TypeError
     if not INT_MIN <= value <= INT_MAX:
@@ -64,7 +64,7 @@ def checked_int(value: object) -> bytes:
 
 
 def checked_long(value: object) -> bytes:
-    """The varint of an ``int`` of 64 bits. Raises ``TypeError`` or ``ValueError``."""
+    """Return the varint of an ``int`` of 64 bits. Raises ``TypeError`` or ``ValueError``."""
     if value.__class__ is not int:
         raise TypeError
     if not LONG_MIN <= value <= LONG_MAX:
@@ -73,7 +73,7 @@ def checked_long(value: object) -> bytes:
 
 
 def checked_instant(value: int) -> bytes:
-    """What :func:`checked_long` gives, sooner for microseconds of this century, which take eight bytes."""
+    """Return the result of :func:`checked_long`, faster for microseconds of this century, which take eight bytes."""
     rest = (value << 1) ^ (value >> 63)
     if 1 << 49 <= rest < 1 << 56:
         rest = (rest & 0x0FFFFFFF) | (rest & 0xFFFFFFF0000000) << 4
@@ -84,7 +84,7 @@ def checked_instant(value: int) -> bytes:
 
 
 def read_long(data: bytes, offset: int) -> tuple[int, int]:
-    """A number of 64 bits, and the offset behind it."""
+    """Return a number of 64 bits, and the offset after it."""
     raw = data[offset]
     if raw > 127:
         byte = data[offset + 1]
@@ -104,7 +104,7 @@ def read_long(data: bytes, offset: int) -> tuple[int, int]:
 
 
 def _read_tail(data: bytes, offset: int, raw: int) -> tuple[int, int]:
-    """The rest of a number whose first four bytes are in ``raw``, the fourth with its continuation bit."""
+    """Return the rest of a number whose first four bytes are in ``raw``, the fourth with its continuation bit."""
     raw -= 0x10000000
     byte = data[offset + 4]
     if byte < 128:
@@ -136,7 +136,7 @@ def _read_tail(data: bytes, offset: int, raw: int) -> tuple[int, int]:
 
 
 def read_int(data: bytes, offset: int) -> tuple[int, int]:
-    """A number of 32 bits, and the offset behind it."""
+    """Return a number of 32 bits, and the offset after it."""
     raw = data[offset]
     if raw > 127:
         byte = data[offset + 1]
@@ -159,7 +159,7 @@ def read_int(data: bytes, offset: int) -> tuple[int, int]:
 
 
 def read_size(data: bytes, offset: int) -> tuple[int, int]:
-    """A length, never negative, and the offset behind it."""
+    """Return a length, never negative, and the offset after it."""
     value, offset = read_long(data, offset)
     if value < 0:
         raise ValueError
@@ -167,7 +167,7 @@ def read_size(data: bytes, offset: int) -> tuple[int, int]:
 
 
 def read_count(data: bytes, offset: int) -> tuple[int, int]:
-    """How many items the block holds, and the offset of the first; the block's size in bytes is passed over."""
+    """Return how many items the block holds, and the offset of the first; the block's size in bytes is skipped."""
     value, offset = read_long(data, offset)
     if value < 0:
         _, offset = read_size(data, offset)

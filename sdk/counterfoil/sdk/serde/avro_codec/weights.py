@@ -1,11 +1,11 @@
-"""What a value costs that no bytes of a message stand for, so that a small message cannot make a large value.
+"""The weight of values that take no bytes in a message, so that a small message cannot become a large value.
 
-Two things come without bytes: items of an array whose type takes none (null, a record of such), and what a record has
-beside its data (defaults of the reader, nulls). Both are counted over a whole message. Items may be as many as the
-setting allows; the rest may weigh ``WEIGHT_OF_ITEM`` times that, and one more for each byte of the message.
+Two kinds of values take no bytes: items of an array whose type takes none (null, a record of nulls), and what a record
+has beside its data (defaults of the reader, nulls). Both are counted over a whole message. The setting limits the
+number of items; the rest may weigh ``WEIGHT_OF_ITEM`` times that, and one more for each byte of the message.
 
 Only records that data can repeat are counted: those in arrays and maps, and those that contain themselves. The others
-are there once, as the reader's schema says. A record with no more such weight than bytes is not counted either.
+occur once in a value. A record with no more such weight than bytes is not counted either.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.avro_codec.plan import Step
 
 MAX_EMPTY_ITEMS: Final = 10_000
-"""How many array items that take no bytes a message may have, unless somebody says otherwise."""
+"""How many array items that take no bytes a message may have by default."""
 
 WEIGHT_OF_ITEM: Final = 16
-"""How much more than its items a message may have for nothing: what one of them weighs, generously."""
+"""How much weight without bytes a message may have for each such item: the weight of a small item."""
 
 _WEIGHT_OF_CONTAINER: Final = 6
-"""A dict or list against one entry of it: about 40 bytes each way."""
+"""The weight of a dict or list, relative to one entry of it of about 40 bytes."""
 
 
 def measure(plan: Step) -> None:
@@ -53,7 +53,7 @@ def measure(plan: Step) -> None:
 
 
 def weight_of(default: Any) -> int:
-    """What a default weighs: 1 for itself, and more for a container and everything inside it."""
+    """Return the weight of a default: 1 for itself, and more for a container and everything inside it."""
     if isinstance(default, dict):
         return _WEIGHT_OF_CONTAINER + sum(map(weight_of, default.values()))
     if isinstance(default, list):
@@ -62,7 +62,7 @@ def weight_of(default: Any) -> int:
 
 
 def _smallest(step: Step, known: dict[int, int]) -> int:
-    """A lower bound of the size of a value; a record that is being measured counts as nothing inside itself."""
+    """Return a lower bound of the size of a value; a record inside itself counts as 0."""
     match step:
         case RealStep(size=size) | FixedStep(size=size):
             return size
@@ -78,7 +78,10 @@ def _smallest(step: Step, known: dict[int, int]) -> int:
 
 
 def _unpaid(step: RecordStep, sizes: dict[int, int]) -> int:
-    """What a record weighs beside its data; 0 where its own bytes are as many. Records inside it count themselves."""
+    """Return the weight of a record beside its data; 0 if it has as many bytes.
+
+    Records inside it are counted separately.
+    """
     own = [one for one in step.fields if not isinstance(one.step, RecordStep)]
     weight = sum(map(weight_of, step.defaults.values()))
     weight += sum(1 for one in own if one.target is not None and _smallest(one.step, sizes) == NO_BYTES)
@@ -88,7 +91,7 @@ def _unpaid(step: RecordStep, sizes: dict[int, int]) -> int:
 
 
 def _repeated(steps: Iterable[Step]) -> list[RecordStep]:
-    """The records that data can repeat: those that an array, a map or a record that contains itself leads to."""
+    """Return the records that data can repeat: those inside an array, a map or a record that contains itself."""
     found: dict[int, Step] = {}
     rest = [one for one in steps if isinstance(one, (ArrayStep, MapStep)) or _contains_itself(one)]
     while rest:

@@ -1,4 +1,4 @@
-"""The rules of Avro schema resolution, as a table: what each is called, what it says, why it holds, how to mend it.
+"""The rules of Avro schema resolution, as a table with the sentence, the reason and the fix of each.
 
 A rule is data; the walk in :mod:`~counterfoil.schema.formats.avro.compare.differences` finds the places.
 The pages about rules are printed from here.
@@ -20,7 +20,7 @@ NAME_MISMATCH: Final = CompatibilityRule(
     error_type="NAME_MISMATCH",
     sentence="The reader calls this {kind} {reader}, the writer calls it {writer}",
     why="A named type is matched by its name without namespace, or by an alias that the reader's type declares.",
-    mend="Keep the name, or add the full name of the writer's type to the aliases of the reader's type.",
+    fix="Keep the name, or add the full name of the writer's type to the aliases of the reader's type.",
     promises_witness=False,
 )
 FIXED_SIZE_MISMATCH: Final = CompatibilityRule(
@@ -28,8 +28,8 @@ FIXED_SIZE_MISMATCH: Final = CompatibilityRule(
     schema_type=SchemaType.AVRO,
     error_type="FIXED_SIZE_MISMATCH",
     sentence="The reader expects {reader} bytes in fixed {name}, the writer writes {writer}",
-    why="A fixed is exactly as long as its schema says; there is no length in the data to go by.",
-    mend="Keep the size, and add a field of a new fixed type beside it.",
+    why="A fixed is exactly as long as its schema says; the data holds no length.",
+    fix="Keep the size, and add a field of a new fixed type beside it.",
 )
 MISSING_ENUM_SYMBOLS: Final = CompatibilityRule(
     id="missing-enum-symbols",
@@ -37,7 +37,7 @@ MISSING_ENUM_SYMBOLS: Final = CompatibilityRule(
     error_type="MISSING_ENUM_SYMBOLS",
     sentence="The reader's enum {name} lacks {symbols} and has no default among its own symbols",
     why="A record that holds a symbol unknown to the reader cannot be read, unless the reader's enum has a default.",
-    mend="Keep the symbols, or give the reader's enum a default that is one of its own symbols.",
+    fix="Keep the symbols, or give the reader's enum a default that is one of its own symbols.",
 )
 MISSING_DEFAULT: Final = CompatibilityRule(
     id="reader-field-missing-default",
@@ -45,7 +45,7 @@ MISSING_DEFAULT: Final = CompatibilityRule(
     error_type="READER_FIELD_MISSING_DEFAULT_VALUE",
     sentence="The reader needs field {field}, which the writer's {record} does not have, and it has no default",
     why="A field that the writer did not write can only be filled from the reader's default.",
-    mend="Give the field a default, or, if it was renamed, add the writer's name to its aliases.",
+    fix="Give the field a default, or, if it was renamed, add the writer's name to its aliases.",
 )
 TYPE_MISMATCH: Final = CompatibilityRule(
     id="type-mismatch",
@@ -54,7 +54,7 @@ TYPE_MISMATCH: Final = CompatibilityRule(
     sentence="The reader expects {reader}, the writer writes {writer}",
     why="Avro promotes int to long, float and double, long to float and double, float to double, and reads string as "
     "bytes and bytes as string. Nothing else is converted.",
-    mend="Widen along a promotion, make the reader's type a union that holds both, or add a field of the new type.",
+    fix="Widen along a promotion, make the reader's type a union that holds both, or add a field of the new type.",
 )
 MISSING_UNION_BRANCH: Final = CompatibilityRule(
     id="missing-union-branch",
@@ -62,7 +62,7 @@ MISSING_UNION_BRANCH: Final = CompatibilityRule(
     error_type="MISSING_UNION_BRANCH",
     sentence="The reader's union {reader} has no branch that reads {writer}",
     why="Each value is written as one branch of the union; the reader needs a branch that reads it.",
-    mend="Keep the branch in the reader's union, or stop writing it and remove it once no record holds it.",
+    fix="Keep the branch in the reader's union, or stop writing it and remove it once no record holds it.",
 )
 AMBIGUOUS_ALIAS: Final = CompatibilityRule(
     id="ambiguous-alias",
@@ -70,7 +70,7 @@ AMBIGUOUS_ALIAS: Final = CompatibilityRule(
     error_type="",
     sentence="The reader's field {field} stands for more than one field of the writer's {record}: {matches}",
     why="A field that matches several fields of the writer, by its name and by aliases, has no defined value.",
-    mend="Remove the aliases that name a field which the writer's schema still has.",
+    fix="Remove the aliases that name a field which the writer's schema still has.",
     promises_witness=False,
 )
 
@@ -82,8 +82,8 @@ BYTES_AS_STRING: Final = CompatibilityRule(
     error_type="",
     sentence="The reader takes the writer's bytes for a string, and not all bytes are UTF-8",
     why="Avro reads bytes as a string by decoding them as UTF-8. Bytes that are no UTF-8 make the decoder fail, or "
-    "come out as replacement characters.",
-    mend="Keep bytes, or add a string field beside it.",
+    "become replacement characters.",
+    fix="Keep bytes, or add a string field beside it.",
     breaks=_SOUND,
 )
 LOGICAL_TYPE_CHANGED: Final = CompatibilityRule(
@@ -93,7 +93,7 @@ LOGICAL_TYPE_CHANGED: Final = CompatibilityRule(
     sentence="The reader takes the value for {reader}, the writer writes {writer}",
     why="Schema resolution looks at the underlying types alone. The same number is read in another unit or as another "
     "kind of thing, and nothing fails.",
-    mend="Add a field of the new logical type beside it, or bridge to a new topic.",
+    fix="Add a field of the new logical type beside it, or bridge to a new topic.",
     breaks=_SOUND,
 )
 DECIMAL_CHANGED: Final = CompatibilityRule(
@@ -103,7 +103,7 @@ DECIMAL_CHANGED: Final = CompatibilityRule(
     sentence="The reader takes the value for {reader}, the writer writes {writer}",
     why="A decimal is written as its digits alone; the point is where the reader's scale puts it, and digits beyond "
     "the reader's precision do not fit.",
-    mend="Keep the scale, and let the precision only grow.",
+    fix="Keep the scale, and only increase the precision.",
     breaks=_SOUND,
 )
 INTEGER_AS_FLOAT: Final = CompatibilityRule(
@@ -113,7 +113,7 @@ INTEGER_AS_FLOAT: Final = CompatibilityRule(
     sentence="The reader takes the writer's {writer} for a {reader}, which does not hold all of its digits",
     why="Avro promotes int and long to float and double. A float holds 24 binary digits and a double 53; a larger "
     "number is rounded, and nothing fails.",
-    mend="Keep the integer, or widen int to long or double.",
+    fix="Keep the integer, or widen int to long or double.",
     breaks=_SOUND,
 )
 UNUSABLE_DEFAULT: Final = CompatibilityRule(
@@ -122,7 +122,7 @@ UNUSABLE_DEFAULT: Final = CompatibilityRule(
     error_type="",
     sentence="The reader needs the default of field {field}, and {default} is no value of {type}",
     why="The writer does not write the field, so that the reader falls back on its default, which cannot be read.",
-    mend="Give the field a default that is a value of its type.",
+    fix="Give the field a default that is a value of its type.",
     breaks=_SOUND,
     promises_witness=False,
 )

@@ -34,24 +34,24 @@ def _upper(word: str, keyword: str, what: str) -> BoundRules:
             f"{word}_ADDED",
             f"The reader refuses {what.format(limit='{reader}')}, the writer has no {keyword}",
             why=f"Records with {what.format(limit='the limit')} were allowed and may exist; the reader refuses them.",
-            mend=f"Leave {keyword} out, or set it in a new version of the data first.",
+            fix=f"Leave {keyword} out, or set it in a new version of the data first.",
             promises_witness=True,
         ),
         removed=harmless(
             f"{word}_REMOVED",
             f"The reader has no {keyword}, the writer has {{writer}}",
-            why="Without the limit the reader takes all that it took before.",
+            why="Without the limit the reader accepts all that it accepted before.",
         ),
         increased=harmless(
             f"{word}_INCREASED",
             f"The reader's {keyword} is {{reader}}, the writer's is {{writer}}",
-            why="A higher upper limit takes everything that the lower one took.",
+            why="A higher upper limit accepts everything that the lower one accepted.",
         ),
         decreased=breaking(
             f"{word}_DECREASED",
             f"The reader refuses {what.format(limit='{reader}')}, the writer's {keyword} is {{writer}}",
             why="Records between the two limits were allowed and may exist; the reader refuses them.",
-            mend=f"Keep {keyword}, or raise it.",
+            fix=f"Keep {keyword}, or raise it.",
             promises_witness=True,
         ),
     )
@@ -64,24 +64,24 @@ def _lower(word: str, keyword: str, what: str) -> BoundRules:
             f"{word}_ADDED",
             f"The reader refuses {what.format(limit='{reader}')}, the writer has no {keyword}",
             why=f"Records with {what.format(limit='the limit')} were allowed and may exist; the reader refuses them.",
-            mend=f"Leave {keyword} out, or set it in a new version of the data first.",
+            fix=f"Leave {keyword} out, or set it in a new version of the data first.",
         ),
         removed=harmless(
             f"{word}_REMOVED",
             f"The reader has no {keyword}, the writer has {{writer}}",
-            why="Without the limit the reader takes all that it took before.",
+            why="Without the limit the reader accepts all that it accepted before.",
         ),
         increased=breaking(
             f"{word}_INCREASED",
             f"The reader refuses {what.format(limit='{reader}')}, the writer's {keyword} is {{writer}}",
             why="Records between the two limits were allowed and may exist; the reader refuses them.",
-            mend=f"Keep {keyword}, or lower it.",
+            fix=f"Keep {keyword}, or lower it.",
             promises_witness=True,
         ),
         decreased=harmless(
             f"{word}_DECREASED",
             f"The reader's {keyword} is {{reader}}, the writer's is {{writer}}",
-            why="A lower lower limit takes everything that the higher one took.",
+            why="A lower lower limit accepts everything that the higher one accepted.",
         ),
     )
 

@@ -26,22 +26,22 @@ REQUIRED_PROPERTY_ADDED_TO_OPEN: Final = breaking(
     "REQUIRED_PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL",
     "The reader requires property {name}, which the writer does not declare",
     why="Records without the property were valid and may exist; others may hold anything under that name.",
-    mend="Make the property optional, and close the schema against unknown properties before declaring new ones.",
+    fix="Make the property optional, and close the schema against unknown properties before declaring new ones.",
     promises_witness=True,
 )
 REQUIRED_PROPERTY_WITH_DEFAULT_ADDED_TO_OPEN: Final = breaking(
     "REQUIRED_PROPERTY_WITH_DEFAULT_ADDED_TO_OPEN_CONTENT_MODEL",
     "The reader requires property {name}, which the writer does not declare; a default does not fill it in",
     why="An open writer may have put anything under that name, and validators do not fill in defaults.",
-    mend="Make the property optional, and close the schema against unknown properties before declaring new ones.",
+    fix="Make the property optional, and close the schema against unknown properties before declaring new ones.",
     breaks=NOT_LENIENT,
     promises_witness=True,
 )
 OPTIONAL_PROPERTY_ADDED_TO_OPEN: Final = breaking(
     "OPTIONAL_PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL",
     "The reader restricts property {name}, of which the writer says nothing and in which it takes anything",
-    why="An open writer lets any value stand under that name; the reader refuses those that do not fit.",
-    mend="Close the schema with additionalProperties: false before declaring new properties, or accept any value.",
+    why="An open writer allows any value under that name; the reader refuses those that do not fit.",
+    fix="Close the schema with additionalProperties: false before declaring new properties, or accept any value.",
     breaks=NOT_LENIENT,
     promises_witness=True,
 )
@@ -54,7 +54,7 @@ PROPERTY_REMOVED_FROM_CLOSED: Final = breaking(
     "PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL",
     "The reader refuses property {name}, which the writer declares",
     why="A closed reader refuses every record that holds a property which it does not declare.",
-    mend="Keep the property, or open the schema for unknown properties first.",
+    fix="Keep the property, or open the schema for unknown properties first.",
     breaks=NOT_LENIENT,
     promises_witness=True,
 )
@@ -67,26 +67,26 @@ PROPERTY_REMOVED_NOT_COVERED: Final = breaking(
     "PROPERTY_REMOVED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL",
     "The reader does not declare property {name}; what it asks of other properties refuses some of its values",
     why="The reader judges the property by its schema for undeclared properties, which is narrower.",
-    mend="Keep the property, or widen the schema for undeclared properties.",
+    fix="Keep the property, or widen the schema for undeclared properties.",
     breaks=NOT_LENIENT,
 )
 PROPERTY_ADDED_COVERED: Final = harmless(
     "PROPERTY_ADDED_IS_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL",
     "The reader declares property {name} and takes all that the writer could write under that name",
-    why="What the writer asks of undeclared properties is no wider than the reader's new property.",
+    why="The writer's schema for undeclared properties is no wider than the reader's new property.",
 )
 PROPERTY_ADDED_NOT_COVERED: Final = breaking(
     "PROPERTY_ADDED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL",
     "The reader's property {name} refuses some values that the writer could write under that name",
-    why="The writer lets undeclared properties hold more than the reader's new property accepts.",
-    mend="Make the new property at least as wide as the writer's schema for undeclared properties.",
+    why="The writer allows undeclared properties to hold more than the reader's new property accepts.",
+    fix="Make the new property at least as wide as the writer's schema for undeclared properties.",
     breaks=NOT_LENIENT,
 )
 REQUIRED_PROPERTY_ADDED_TO_UNOPEN: Final = breaking(
     "REQUIRED_PROPERTY_ADDED_TO_UNOPEN_CONTENT_MODEL",
     "The reader requires property {name}, which the writer does not declare",
     why="No record, or not every record, holds the property; the reader refuses those without it.",
-    mend="Make the property optional.",
+    fix="Make the property optional.",
     promises_witness=True,
 )
 REQUIRED_PROPERTY_WITH_DEFAULT_ADDED_TO_UNOPEN: Final = harmless(
@@ -103,7 +103,7 @@ REQUIRED_ATTRIBUTE_ADDED: Final = breaking(
     "REQUIRED_ATTRIBUTE_ADDED",
     "The reader requires property {name}, the writer does not",
     why="Records without the property were valid and may exist; the reader refuses them.",
-    mend="Leave the property optional.",
+    fix="Leave the property optional.",
     promises_witness=True,
 )
 REQUIRED_ATTRIBUTE_WITH_DEFAULT_ADDED: Final = harmless(
@@ -120,7 +120,7 @@ DEPENDENCY_ARRAY_ADDED: Final = breaking(
     "DEPENDENCY_ARRAY_ADDED",
     "The reader wants {reader} wherever property {name} is, the writer does not",
     why="Records with the one and without the others were valid and may exist.",
-    mend="Leave the dependency out.",
+    fix="Leave the dependency out.",
     promises_witness=True,
 )
 DEPENDENCY_ARRAY_REMOVED: Final = harmless(
@@ -132,7 +132,7 @@ DEPENDENCY_ARRAY_EXTENDED: Final = breaking(
     "DEPENDENCY_ARRAY_EXTENDED",
     "The reader wants {reader} wherever property {name} is, the writer only {writer}",
     why="Records without the properties that were added to the list were valid and may exist.",
-    mend="Keep the list, or shorten it.",
+    fix="Keep the list, or shorten it.",
     promises_witness=True,
 )
 DEPENDENCY_ARRAY_NARROWED: Final = harmless(
@@ -143,20 +143,20 @@ DEPENDENCY_ARRAY_NARROWED: Final = harmless(
 DEPENDENCY_ARRAY_CHANGED: Final = breaking(
     "DEPENDENCY_ARRAY_CHANGED",
     "The reader wants {reader} wherever property {name} is, the writer {writer}",
-    why="Records hold what the writer asks for and may lack what the reader asks for.",
-    mend="Keep the list, or shorten it.",
+    why="Records have what the writer requires and may lack what the reader requires.",
+    fix="Keep the list, or shorten it.",
     promises_witness=True,
 )
 DEPENDENCY_SCHEMA_ADDED: Final = breaking(
     "DEPENDENCY_SCHEMA_ADDED",
     "The reader has a schema for objects with property {name}, the writer has none",
     why="Records with the property were valid whatever else they held.",
-    mend="Leave the dependency out.",
+    fix="Leave the dependency out.",
 )
 DEPENDENCY_SCHEMA_REMOVED: Final = harmless(
     "DEPENDENCY_SCHEMA_REMOVED",
     "The reader has no schema for objects with property {name}, the writer has one",
-    why="With less asked, the reader takes all that it took before.",
+    why="With fewer requirements, the reader accepts all that it accepted before.",
 )
 ITEM_REMOVED_FROM_OPEN: Final = harmless(
     "ITEM_REMOVED_FROM_OPEN_CONTENT_MODEL",
@@ -171,8 +171,8 @@ EMPTY_ITEM_ADDED_TO_OPEN: Final = harmless(
 ITEM_ADDED_TO_OPEN: Final = breaking(
     "ITEM_ADDED_TO_OPEN_CONTENT_MODEL",
     "The reader restricts item {name}, of which the writer says nothing and in which it takes anything",
-    why="An open writer lets any value stand in that place; the reader refuses those that do not fit.",
-    mend="Close the array against further items before declaring new ones, or accept any value.",
+    why="An open writer allows any value in that place; the reader refuses those that do not fit.",
+    fix="Close the array against further items before declaring new ones, or accept any value.",
 )
 ITEM_ADDED_TO_CLOSED: Final = harmless(
     "ITEM_ADDED_TO_CLOSED_CONTENT_MODEL",
@@ -188,7 +188,7 @@ ITEM_REMOVED_FROM_CLOSED: Final = breaking(
     "ITEM_REMOVED_FROM_CLOSED_CONTENT_MODEL",
     "The reader refuses item {name}, which the writer declares",
     why="A closed reader refuses every array that is longer than what it declares.",
-    mend="Keep the item, or open the array for further items first.",
+    fix="Keep the item, or open the array for further items first.",
 )
 ITEM_REMOVED_COVERED: Final = harmless(
     "ITEM_REMOVED_IS_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL",
@@ -199,25 +199,25 @@ ITEM_REMOVED_NOT_COVERED: Final = breaking(
     "ITEM_REMOVED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL",
     "The reader does not declare item {name}; what it asks of further items refuses some of its values",
     why="The reader judges the item by its schema for further items, which is narrower.",
-    mend="Keep the item, or widen the schema for further items.",
+    fix="Keep the item, or widen the schema for further items.",
 )
 ITEM_ADDED_COVERED: Final = harmless(
     "ITEM_ADDED_IS_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL",
     "The reader declares item {name} and takes all that the writer could write there",
-    why="What the writer asks of further items is no wider than the reader's new item.",
+    why="The writer's schema for further items is no wider than the reader's new item.",
 )
 ITEM_ADDED_NOT_COVERED: Final = breaking(
     "ITEM_ADDED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL",
     "The reader's item {name} refuses some values that the writer could write there",
-    why="The writer lets further items hold more than the reader's new item accepts.",
-    mend="Make the new item at least as wide as the writer's schema for further items.",
+    why="The writer allows further items to hold more than the reader's new item accepts.",
+    fix="Make the new item at least as wide as the writer's schema for further items.",
 )
 
 UNIQUE_ITEMS_ADDED: Final = breaking(
     "UNIQUE_ITEMS_ADDED",
     "The reader refuses arrays with equal items, the writer writes them",
     why="Arrays with equal items were valid and may exist.",
-    mend="Leave uniqueItems out.",
+    fix="Leave uniqueItems out.",
 )
 UNIQUE_ITEMS_REMOVED: Final = harmless(
     "UNIQUE_ITEMS_REMOVED",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RestRules:
-    """What may happen to one such keyword."""
+    """The rules of one such keyword."""
 
     added: CompatibilityRule
     removed: CompatibilityRule
@@ -25,7 +25,7 @@ class RestRules:
     narrowed: CompatibilityRule
 
     def all(self) -> tuple[CompatibilityRule, ...]:
-        """The four."""
+        """Return the four rules."""
         return (self.added, self.removed, self.extended, self.narrowed)
 
 
@@ -34,26 +34,26 @@ def _rest(word: str, what: str, breaks: frozenset[CompatibilityPolicy]) -> RestR
         added=harmless(
             f"{word}_ADDED",
             f"The reader takes {what}, the writer writes none",
-            why="What the writer never writes cannot trouble the reader.",
+            why="What the writer never writes cannot fail in the reader.",
         ),
         removed=breaking(
             f"{word}_REMOVED",
             f"The reader refuses {what}, the writer allows them",
             why=f"Records with {what} were valid and may exist; the reader refuses them.",
-            mend=f"Go on accepting {what}.",
+            fix=f"Continue to accept {what}.",
             breaks=breaks,
             promises_witness=True,
         ),
         extended=harmless(
             f"{word}_EXTENDED",
             f"The reader takes any {what}, the writer has a schema for them",
-            why="A reader that takes anything takes what fits the writer's schema.",
+            why="A reader that accepts anything accepts what fits the writer's schema.",
         ),
         narrowed=breaking(
             f"{word}_NARROWED",
             f"The reader has a schema for {what}, the writer takes any",
             why=f"Records with {what} of any kind were valid and may exist.",
-            mend=f"Go on accepting any {what}.",
+            fix=f"Continue to accept any {what}.",
             breaks=breaks,
         ),
     )

@@ -1,4 +1,4 @@
-"""How the rules of JSON Schema are written down: by Confluent's word, with our sentence, reason and remedy."""
+"""How the rules of JSON Schema are written down: by Confluent's word, with our sentence, reason and advice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def breaking(
     sentence: str,
     *,
     why: str,
-    mend: str,
+    fix: str,
     breaks: frozenset[CompatibilityPolicy] = ALWAYS,
     promises_witness: bool = False,
 ) -> CompatibilityRule:
@@ -30,15 +30,15 @@ def breaking(
         error_type=error_type,
         sentence=sentence,
         why=why,
-        mend=mend,
+        fix=fix,
         breaks=breaks,
         promises_witness=promises_witness,
     )
 
 
 def harmless(error_type: str, sentence: str, *, why: str) -> CompatibilityRule:
-    """A rule whose differences are told and break nobody."""
-    return breaking(error_type, sentence, why=why, mend="Nothing needs to be mended.", breaks=NEVER)
+    """A rule whose differences are reported and break no reader."""
+    return breaking(error_type, sentence, why=why, fix="Nothing needs to be fixed.", breaks=NEVER)
 
 
 def ours(
@@ -46,7 +46,7 @@ def ours(
     sentence: str,
     *,
     why: str,
-    mend: str,
+    fix: str,
     breaks: frozenset[CompatibilityPolicy] = SOUND_ONLY,
     promises_witness: bool = True,
 ) -> CompatibilityRule:
@@ -57,7 +57,7 @@ def ours(
         error_type="",
         sentence=sentence,
         why=why,
-        mend=mend,
+        fix=fix,
         breaks=breaks,
         promises_witness=promises_witness,
     )

@@ -1,4 +1,4 @@
-"""The policy SOUND: what STRICT finds, mended by proofs and by values.
+"""The policy SOUND: the findings of STRICT, corrected by proofs and by values.
 
 What is proved to be compatible is, and nothing else. What a value refutes is not; where neither a proof nor a value is
 found, what STRICT finds is reported, or else that nothing is proved.

@@ -1,4 +1,4 @@
-"""The rules of Protobuf compatibility as Confluent counts it: what each is called, what it says, why it holds.
+"""The rules of Protobuf compatibility as Confluent counts it: the name, the sentence and the reason of each.
 
 A rule is data; the walk in :mod:`~counterfoil.schema.formats.protobuf.compare.differences` finds the places. Beside
 these stand the rules of SOUND in :mod:`~counterfoil.schema.formats.protobuf.compare.sound_rules` and those of WIRE
@@ -26,8 +26,8 @@ LIKE_CONFLUENT: Final = frozenset(
 PROVABLE: Final = LIKE_CONFLUENT | {CompatibilityPolicy.SOUND}
 """Those, and SOUND where the bytes are not proved to stay readable."""
 
-NOTHING: Final = "Nothing needs to be mended."
-"""What to do about a difference that breaks nobody."""
+NOTHING: Final = "Nothing needs to be fixed."
+"""The advice about a difference that breaks no reader."""
 
 PACKAGE_CHANGED: Final = CompatibilityRule(
     id="package-changed",
@@ -36,7 +36,7 @@ PACKAGE_CHANGED: Final = CompatibilityRule(
     sentence="The reader's package is {reader}, the writer's is {writer}",
     why="The full names of all messages change with the package. The bytes of a message hold no names, so they stay "
     "readable; what breaks is code and Any values that look messages up by name.",
-    mend="Keep the package, or start a new subject for the new one.",
+    fix="Keep the package, or start a new subject for the new one.",
     breaks=LIKE_CONFLUENT,
     promises_witness=False,
 )
@@ -46,7 +46,7 @@ MESSAGE_ADDED: Final = CompatibilityRule(
     error_type="MESSAGE_ADDED",
     sentence="The reader has message {name}, which the writer does not have",
     why="Nothing was written as this message yet.",
-    mend=NOTHING,
+    fix=NOTHING,
     breaks=NEVER,
 )
 MESSAGE_REMOVED: Final = CompatibilityRule(
@@ -55,9 +55,9 @@ MESSAGE_REMOVED: Final = CompatibilityRule(
     error_type="MESSAGE_REMOVED",
     sentence="The reader lacks message {name}, which the writer has",
     why="Records written as this message have no message to be read as. A message that is only the type of fields may "
-    "go or move: its fields are matched by number, not by its name. SOUND asks for the first message of the file "
-    "alone.",
-    mend="Keep the message, or rename it only together with a new subject.",
+    "be removed or moved: its fields are matched by number, not by its name. SOUND requires only the first message of "
+    "the file.",
+    fix="Keep the message, or rename it only together with a new subject.",
     breaks=PROVABLE,
     promises_witness=False,
 )
@@ -67,7 +67,7 @@ MESSAGE_MOVED: Final = CompatibilityRule(
     error_type="MESSAGE_MOVED",
     sentence="The reader has message {name} as number {reader} of its level, the writer as number {writer}",
     why="The message indexes in front of a record count the messages of the schema that it was written with.",
-    mend=NOTHING,
+    fix=NOTHING,
     breaks=NEVER,
 )
 ENUM_ADDED: Final = CompatibilityRule(
@@ -76,7 +76,7 @@ ENUM_ADDED: Final = CompatibilityRule(
     error_type="ENUM_ADDED",
     sentence="The reader has enum {name}, which the writer does not have",
     why="Nothing was written with this enum yet.",
-    mend=NOTHING,
+    fix=NOTHING,
     breaks=NEVER,
 )
 ENUM_REMOVED: Final = CompatibilityRule(
@@ -84,8 +84,8 @@ ENUM_REMOVED: Final = CompatibilityRule(
     schema_type=SchemaType.PROTOBUF,
     error_type="ENUM_REMOVED",
     sentence="The reader lacks enum {name}, which the writer has",
-    why="On the wire an enum is a number; the fields that used it are judged by themselves.",
-    mend=NOTHING,
+    why="On the wire an enum is a number; the fields that used it are compared separately.",
+    fix=NOTHING,
     breaks=NEVER,
 )
 ENUM_CONST_ADDED: Final = CompatibilityRule(
@@ -94,7 +94,7 @@ ENUM_CONST_ADDED: Final = CompatibilityRule(
     error_type="ENUM_CONST_ADDED",
     sentence="The reader's enum {enum} has {name} = {number}, a number that the writer does not have",
     why="Nothing was written with this number yet.",
-    mend=NOTHING,
+    fix=NOTHING,
     breaks=NEVER,
 )
 ENUM_CONST_CHANGED: Final = CompatibilityRule(
@@ -102,9 +102,9 @@ ENUM_CONST_CHANGED: Final = CompatibilityRule(
     schema_type=SchemaType.PROTOBUF,
     error_type="ENUM_CONST_CHANGED",
     sentence="The reader calls number {number} of enum {enum} {reader}, the writer calls it {writer}",
-    why="The number is what is written. SOUND takes another name for another meaning: see enum-value-renamed, and "
+    why="The number is what is written. SOUND counts another name as another meaning: see enum-value-renamed, and "
     "enum-value-renumbered where the writer's name has another number in the reader.",
-    mend=NOTHING,
+    fix=NOTHING,
     breaks=NEVER,
 )
 ENUM_CONST_REMOVED: Final = CompatibilityRule(
@@ -114,7 +114,7 @@ ENUM_CONST_REMOVED: Final = CompatibilityRule(
     sentence="The reader's enum {enum} lacks number {number}, which is {name} in the writer",
     why="A reader with an open enum (proto3) keeps the bare number. A closed one (proto2) loses it: see "
     "closed-enum-loses-value.",
-    mend=NOTHING,
+    fix=NOTHING,
     breaks=NEVER,
 )
 FIELD_ADDED: Final = CompatibilityRule(
@@ -123,7 +123,7 @@ FIELD_ADDED: Final = CompatibilityRule(
     error_type="FIELD_ADDED",
     sentence="The reader has field {name} = {tag}, which the writer does not have",
     why="A field that was not written is read as its default.",
-    mend=NOTHING,
+    fix=NOTHING,
     breaks=NEVER,
 )
 FIELD_REMOVED: Final = CompatibilityRule(
@@ -132,7 +132,7 @@ FIELD_REMOVED: Final = CompatibilityRule(
     error_type="FIELD_REMOVED",
     sentence="The reader lacks field {name} = {tag}, which the writer has",
     why="A field that the reader does not know is skipped. Reserve its number, so that it is never used again.",
-    mend=NOTHING,
+    fix=NOTHING,
     breaks=NEVER,
 )
 REQUIRED_FIELD_ADDED: Final = CompatibilityRule(
@@ -141,7 +141,7 @@ REQUIRED_FIELD_ADDED: Final = CompatibilityRule(
     error_type="REQUIRED_FIELD_ADDED",
     sentence="The reader requires field {name} = {tag}, which the writer does not have",
     why="A message without a required field is not initialised; readers refuse it.",
-    mend="Make the field optional.",
+    fix="Make the field optional.",
     breaks=PROVABLE,
 )
 REQUIRED_FIELD_REMOVED: Final = CompatibilityRule(
@@ -149,9 +149,9 @@ REQUIRED_FIELD_REMOVED: Final = CompatibilityRule(
     schema_type=SchemaType.PROTOBUF,
     error_type="REQUIRED_FIELD_REMOVED",
     sentence="The reader lacks field {name} = {tag}, which the writer requires",
-    why="The reader skips the field like any other that it does not know. It is the other direction that breaks: who "
-    "reads with the writer's schema misses a required field.",
-    mend="Make the field optional first, and remove it once no one requires it.",
+    why="The reader skips the field like any other that it does not know. The other direction breaks: a reader "
+    "with the writer's schema misses a required field.",
+    fix="Make the field optional first, and remove it once no one requires it.",
     breaks=LIKE_CONFLUENT,
     promises_witness=False,
 )
@@ -161,7 +161,7 @@ FIELD_NAME_CHANGED: Final = CompatibilityRule(
     error_type="FIELD_NAME_CHANGED",
     sentence="The reader calls field {tag} {reader}, the writer calls it {writer}",
     why="Bytes hold the number and not the name. The JSON form and code that uses the field do break.",
-    mend=NOTHING,
+    fix=NOTHING,
     breaks=NEVER,
 )
 FIELD_KIND_CHANGED: Final = CompatibilityRule(
@@ -171,7 +171,7 @@ FIELD_KIND_CHANGED: Final = CompatibilityRule(
     sentence="The reader has {reader} in field {name} = {tag}, the writer {writer}",
     why="A scalar, a message and a map are written differently; what does not fit is skipped as an unknown field, or "
     "cannot be parsed at all.",
-    mend="Keep the field's type, and add a field of the new type with a number of its own.",
+    fix="Keep the field's type, and add a field of the new type with a number of its own.",
     breaks=PROVABLE,
 )
 FIELD_SCALAR_KIND_CHANGED: Final = CompatibilityRule(
@@ -181,7 +181,7 @@ FIELD_SCALAR_KIND_CHANGED: Final = CompatibilityRule(
     sentence="The reader has {reader} in field {name} = {tag}, the writer {writer}",
     why="Types of one group share an encoding: int32, int64, uint32, uint64, bool and enums; sint32 and sint64; "
     "fixed32 and sfixed32; fixed64 and sfixed64; string and bytes. Between groups a value is skipped or misread.",
-    mend="Choose a type of the same group, or add a field of the new type with a number of its own.",
+    fix="Choose a type of the same group, or add a field of the new type with a number of its own.",
     breaks=PROVABLE,
 )
 FIELD_NAMED_TYPE_CHANGED: Final = CompatibilityRule(
@@ -190,8 +190,8 @@ FIELD_NAMED_TYPE_CHANGED: Final = CompatibilityRule(
     error_type="FIELD_NAMED_TYPE_CHANGED",
     sentence="The reader has message {reader} in field {name} = {tag}, the writer message {writer}",
     why="Another message has other fields under the same numbers. Where all numbers that both have fit, and there are "
-    "some, nothing but the name differs, and SOUND lets it pass.",
-    mend="Keep the message type, or add a field of the new type with a number of its own.",
+    "some, nothing but the name differs, and SOUND permits it.",
+    fix="Keep the message type, or add a field of the new type with a number of its own.",
     breaks=PROVABLE,
     promises_witness=False,
 )
@@ -201,8 +201,8 @@ FIELD_NUMERIC_LABEL_CHANGED: Final = CompatibilityRule(
     error_type="FIELD_NUMERIC_LABEL_CHANGED",
     sentence="The reader has field {name} = {tag} as {reader}, the writer as {writer}",
     why="Repeated numbers may be written packed, and a singular field cannot read that. Only the way from one value to "
-    "many is safe, and from required to optional; SOUND lets those pass.",
-    mend="Keep the label, or add a field with a number of its own.",
+    "many is safe, and from required to optional; SOUND permits those.",
+    fix="Keep the label, or add a field with a number of its own.",
     breaks=PROVABLE,
     promises_witness=False,
 )
@@ -213,7 +213,7 @@ FIELD_STRING_OR_BYTES_LABEL_CHANGED: Final = CompatibilityRule(
     sentence="The reader has field {name} = {tag} as {reader}, the writer as {writer}",
     why="Strings are never packed. From one value to many nothing is lost; from many to one the last is kept: see "
     "repeated-to-singular. A field made required is field-made-required.",
-    mend=NOTHING,
+    fix=NOTHING,
     breaks=NEVER,
 )
 ONEOF_ADDED: Final = CompatibilityRule(
@@ -221,8 +221,8 @@ ONEOF_ADDED: Final = CompatibilityRule(
     schema_type=SchemaType.PROTOBUF,
     error_type="ONEOF_ADDED",
     sentence="The reader has oneof {name}, which the writer does not have",
-    why="A oneof is not written; where its fields come from is judged by itself.",
-    mend=NOTHING,
+    why="A oneof is not written; its fields are compared separately.",
+    fix=NOTHING,
     breaks=NEVER,
 )
 ONEOF_REMOVED: Final = CompatibilityRule(
@@ -230,8 +230,8 @@ ONEOF_REMOVED: Final = CompatibilityRule(
     schema_type=SchemaType.PROTOBUF,
     error_type="ONEOF_REMOVED",
     sentence="The reader lacks oneof {name}, which the writer has",
-    why="A oneof is not written; where its fields went is judged by itself.",
-    mend=NOTHING,
+    why="A oneof is not written; its fields are compared separately.",
+    fix=NOTHING,
     breaks=NEVER,
 )
 ONEOF_FIELD_ADDED: Final = CompatibilityRule(
@@ -240,7 +240,7 @@ ONEOF_FIELD_ADDED: Final = CompatibilityRule(
     error_type="ONEOF_FIELD_ADDED",
     sentence="The reader's oneof {oneof} has field {name} = {tag}, which the writer does not have",
     why="Nothing was written under this number yet.",
-    mend=NOTHING,
+    fix=NOTHING,
     breaks=NEVER,
 )
 ONEOF_FIELD_REMOVED: Final = CompatibilityRule(
@@ -249,7 +249,7 @@ ONEOF_FIELD_REMOVED: Final = CompatibilityRule(
     error_type="ONEOF_FIELD_REMOVED",
     sentence="The reader lacks field {name} = {tag} of oneof {oneof}, which the writer has",
     why="Where the writer chose this field the reader sees none of the oneof's fields set, as if nothing was chosen.",
-    mend="Keep the field, marked deprecated, for as long as the oneof is there.",
+    fix="Keep the field, marked deprecated, for as long as the oneof is there.",
     breaks=PROVABLE,
 )
 ONEOF_FIELD_MOVED_TO_TOP_LEVEL: Final = CompatibilityRule(
@@ -258,7 +258,7 @@ ONEOF_FIELD_MOVED_TO_TOP_LEVEL: Final = CompatibilityRule(
     error_type="ONEOF_FIELD_MOVED_TO_TOP_LEVEL",
     sentence="The reader has field {name} = {tag} by itself, the writer has it in oneof {oneof}",
     why="The field is written the same way in a oneof and outside it.",
-    mend=NOTHING,
+    fix=NOTHING,
     breaks=NEVER,
 )
 MULTIPLE_FIELDS_MOVED_TO_ONEOF: Final = CompatibilityRule(
@@ -267,7 +267,7 @@ MULTIPLE_FIELDS_MOVED_TO_ONEOF: Final = CompatibilityRule(
     error_type="MULTIPLE_FIELDS_MOVED_TO_ONEOF",
     sentence="The reader's oneof {name} unites {fields}, which the writer can set together",
     why="A record that has several of them set keeps the last one alone.",
-    mend="Leave the fields where they are, and make a oneof of new fields.",
+    fix="Leave the fields where they are, and make a oneof of new fields.",
     breaks=PROVABLE,
 )
 FIELD_MOVED_TO_EXISTING_ONEOF: Final = CompatibilityRule(
@@ -276,7 +276,7 @@ FIELD_MOVED_TO_EXISTING_ONEOF: Final = CompatibilityRule(
     error_type="FIELD_MOVED_TO_EXISTING_ONEOF",
     sentence="The reader's oneof {name} unites {fields}, which the writer can set together",
     why="A record that has the moved field set beside one of the others keeps the last one alone.",
-    mend="Leave the field where it is, or make a oneof of it alone.",
+    fix="Leave the field where it is, or make a oneof of it alone.",
     breaks=PROVABLE,
 )
 

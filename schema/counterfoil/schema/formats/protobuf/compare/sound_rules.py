@@ -21,7 +21,7 @@ FIELD_MADE_REQUIRED: Final = CompatibilityRule(
     error_type="",
     sentence="The reader requires field {name} = {tag}, which the writer may leave out",
     why="SOUND: a message without a required field is not initialised; readers refuse it.",
-    mend="Leave the field optional.",
+    fix="Leave the field optional.",
     breaks=SOUND_ONLY,
 )
 PACKED_REPEATED_TO_SINGULAR: Final = CompatibilityRule(
@@ -30,7 +30,7 @@ PACKED_REPEATED_TO_SINGULAR: Final = CompatibilityRule(
     error_type="",
     sentence="The reader expects one value in field {name} = {tag}, the writer writes many, packed",
     why="SOUND: packed values are one block of bytes; a singular field does not read it and stays at its default.",
-    mend="Keep the field repeated, or add a singular field with a number of its own.",
+    fix="Keep the field repeated, or add a singular field with a number of its own.",
     breaks=SOUND_ONLY,
 )
 REPEATED_TO_SINGULAR: Final = CompatibilityRule(
@@ -39,7 +39,7 @@ REPEATED_TO_SINGULAR: Final = CompatibilityRule(
     error_type="",
     sentence="The reader expects one value in field {name} = {tag}, the writer may write many",
     why="SOUND: of several values the last is kept, and messages are merged into one.",
-    mend="Keep the field repeated, or add a singular field with a number of its own.",
+    fix="Keep the field repeated, or add a singular field with a number of its own.",
     breaks=SOUND_ONLY,
 )
 BYTES_TO_STRING: Final = CompatibilityRule(
@@ -48,7 +48,7 @@ BYTES_TO_STRING: Final = CompatibilityRule(
     error_type="",
     sentence="The reader expects a string in field {name} = {tag}, the writer writes bytes",
     why="SOUND: bytes that are not UTF-8 are no string; the whole message fails to parse, or the value to be read.",
-    mend="Keep the field as bytes. From string to bytes is safe.",
+    fix="Keep the field as bytes. From string to bytes is safe.",
     breaks=SOUND_ONLY,
 )
 UTF8_VALIDATION_ADDED: Final = CompatibilityRule(
@@ -58,7 +58,7 @@ UTF8_VALIDATION_ADDED: Final = CompatibilityRule(
     sentence="The reader requires {what} of field {name} = {tag} to be UTF-8, which the writer does not check",
     why="SOUND: strings of proto2, and those with the feature utf8_validation = NONE, may hold any bytes; where the "
     "reader checks them, the whole message fails to parse.",
-    mend="Keep the syntax, or set the feature utf8_validation = NONE on the field of an edition.",
+    fix="Keep the syntax, or set the feature utf8_validation = NONE on the field of an edition.",
     breaks=SOUND_ONLY,
 )
 INTEGER_NARROWED: Final = CompatibilityRule(
@@ -68,7 +68,7 @@ INTEGER_NARROWED: Final = CompatibilityRule(
     sentence="The reader expects {reader} in field {name} = {tag}, the writer writes {writer}",
     why="SOUND: the types share an encoding and not a range. A value outside the reader's range is cut or changes its "
     "sign without an error.",
-    mend="Keep the type, or choose one that holds every value of the writer's: int32 may become int64, uint32 int64 or "
+    fix="Keep the type, or choose one that holds every value of the writer's: int32 may become int64, uint32 int64 or "
     "uint64, sint32 sint64, bool any integer.",
     breaks=SOUND_ONLY,
 )
@@ -77,8 +77,8 @@ ENUM_VALUE_RENUMBERED: Final = CompatibilityRule(
     schema_type=SchemaType.PROTOBUF,
     error_type="",
     sentence="The reader has {name} of enum {enum} as number {reader}, the writer as number {writer}",
-    why="SOUND: the number is what is written; the reader takes it for another symbol, or for none.",
-    mend="Keep the numbers of symbols; add new symbols with new numbers.",
+    why="SOUND: the number is what is written; the reader reads it as another symbol, or as none.",
+    fix="Keep the numbers of symbols; add new symbols with new numbers.",
     breaks=SOUND_ONLY,
 )
 ENUM_VALUE_RENAMED: Final = CompatibilityRule(
@@ -86,9 +86,8 @@ ENUM_VALUE_RENAMED: Final = CompatibilityRule(
     schema_type=SchemaType.PROTOBUF,
     error_type="",
     sentence="The reader calls number {number} of enum {enum} {reader}, the writer calls it {writer}",
-    why="SOUND: the number is what is written, and its name says what it means; the reader takes it for another "
-    "symbol.",
-    mend="Keep the name, or declare both names with option allow_alias; give a new symbol a new number.",
+    why="SOUND: the number is what is written, and its name says what it means; the reader reads another symbol.",
+    fix="Keep the name, or declare both names with option allow_alias; give a new symbol a new number.",
     breaks=SOUND_ONLY,
 )
 CLOSED_ENUM_LOSES_VALUE: Final = CompatibilityRule(
@@ -96,9 +95,9 @@ CLOSED_ENUM_LOSES_VALUE: Final = CompatibilityRule(
     schema_type=SchemaType.PROTOBUF,
     error_type="",
     sentence="The reader's closed enum in field {name} = {tag} lacks {values}, which the writer may write",
-    why="SOUND: a closed enum (proto2, or the feature) holds its own numbers alone; another one goes to the unknown "
-    "fields and the field looks unset.",
-    mend="Keep the numbers, or make the reader's enum open.",
+    why="SOUND: a closed enum (proto2, or the feature) holds its own numbers alone; another one becomes an "
+    "unknown field, and the field itself is unset.",
+    fix="Keep the numbers, or make the reader's enum open.",
     breaks=SOUND_ONLY,
 )
 DEFAULT_VALUE_CHANGED: Final = CompatibilityRule(
@@ -106,8 +105,8 @@ DEFAULT_VALUE_CHANGED: Final = CompatibilityRule(
     schema_type=SchemaType.PROTOBUF,
     error_type="",
     sentence="The reader takes field {name} = {tag} for {reader} where it is not set, the writer for {writer}",
-    why="SOUND: a default is never written; whoever reads fills in its own.",
-    mend="Keep the default, or set the field whenever it matters.",
+    why="SOUND: a default is never written; each reader fills in its own.",
+    fix="Keep the default, or set the field whenever it matters.",
     breaks=SOUND_ONLY,
 )
 MESSAGE_ENCODING_CHANGED: Final = CompatibilityRule(
@@ -117,7 +116,7 @@ MESSAGE_ENCODING_CHANGED: Final = CompatibilityRule(
     sentence="The reader expects field {name} = {tag} {reader}, the writer writes it {writer}",
     why="SOUND: a group is enclosed by marks, any other message begins with its length; the reader of the one skips "
     "the other as an unknown field.",
-    mend="Keep the group (or the feature message_encoding), or add a field with a number of its own.",
+    fix="Keep the group (or the feature message_encoding), or add a field with a number of its own.",
     breaks=SOUND_ONLY,
 )
 INVALID_FILE: Final = CompatibilityRule(
@@ -127,7 +126,7 @@ INVALID_FILE: Final = CompatibilityRule(
     sentence="The reader cannot rely on {side} file, which is not valid Protobuf: {problem}",
     why="SOUND: the registry stores it, but Protobuf forbids it and its compilers refuse it; nothing can be proved "
     "about what is written with it.",
-    mend="Mend the file; protoc names the same fault.",
+    fix="Correct the file; protoc names the same fault.",
     breaks=SOUND_ONLY,
     promises_witness=False,
 )

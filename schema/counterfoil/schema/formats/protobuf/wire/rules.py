@@ -24,7 +24,7 @@ FILE_SAME_PACKAGE: Final = CompatibilityRule(
     sentence="The reader's package is {reader}, the writer's is {writer}",
     why="WIRE and WIRE_JSON: the full names of all messages change with the package, and Any values and gRPC "
     "look messages up by name.",
-    mend="Keep the package, or start a new file for the new one.",
+    fix="Keep the package, or start a new file for the new one.",
     breaks=WIRE_AND_JSON,
     promises_witness=False,
 )
@@ -35,7 +35,7 @@ FIELD_NO_DELETE_UNLESS_NUMBER_RESERVED: Final = CompatibilityRule(
     sentence="The reader lacks field {name} = {tag} of the writer and does not reserve the number",
     why="WIRE and WIRE_JSON: a number that is free can be used again with another type, which the records "
     "that are there would then be read as.",
-    mend="Add `reserved N;` to the message.",
+    fix="Add `reserved N;` to the message.",
     breaks=WIRE_AND_JSON,
     promises_witness=False,
 )
@@ -44,8 +44,8 @@ FIELD_NO_DELETE_UNLESS_NAME_RESERVED: Final = CompatibilityRule(
     schema_type=SchemaType.PROTOBUF,
     error_type="",
     sentence="The reader lacks field {name} = {tag} of the writer and does not reserve the name",
-    why="WIRE_JSON: JSON holds names: a name that is free can be used again with another type.",
-    mend='Add `reserved "name";` to the message.',
+    why="WIRE_JSON: JSON holds names: a removed name can be used again with another type.",
+    fix='Add `reserved "name";` to the message.',
     breaks=JSON_ONLY,
     promises_witness=False,
 )
@@ -57,7 +57,7 @@ FIELD_WIRE_COMPATIBLE_TYPE: Final = CompatibilityRule(
     why="WIRE: types that are written differently are skipped or misread. Of one kind are int32, int64, "
     "uint32, uint64 and bool; sint32 and sint64; fixed32 and sfixed32; fixed64 and sfixed64; and a string"
     " may become bytes. Messages and enums keep their names.",
-    mend="Keep the type, or add a field with a number of its own.",
+    fix="Keep the type, or add a field with a number of its own.",
     breaks=WIRE_ONLY,
     promises_witness=False,
 )
@@ -68,7 +68,7 @@ FIELD_WIRE_JSON_COMPATIBLE_TYPE: Final = CompatibilityRule(
     sentence="The reader has {reader} in field {name} = {tag}, the writer {writer}",
     why="WIRE_JSON: the type must fit the bytes and the JSON form, which writes 64-bit numbers as strings. Of"
     " one kind are int32 and uint32; int64 and uint64; fixed32 and sfixed32; fixed64 and sfixed64.",
-    mend="Keep the type, or add a field with a number of its own.",
+    fix="Keep the type, or add a field with a number of its own.",
     breaks=JSON_ONLY,
     promises_witness=False,
 )
@@ -78,7 +78,7 @@ FIELD_WIRE_COMPATIBLE_CARDINALITY: Final = CompatibilityRule(
     error_type="",
     sentence="The reader has field {name} = {tag} {reader}, the writer {writer}",
     why="WIRE: a field keeps being singular, required or repeated.",
-    mend="Keep it, or add a field with a number of its own.",
+    fix="Keep it, or add a field with a number of its own.",
     breaks=WIRE_ONLY,
     promises_witness=False,
 )
@@ -88,7 +88,7 @@ FIELD_WIRE_JSON_COMPATIBLE_CARDINALITY: Final = CompatibilityRule(
     error_type="",
     sentence="The reader has field {name} = {tag} {reader}, the writer {writer}",
     why="WIRE_JSON: a field keeps being singular, required, repeated or a map: JSON writes an array or an object.",
-    mend="Keep it, or add a field with a number of its own.",
+    fix="Keep it, or add a field with a number of its own.",
     breaks=JSON_ONLY,
     promises_witness=False,
 )
@@ -98,7 +98,7 @@ FIELD_SAME_ONEOF: Final = CompatibilityRule(
     error_type="",
     sentence="The reader has field {name} = {tag} in {reader}, the writer in {writer}",
     why="WIRE and WIRE_JSON: which fields exclude each other is part of what a record means.",
-    mend="Leave the field where it is, and make a oneof of new fields.",
+    fix="Leave the field where it is, and make a oneof of new fields.",
     breaks=WIRE_AND_JSON,
     promises_witness=False,
 )
@@ -107,8 +107,8 @@ FIELD_SAME_DEFAULT: Final = CompatibilityRule(
     schema_type=SchemaType.PROTOBUF,
     error_type="",
     sentence="The reader takes field {name} = {tag} for {reader} where it is not set, the writer for {writer}",
-    why="WIRE and WIRE_JSON: a default is never written; whoever reads fills in its own.",
-    mend="Keep the default.",
+    why="WIRE and WIRE_JSON: a default is never written; each reader fills in its own.",
+    fix="Keep the default.",
     breaks=WIRE_AND_JSON,
     promises_witness=False,
 )
@@ -118,7 +118,7 @@ FIELD_SAME_NAME: Final = CompatibilityRule(
     error_type="",
     sentence="The reader calls field {tag} {reader}, the writer calls it {writer}",
     why="WIRE_JSON: JSON may hold the name.",
-    mend="Keep the name, or add a field with a number of its own.",
+    fix="Keep the name, or add a field with a number of its own.",
     breaks=JSON_ONLY,
     promises_witness=False,
 )
@@ -128,7 +128,7 @@ FIELD_SAME_JSON_NAME: Final = CompatibilityRule(
     error_type="",
     sentence="The reader calls field {name} = {tag} {reader} in JSON, the writer calls it {writer}",
     why="WIRE_JSON: JSON holds this name.",
-    mend="Keep the name, or set json_name to it.",
+    fix="Keep the name, or set json_name to it.",
     breaks=JSON_ONLY,
     promises_witness=False,
 )
@@ -138,7 +138,7 @@ MESSAGE_SAME_REQUIRED_FIELDS: Final = CompatibilityRule(
     error_type="",
     sentence="The reader and the writer do not both require field {name} = {tag}: {side} alone does",
     why="WIRE and WIRE_JSON: one of the two refuses what the other writes.",
-    mend="Leave required fields as they are.",
+    fix="Leave required fields as they are.",
     breaks=WIRE_AND_JSON,
     promises_witness=False,
 )
@@ -148,7 +148,7 @@ MESSAGE_SAME_JSON_FORMAT: Final = CompatibilityRule(
     error_type="",
     sentence="The reader's message {name} does not promise a JSON form, the writer's does",
     why="WIRE_JSON: the JSON form of proto2 is best effort.",
-    mend="Keep the syntax, or the feature json_format.",
+    fix="Keep the syntax, or the feature json_format.",
     breaks=JSON_ONLY,
     promises_witness=False,
 )
@@ -157,8 +157,8 @@ RESERVED_MESSAGE_NO_DELETE: Final = CompatibilityRule(
     schema_type=SchemaType.PROTOBUF,
     error_type="",
     sentence="The reader's message {name} does not reserve {what}, which the writer's does",
-    why="WIRE and WIRE_JSON: what was reserved was used once, and records that hold it may still be there.",
-    mend="Keep it reserved.",
+    why="WIRE and WIRE_JSON: what is reserved was used earlier, and records that hold it may still exist.",
+    fix="Keep it reserved.",
     breaks=WIRE_AND_JSON,
     promises_witness=False,
 )
@@ -168,7 +168,7 @@ ENUM_VALUE_NO_DELETE_UNLESS_NUMBER_RESERVED: Final = CompatibilityRule(
     error_type="",
     sentence="The reader's enum {enum} lacks number {number} ({name}) and does not reserve it",
     why="WIRE and WIRE_JSON: a number that is free can be used again for something else.",
-    mend="Add `reserved N;` to the enum.",
+    fix="Add `reserved N;` to the enum.",
     breaks=WIRE_AND_JSON,
     promises_witness=False,
 )
@@ -177,8 +177,8 @@ ENUM_VALUE_NO_DELETE_UNLESS_NAME_RESERVED: Final = CompatibilityRule(
     schema_type=SchemaType.PROTOBUF,
     error_type="",
     sentence="The reader's enum {enum} lacks number {number} and does not reserve the name {name}",
-    why="WIRE_JSON: JSON holds the names of symbols: one that is free can be used again for something else.",
-    mend='Add `reserved "NAME";` to the enum.',
+    why="WIRE_JSON: JSON holds the names of symbols: a removed one can be used again with another meaning.",
+    fix='Add `reserved "NAME";` to the enum.',
     breaks=JSON_ONLY,
     promises_witness=False,
 )
@@ -188,7 +188,7 @@ ENUM_VALUE_SAME_NAME: Final = CompatibilityRule(
     error_type="",
     sentence="The reader calls number {number} of enum {enum} {reader}, the writer calls it {writer}",
     why="WIRE_JSON: JSON holds the names of symbols.",
-    mend="Keep the name, or keep it as an alias.",
+    fix="Keep the name, or keep it as an alias.",
     breaks=JSON_ONLY,
     promises_witness=False,
 )
@@ -198,7 +198,7 @@ ENUM_SAME_JSON_FORMAT: Final = CompatibilityRule(
     error_type="",
     sentence="The reader's enum {name} does not promise a JSON form, the writer's does",
     why="WIRE_JSON: the JSON form of proto2 is best effort.",
-    mend="Keep the syntax, or the feature json_format.",
+    fix="Keep the syntax, or the feature json_format.",
     breaks=JSON_ONLY,
     promises_witness=False,
 )
@@ -207,8 +207,8 @@ RESERVED_ENUM_NO_DELETE: Final = CompatibilityRule(
     schema_type=SchemaType.PROTOBUF,
     error_type="",
     sentence="The reader's enum {name} does not reserve {what}, which the writer's does",
-    why="WIRE and WIRE_JSON: what was reserved was used once, and records that hold it may still be there.",
-    mend="Keep it reserved.",
+    why="WIRE and WIRE_JSON: what is reserved was used earlier, and records that hold it may still exist.",
+    fix="Keep it reserved.",
     breaks=WIRE_AND_JSON,
     promises_witness=False,
 )
@@ -218,7 +218,7 @@ RPC_SAME_REQUEST_TYPE: Final = CompatibilityRule(
     error_type="",
     sentence="The reader has method {name} take {reader}, the writer {writer}",
     why="WIRE and WIRE_JSON: a caller sends the one where the other is expected.",
-    mend="Add a method for the new request.",
+    fix="Add a method for the new request.",
     breaks=WIRE_AND_JSON,
     promises_witness=False,
 )
@@ -228,7 +228,7 @@ RPC_SAME_RESPONSE_TYPE: Final = CompatibilityRule(
     error_type="",
     sentence="The reader has method {name} return {reader}, the writer {writer}",
     why="WIRE and WIRE_JSON: a caller is sent the one where the other is expected.",
-    mend="Add a method for the new response.",
+    fix="Add a method for the new response.",
     breaks=WIRE_AND_JSON,
     promises_witness=False,
 )
@@ -238,7 +238,7 @@ RPC_SAME_CLIENT_STREAMING: Final = CompatibilityRule(
     error_type="",
     sentence="The reader has method {name} take {reader}, the writer {writer}",
     why="WIRE and WIRE_JSON: one request and a stream of them are different calls.",
-    mend="Add a method for the other form.",
+    fix="Add a method for the other form.",
     breaks=WIRE_AND_JSON,
     promises_witness=False,
 )
@@ -248,7 +248,7 @@ RPC_SAME_SERVER_STREAMING: Final = CompatibilityRule(
     error_type="",
     sentence="The reader has method {name} return {reader}, the writer {writer}",
     why="WIRE and WIRE_JSON: one response and a stream of them are different calls.",
-    mend="Add a method for the other form.",
+    fix="Add a method for the other form.",
     breaks=WIRE_AND_JSON,
     promises_witness=False,
 )
@@ -258,7 +258,7 @@ RPC_SAME_IDEMPOTENCY_LEVEL: Final = CompatibilityRule(
     error_type="",
     sentence="The reader has method {name} as {reader}, the writer as {writer}",
     why="WIRE and WIRE_JSON: callers repeat a call, or do not, by what the method promises.",
-    mend="Keep the level.",
+    fix="Keep the level.",
     breaks=WIRE_AND_JSON,
     promises_witness=False,
 )

@@ -28,20 +28,20 @@ _ALWAYS_THERE: Final = frozenset({TOP_LEVEL, GLOBAL_LEVEL})
 """The levels that have a config and a mode even when none is stored."""
 
 
-class Settings:
-    """The use cases around config and mode."""
+class ConfigAndMode:
+    """The use cases of config and mode."""
 
     def __init__(self, storage: Storage, *, scopes: Scopes) -> None:
         self._storage = storage
         self._scopes = scopes
-        self._turns = Turns(storage.catch_up)  # one for all scopes: those further up are in force for those below
+        self._turns = Turns(storage.catch_up)  # one for all scopes, since lower ones inherit from higher ones
 
     # --- config
 
     async def config(self, scope: QualifiedSubject, *, effective: bool) -> Config:
-        """The config stored for ``scope``, or with ``effective`` the one in force.
+        """Return the config stored for ``scope``, or with ``effective`` the one in effect.
 
-        ``ConfigNotFound`` where nothing is stored, except for the top and the global level.
+        Raises ``ConfigNotFound`` if nothing is stored, except for the top and the global level.
         """
         if effective:
             return await self._scopes.config(scope)
@@ -53,15 +53,15 @@ class Settings:
         raise ConfigNotFound(f"Subject {str(scope)!r} has no config of its own; ask with defaultToGlobal=true")
 
     async def put_config(self, scope: QualifiedSubject, changes: Mapping[str, Any]) -> Config:
-        """The config of ``scope`` with ``changes`` made to it.
+        """Return the config of ``scope`` with ``changes`` made to it.
 
-        It is stored so, but for empty texts: they are answered once, and set nothing.
+        It is stored without empty texts, which are only in this response.
         """
         changed = replace(Config(), **changes)
         check_rule_set(changed.default_rule_set)
         check_rule_set(changed.override_rule_set)
         check_name(scope)
-        return await self._turns.take(partial(self._put_config, scope, changes), written=Settings)
+        return await self._turns.take(partial(self._put_config, scope, changes), written=ConfigAndMode)
 
     async def _put_config(self, scope: QualifiedSubject, changes: Mapping[str, Any]) -> Config:
         terms = await self._scopes.terms(scope)
@@ -72,11 +72,11 @@ class Settings:
         return config
 
     async def delete_config(self, scope: QualifiedSubject) -> Config:
-        """The config that ``scope`` had.
+        """Delete the config of ``scope`` and return it.
 
-        ``SubjectNotFound`` when it had none, except for the top and the global level.
+        Raises ``SubjectNotFound`` if it had none, except for the top and the global level.
         """
-        return await self._turns.take(partial(self._delete_config, scope), written=Settings)
+        return await self._turns.take(partial(self._delete_config, scope), written=ConfigAndMode)
 
     async def _delete_config(self, scope: QualifiedSubject) -> Config:
         terms = await self._scopes.terms(scope)
@@ -91,9 +91,9 @@ class Settings:
     # --- mode
 
     async def mode(self, scope: QualifiedSubject, *, effective: bool) -> Mode:
-        """The mode stored for ``scope``, or with ``effective`` the one in force.
+        """Return the mode stored for ``scope``, or with ``effective`` the one in effect.
 
-        ``ModeNotFound`` where nothing is stored, except for the top and the global level.
+        Raises ``ModeNotFound`` if nothing is stored, except for the top and the global level.
         """
         if effective:
             return await self._scopes.mode(scope)
@@ -109,7 +109,7 @@ class Settings:
 
         IMPORT needs a scope without active versions and removes the soft-deleted ones, unless ``force``.
         """
-        await self._turns.take(partial(self._put_mode, scope, mode, force=force), written=Settings)
+        await self._turns.take(partial(self._put_mode, scope, mode, force=force), written=ConfigAndMode)
 
     async def _put_mode(self, scope: QualifiedSubject, mode: Mode | None, *, force: bool) -> None:
         terms = await self._scopes.terms(scope)
@@ -120,11 +120,11 @@ class Settings:
         )
 
     async def delete_mode(self, scope: QualifiedSubject, *, recursive: bool = False) -> Mode | None:
-        """The mode that ``scope`` had; with ``recursive`` the subjects of a context lose theirs too.
+        """Delete the mode of ``scope`` and return it; with ``recursive`` also the modes of a context's subjects.
 
-        ``SubjectNotFound`` when nothing was set and not ``recursive``, except for the top and the global level.
+        Raises ``SubjectNotFound`` if none was set and not ``recursive``, except for the top and the global level.
         """
-        return await self._turns.take(partial(self._delete_mode, scope, recursive=recursive), written=Settings)
+        return await self._turns.take(partial(self._delete_mode, scope, recursive=recursive), written=ConfigAndMode)
 
     async def _delete_mode(self, scope: QualifiedSubject, *, recursive: bool) -> Mode | None:
         revision = await self._storage.settings_revision()
@@ -151,7 +151,7 @@ class Settings:
 
 
 def _extent(scope: QualifiedSubject) -> SubjectPrefix | QualifiedSubject:
-    """The subjects whose versions stand in the way of IMPORT for ``scope``."""
+    """Return the subjects that must have no versions when IMPORT is set for ``scope``."""
     if scope in _ALWAYS_THERE:
         return SubjectPrefix(None, "")
     return SubjectPrefix(scope.context, "") if scope.is_context else scope

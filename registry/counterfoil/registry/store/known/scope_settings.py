@@ -1,4 +1,4 @@
-"""Config and modes, remembered all at once as long as nobody, on any server, has changed any."""
+"""A cache of all config and modes, valid until any server changes one."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from counterfoil.schema.contexts import QualifiedSubject
 
 MAX_SCOPES: Final = 1000
-"""With more scopes than that, each is read when it is asked for: there may be one for each of very many subjects."""
+"""With more scopes than that, each is read when it is requested: every subject may have one."""
 
 _MAX_ONES: Final = 10_000
 _NOTHING: Final = ScopeSettings()
 
 
 class KnownSettings:
-    """What is stored for scopes; an observer of the storage that it is read from.
+    """The stored settings of scopes; an observer of the storage from which they are read.
 
-    Most subjects have nothing of their own, which is known without asking when all that have are known. ``read_all``
-    gives some more than :data:`MAX_SCOPES` where there are more; ``read_one`` what is stored for one scope.
+    Most subjects have no settings of their own, which is known without a read when all scopes with settings are cached.
+    ``read_all`` returns more than :data:`MAX_SCOPES` if there are more; ``read_one`` reads one scope.
     """
 
     def __init__(
@@ -47,10 +47,10 @@ class KnownSettings:
         self._known: dict[QualifiedSubject, ScopeSettings] | None = None
         self._ones: RecentValues[QualifiedSubject, ScopeSettings] = RecentValues(_MAX_ONES)
         self.changes = 0
-        """How many writes may have changed what is known."""
+        """The number of writes that may have changed cached settings."""
 
     async def of(self, scope: QualifiedSubject) -> ScopeSettings:
-        """What is stored for a scope."""
+        """Return the stored settings of a scope."""
         known = self._known
         if known is None:
             changes = self.changes
@@ -67,7 +67,7 @@ class KnownSettings:
         return found
 
     def known(self, scope: QualifiedSubject) -> ScopeSettings | None:
-        """What was last read for a scope, without a reading; None when that is not remembered."""
+        """Return the settings that were last read for a scope, without a read; None when they are not cached."""
         known = self._known
         return self._ones.get(scope) if known is None or len(known) > MAX_SCOPES else known.get(scope, _NOTHING)
 
@@ -76,7 +76,7 @@ class KnownSettings:
         return [known for _ in callers]
 
     def __call__(self, written: Plan | Elsewhere | None, _: Appended | None, /) -> None:
-        """Take note of a write."""
+        """Remove what a write may have changed."""
         match written:
             case Append() | SoftDelete() | DropContext() | PutRecords():
                 return
