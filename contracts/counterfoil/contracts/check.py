@@ -7,7 +7,6 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.advice import advice_for
-from counterfoil.contracts.elements import element_at, element_of
 from counterfoil.contracts.folding import Cause, Draft, Drafts, Proof, fold
 from counterfoil.contracts.model import (
     CheckReport,
@@ -28,6 +27,7 @@ from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.rules import RULE_BY_ID
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.paths import print_path
 from counterfoil.schema.position import Position
 from counterfoil.schema.witness import Witness, search_for_witness
 from counterfoil.schema.witness.confirm import confirm_compatible
@@ -245,7 +245,7 @@ class _FileCheck:
         if not is_alike or schema is None or cause is None or cause.direction not in self._asked.level.directions:
             return None
         pointer = cause.steps[0]
-        element = element_at(schema, pointer)
+        element = print_path(schema.path_at(pointer))
         told = draft.finding
         finding = replace(
             told,
@@ -287,7 +287,7 @@ class _FileCheck:
                     f"{warning.text[:1].lower()}{warning.text[1:]}",
                     was_so=(warning.rule, warning.text) in before,
                     position=schema.locate(warning.pointer) if schema else None,
-                    element=element_at(schema, warning.pointer) if schema else "",
+                    element=print_path(schema.path_at(warning.pointer)) if schema else "",
                 )
 
     def _tell(self, rule: str, text: str, *, was_so: bool, position: Position | None, element: str = "") -> None:
@@ -362,7 +362,7 @@ class _FileCheck:
             said = why.sentence.render(SIDE_NAMES_BY_DIRECTION[direction], is_start=False)
             text += f"; {said} ({why.rule})"
             failure = Failure(Earlier(writer), direction, reader, writer, (why,))
-            position, element = _position(failure, why), element_of(reader, why)
+            position, element = _position(failure, why), print_path(why.element)
         is_promised = self._asked.policy is CompatibilityPolicy.SOUND
         self._add(
             _UNREAD,
@@ -399,7 +399,7 @@ class _FileCheck:
             Severity.ERROR,
             difference.sentence.render(SIDE_NAMES_BY_DIRECTION[failure.direction], is_start=False),
             position=_position(failure, difference),
-            element=element_of(failure.reader, difference),
+            element=print_path(difference.element),
             direction=failure.direction,
             detail=difference.detail,
             steps=_named_steps(difference),

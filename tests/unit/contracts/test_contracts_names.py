@@ -1,4 +1,4 @@
-"""Names out of schemas, whatever characters they hold, keep findings apart and are printed as they are."""
+"""Names out of schemas, whatever characters they hold, keep findings apart, and texts show them as they are."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.paths import parse_path
 
 NAMES = (
     "a/b",
@@ -72,7 +73,8 @@ def test_columns_of_a_table_have_their_own_findings():
     names = tuple(name for name in NAMES if name)
     report = check(objects(names, "integer"), objects(names, "string"), CompatibilityPolicy.LOGICAL)
     columns = [finding for finding in report.findings if finding.rule == "logical-type-mismatch"]
-    assert sorted(finding.element for finding in columns) == sorted(names)
+    paths = [parse_path(finding.element) for finding in columns]
+    assert sorted(step.name for path in paths for step in path) == sorted(names)
 
 
 def test_a_dotted_name_and_a_nested_property_are_two_findings():

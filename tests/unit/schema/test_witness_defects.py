@@ -11,7 +11,7 @@ import pytest
 
 from counterfoil.contracts.cli.defects import defects_on_stderr
 from counterfoil.schema.compatibility.report import Difference
-from counterfoil.schema.compatibility.sentences import Sentence
+from counterfoil.schema.formats.avro.compare.rules import TYPE_MISMATCH
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.witness import NoWitness, find_witness, search_for_witness
@@ -27,7 +27,7 @@ class Foreign:
     text: str = "a text of its own"
 
 
-DIFFERENCE = Difference("type-mismatch", "TYPE_MISMATCH", "/", "int cannot read string", Sentence("The reader stops"))
+DIFFERENCE = Difference(TYPE_MISMATCH, {"reader": "int", "writer": "string"}, "")
 each_language = pytest.mark.parametrize("language", SchemaType)
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.model import ResolvedReference, SchemaType
+    from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.paths.resolve import Target
     from counterfoil.schema.position import Position
 
 
@@ -86,6 +88,12 @@ class ParsedSchema(Protocol):
 
     def locate(self, pointer: str) -> Position | None:
         """The place in ``text`` of a JSON pointer, or of its nearest ancestor that stands in the text."""
+
+    def path_at(self, pointer: str) -> FieldPath:
+        """The field path of what a JSON pointer leads to, or of the nearest thing around it that has one."""
+
+    def target_of(self, path: FieldPath) -> Target:
+        """What a field path leads to; raises ``Fault`` for a step that leads nowhere."""
 
 
 class Format(Protocol):

@@ -11,7 +11,7 @@ from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.logical import rules
 from counterfoil.schema.logical.model import Column, ListOf, MapOf, NotATable, Row, Scalar
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.place import ITEMS, VALUES, member
+from counterfoil.schema.paths.model import ITEMS, VALUES, member
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.protocol import ParsedSchema
     from counterfoil.schema.logical.model import TableType
-    from counterfoil.schema.place import Steps
+    from counterfoil.schema.paths.model import FieldPath
 
 _MODULE_BY_TYPE: Final[Mapping[SchemaType, str]] = {
     SchemaType.AVRO: "counterfoil.schema.logical.avro",
@@ -44,16 +44,15 @@ def find_logical_differences(
         new = _column(candidate)
     except NotATable as fault:
         pointers = (fault.pointer, "") if candidate is reader else ("", fault.pointer)
-        sentence = rules.NOT_A_TABLE.about({"reason": fault.reason})
-        return [Difference(rules.NOT_A_TABLE.id, "", "#/", fault.reason, sentence, *pointers)]
+        at = _At((), candidate.path_at(fault.pointer), *pointers)
+        return [ColumnDifference(rules.NOT_A_TABLE, {"reason": fault.reason}, "", at)]
     try:
         earlier = _column(writer if candidate is reader else reader)
     except NotATable:
         return []
-    walk = _Walk()
+    is_named_by_type = candidate.schema_type is SchemaType.PROTOBUF  # there messages name what is in them
+    walk = _Walk(reader.path_at if is_named_by_type else None)
     walk.columns(*((new, earlier) if candidate is reader else (earlier, new)), (), ())
-    if candidate.schema_type is SchemaType.PROTOBUF:  # there a place is called after the message that declares it
-        return [replace(found, place=None) for found in walk.found]
     return walk.found
 
 
@@ -66,10 +65,13 @@ def _column(schema: ParsedSchema) -> Column:
 
 
 class _Walk:
-    def __init__(self) -> None:
-        self.found: list[Difference] = []
+    """One comparison; ``path_at`` finds what is at a pointer, where a column is called after the type that holds it."""
 
-    def columns(self, reader: Column, writer: Column, path: tuple[str, ...], place: Steps) -> None:
+    def __init__(self, path_at: Callable[[str], FieldPath] | None) -> None:
+        self.found: list[Difference] = []
+        self._path_at = path_at
+
+    def columns(self, reader: Column, writer: Column, path: tuple[str, ...], place: FieldPath) -> None:
         """Compare two columns that belong together; ``path`` and ``place`` both lead there."""
         at = _At(path, place, reader.type_pointer, writer.type_pointer, reader.origin, writer.origin)
         column = {"column": _spelt(path)}
@@ -92,7 +94,7 @@ class _Walk:
             case mine, theirs if not _takes(mine, theirs):
                 self._add(rules.TYPE_MISMATCH, at, column | {"reader": mine, "writer": theirs})
 
-    def _rows(self, mine: Row, theirs: Row, path: tuple[str, ...], place: Steps) -> None:
+    def _rows(self, mine: Row, theirs: Row, path: tuple[str, ...], place: FieldPath) -> None:
         written = {column.name: column for column in theirs.columns}
         read = {column.name for column in mine.columns}
         for column in mine.columns:
@@ -118,20 +120,9 @@ class _Walk:
             self._add(rules.FIELD_REORDERED, at, facts)
 
     def _add(self, rule: CompatibilityRule, at: _At, facts: Mapping[str, object]) -> None:
-        spelt = _spelt(at.path)
-        difference = Difference(
-            rule=rule.id,
-            error_type=rule.error_type,
-            path=spelt,
-            detail=spelt,
-            sentence=rule.about(facts),
-            reader_pointer=at.reader_pointer,
-            writer_pointer=at.writer_pointer,
-            steps=at.path,
-            origins=lambda: (at.reader_origin, at.writer_origin),
-            place=at.place,
-        )
-        self.found.append(difference)
+        if self._path_at is not None:
+            at = replace(at, place=max(map(self._path_at, (at.reader_pointer, at.writer_pointer)), key=len))
+        self.found.append(ColumnDifference(rule, facts, "", at))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +130,58 @@ class _At:
     """Where a difference is: its path and place, the pointers into both texts, and the declarations that hold it."""
 
     path: tuple[str, ...]
-    place: Steps
+    place: FieldPath
     reader_pointer: str
     writer_pointer: str
-    reader_origin: Origin
-    writer_origin: Origin
+    reader_origin: Origin | None = None
+    writer_origin: Origin | None = None
+
+
+@dataclass(eq=False, slots=True)
+class ColumnDifference(Difference):
+    """A difference between two columns, or in what the whole schema is."""
+
+    at: _At
+
+    @property
+    def steps(self) -> tuple[str, ...] | None:
+        """The steps of the path; None where the whole schema is meant."""
+        return None if self.kind is rules.NOT_A_TABLE else self.at.path
+
+    @property
+    def path(self) -> str:
+        """The path of the column as the reference spells it."""
+        return _spelt(self.at.path)
+
+    @property
+    def detail(self) -> str:
+        """The path of the column, or why there is none."""
+        return str(self.facts["reason"]) if self.kind is rules.NOT_A_TABLE else self.path
+
+    @property
+    def reader_path(self) -> FieldPath:
+        """The steps to the column."""
+        return self.at.place
+
+    @property
+    def reader_pointer(self) -> str:
+        """What makes the column in the reader's own text."""
+        return self.at.reader_pointer
+
+    @property
+    def writer_pointer(self) -> str:
+        """What makes the column in the writer's own text."""
+        return self.at.writer_pointer
+
+    @property
+    def reader_origin(self) -> Origin | None:
+        """The reader's declaration that holds the column."""
+        return self.at.reader_origin
+
+    @property
+    def writer_origin(self) -> Origin | None:
+        """The writer's declaration that holds the column."""
+        return self.at.writer_origin
 
 
 def _spelt(path: tuple[str, ...]) -> str:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.place import StepKind
+from counterfoil.schema.paths.model import StepKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.formats.jsonschema.samples.property_names import Step
-    from counterfoil.schema.place import Step as SchemaStep
+    from counterfoil.schema.paths.model import Step as SchemaStep
     from counterfoil.schema.witness.jsonschema.validator import Failure
 
 _BRANCHES: Final = frozenset({"allOf", "anyOf", "oneOf"})
@@ -74,7 +74,7 @@ def place_of(difference: Difference) -> Place:
     """The place that a difference's path leads to; where it has no path, the place that its steps lead to."""
     if difference.steps is not None:
         return _read(difference.steps)
-    steps = (each for each in difference.place or () if each.kind is not StepKind.BRANCH)
+    steps = (each for each in difference.reader_path if each.kind is not StepKind.BRANCH)
     return Place(tuple(_in_value(each) for each in steps), None)
 
 

@@ -17,7 +17,7 @@ from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.jsonschema.compare import rules
 from counterfoil.schema.formats.jsonschema.compare.combined import compare_combinations
 from counterfoil.schema.formats.jsonschema.compare.content_models import compare_arrays, compare_objects
-from counterfoil.schema.formats.jsonschema.compare.findings import Finding, Found, at, at_kind
+from counterfoil.schema.formats.jsonschema.compare.findings import Finding, at, at_kind
 from counterfoil.schema.formats.jsonschema.compare.model import (
     Array,
     Choice,
@@ -72,30 +72,25 @@ def find_differences(
 
     Raises ``InvalidSchema`` for schemas nested too deep to be walked.
     """
-    findings = [finding for finding in _findings(reader, writer, policy) if policy in finding.rule.breaks]
-    is_unresolved = any(finding.rule is rules.UNRESOLVED_REFERENCE for finding in findings)
+    findings = [finding for finding in walk(reader, writer, policy=policy) if policy in finding.kind.breaks]
+    is_unresolved = any(finding.kind is rules.UNRESOLVED_REFERENCE for finding in findings)
     if policy is not CompatibilityPolicy.SOUND or is_unresolved:
-        return [finding.difference() for finding in findings]
+        return [*findings]
     from counterfoil.schema.formats.jsonschema.sound.misreadings import find_misreadings
     from counterfoil.schema.formats.jsonschema.sound.policy import find_sound_differences
 
-    found = find_sound_differences(reader, writer, [(finding.steps, finding.difference()) for finding in findings])
+    found = find_sound_differences(reader, writer, [(finding.steps, finding) for finding in findings])
     return [*found, *(misreading.difference() for misreading in find_misreadings(reader, writer))]
 
 
 def walk(
     reader: JsonSchema, writer: JsonSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
-) -> list[Found]:
-    """Every difference, the harmless ones too, each with its rule and the nodes between which it was met.
+) -> Sequence[Finding]:
+    """Every difference, the harmless ones too.
 
     ``policy`` decides which branches of a combination answer to each other. A reference that means nothing known is
     one difference, and the only one. Raises ``InvalidSchema`` for schemas nested too deep to be walked.
     """
-    findings = _findings(reader, writer, policy)
-    return [Found(finding.rule, finding.difference(), finding.reader, finding.writer) for finding in findings]
-
-
-def _findings(reader: JsonSchema, writer: JsonSchema, policy: CompatibilityPolicy) -> Sequence[Finding]:
     try:
         max_pairs = max(MIN_PAIRS, (len(reader.text) + len(writer.text)) // _SHORTEST_SCHEMA)
         return _Rounds(policy, max_pairs).run(node_of(reader), node_of(writer))
@@ -129,7 +124,7 @@ class _Rounds:
         return found
 
     def is_compatible(self, findings: Iterable[Finding]) -> bool:
-        return not any(self._policy in finding.rule.breaks for finding in findings)
+        return not any(self._policy in finding.kind.breaks for finding in findings)
 
     def matches(self, pattern: str, name: str) -> bool:
         return holds_match(pattern, name) is True

@@ -22,15 +22,16 @@ from counterfoil.schema.formats.jsonschema.compare.model import (
     Reference,
     Text,
 )
+from counterfoil.schema.jsontext.document import pointer_steps
 from counterfoil.schema.jsontext.scanner import escape_pointer
-from counterfoil.schema.place import ITEMS, VALUES, Step, StepKind, branch, member
+from counterfoil.schema.paths.model import ITEMS, VALUES, Step, branch, item, member, value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
     from counterfoil.schema.formats.jsonschema.compare.model import Node
-    from counterfoil.schema.place import Steps
+    from counterfoil.schema.paths.model import FieldPath
 
 _OTHER_NAMES: Final = {
     "dependencies": ("dependentRequired", "dependentSchemas"),
@@ -58,7 +59,7 @@ _BRANCHES: Final = frozenset({"allOf", "anyOf", "oneOf"})
 _TRANSPARENT: Final = frozenset({"not", "if", "then", "else", "propertyNames"})
 
 
-def steps_through(keywords: Sequence[str]) -> Steps:
+def steps_through(keywords: Sequence[str]) -> FieldPath:
     """The steps that keywords, as in a JSON pointer into a schema, lead through.
 
     A definition is a member by its name, a branch of ``oneOf`` and its kind has its number, counted from 0. What
@@ -73,9 +74,9 @@ def steps_through(keywords: Sequence[str]) -> Steps:
         elif keyword in _DEFINED and rest:
             steps = [member(rest.pop())]
         elif keyword == "patternProperties" and rest:
-            steps.append(Step(StepKind.VALUE, rest.pop()))
+            steps.append(value(rest.pop()))
         elif keyword in _ARRAYS:
-            steps.append(Step(StepKind.ITEM, rest.pop()) if rest and rest[-1].isdecimal() else ITEMS)
+            steps.append(item(rest.pop()) if rest and rest[-1].isdecimal() else ITEMS)
         elif keyword in _MAPS:
             steps.append(VALUES)
         elif keyword in _BRANCHES and rest and rest[-1].isdecimal():
@@ -83,6 +84,15 @@ def steps_through(keywords: Sequence[str]) -> Steps:
         elif keyword not in _TRANSPARENT:
             break
     return tuple(steps)
+
+
+def path_at(pointer: str) -> FieldPath:
+    """The path that a JSON pointer into a schema leads to.
+
+    >>> [step.name for step in path_at("/properties/lines/items/properties/price/minimum")]
+    ['lines', '', 'price']
+    """
+    return steps_through(pointer_steps(pointer))
 
 
 class Spot(NamedTuple):
@@ -187,12 +197,10 @@ def spot_of_value(node: Choice, *, known: frozenset[str]) -> Spot:
     return Spot(node, ("enum",) if index is None else ("enum", index))
 
 
-def branch_step(around: Combination, node: Node) -> Steps:
+def branch_step(around: Combination, node: Node) -> FieldPath:
     """The step into a branch of ``around``; none where no text has the branches."""
-    list_pointer = f"{around.site.pointer}/{around.criterion.value}/"
-    if around.is_synthetic or not node.site.pointer.startswith(list_pointer):
-        return ()
-    return (branch(node.site.pointer.removeprefix(list_pointer).partition("/")[0]),)
+    pairs = zip(around.indexes, around.branches, strict=False)
+    return tuple(branch(index) for index, one in pairs if one is node)
 
 
 def _kind(node: Node | None) -> object:
