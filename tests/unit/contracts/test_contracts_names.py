@@ -117,3 +117,23 @@ def test_messages_to_clients_leave_names_alone():
 )
 def test_different_facts_have_different_fingerprints(facts, others):
     assert fingerprint("rule", "subject", *facts) != fingerprint("rule", "subject", *others)
+
+
+def test_facts_that_read_the_same_side_by_side_have_different_fingerprints():
+    def found(now: str, before: str) -> str:
+        (finding,) = check({"type": "string", "pattern": now}, {"type": "string", "pattern": before}).findings
+        return finding.fingerprint
+
+    assert found("c", "a to b") != found("b to c", "a")
+
+
+def test_paths_that_could_be_written_alike_have_different_fingerprints():
+    def schema(kind: str) -> object:
+        leaf = {"type": kind}
+        inner = {"type": "object", "properties": {"b": leaf}}
+        items = {"type": "array", "items": leaf}
+        return {"type": "object", "properties": {"a": inner, "a.b": leaf, "c": items, "c[]": leaf, "$key": leaf}}
+
+    findings = check(schema("integer"), schema("string")).findings
+    assert len({finding.fingerprint for finding in findings}) == 5
+    assert sorted(finding.element for finding in findings) == ['"$key"', '"a.b"', '"c[]"', "a.b", "c[]"]

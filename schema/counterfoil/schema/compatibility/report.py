@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from string import Formatter
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.compatibility.sentences import Sentence
+from counterfoil.schema.compatibility.sentences import show
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
     from counterfoil.schema.compatibility.rules import CompatibilityRule
+    from counterfoil.schema.compatibility.sentences import Sentence
     from counterfoil.schema.formats.protocol import ParsedSchema
     from counterfoil.schema.paths.model import FieldPath
 
@@ -72,7 +74,12 @@ class Difference:
     @property
     def detail(self) -> str:
         """The bare fact that goes with it: the field's name, the missing symbols."""
-        return str(Sentence.of(self.gist, self.facts))
+        return self.gist.format_map({name: show(fact) for name, fact in self.facts.items()})
+
+    @property
+    def own_facts(self) -> tuple[str, ...]:
+        """The facts that tell it from others of its rule at its place, one by one."""
+        return tuple(show(self.facts[name]) for _, name, _, _ in Formatter().parse(self.gist) if name)
 
     @property
     def sentence(self) -> Sentence:

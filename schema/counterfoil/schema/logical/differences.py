@@ -45,7 +45,7 @@ def find_logical_differences(
     except NotATable as fault:
         pointers = (fault.pointer, "") if candidate is reader else ("", fault.pointer)
         at = _At((), candidate.path_at(fault.pointer), *pointers)
-        return [ColumnDifference(rules.NOT_A_TABLE, {"reason": fault.reason}, "", at)]
+        return [ColumnDifference(rules.NOT_A_TABLE, {"reason": fault.reason}, "{reason}", at)]
     try:
         earlier = _column(writer if candidate is reader else reader)
     except NotATable:

@@ -198,8 +198,7 @@ class _Walk:
             if type(branch) is Primitive and branch.kind in primitives:
                 continue  # only for speed
             trial = Place(place, None, reader, branch, index)
-            for failure in self.compare(reader, branch, trial)[:1]:
-                found.append(FoundInTrial.of(failure, trial))
+            found += [FoundInTrial.of(failure, trial) for failure in self.compare(reader, branch, trial)[:1]]
         return tuple(found)
 
     def _plain_from_union(self, reader: AvroType, writer: Union, place: Place) -> tuple[Found, ...]:

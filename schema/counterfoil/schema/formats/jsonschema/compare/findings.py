@@ -9,7 +9,7 @@ from counterfoil.schema.compatibility.report import Difference, Origin
 from counterfoil.schema.formats.jsonschema.compare.places import path_at, spot_at, spot_of_kind, steps_through
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.jsonschema.compare.model import Node
@@ -91,16 +91,6 @@ class Finding(Difference):
     def path(self) -> str:
         """The place as the reference spells it: ``#/properties/a/maxLength``."""
         return f"#/{'/'.join(self.steps or ())}" if self.has_path else ""
-
-    @property
-    def detail(self) -> str:
-        """The bare fact: a name, the values, or what became of what."""
-        for fact in ("name", "values", "reason"):
-            if fact in self.facts:
-                return str(self.facts[fact])
-        if "count" in self.facts:
-            return f"{self.facts['count']} of {self.facts['size']}"
-        return f"{self.facts['writer']} to {self.facts['reader']}" if "writer" in self.facts else ""
 
     @property
     def reader_path(self) -> FieldPath:
@@ -188,22 +178,36 @@ def below(
 
 def at(rule: CompatibilityRule, reader: Node | None, writer: Node | None, /, *steps: str, **facts: Any) -> Finding:
     """A difference between two nodes, at what ``steps`` lead to, if any."""
-    return Finding(rule, facts, "", (Way(steps),), reader, writer, spot_at(reader, *steps), spot_at(writer, *steps))
+    return Finding(
+        rule, facts, _gist(facts), (Way(steps),), reader, writer, spot_at(reader, *steps), spot_at(writer, *steps)
+    )
 
 
 def added(rule: CompatibilityRule, reader: Node, around: Node, keyword: str, /, **facts: Any) -> Finding:
     """A difference in what the reader has; the writer does not have it under ``keyword`` of ``around``."""
-    return Finding(rule, facts, "", (), reader, around, spot_at(reader), spot_at(around, keyword))
+    return Finding(rule, facts, _gist(facts), (), reader, around, spot_at(reader), spot_at(around, keyword))
 
 
 def removed(rule: CompatibilityRule, around: Node, writer: Node, keyword: str, /, **facts: Any) -> Finding:
     """A difference in what the writer has; the reader does not have it under ``keyword`` of ``around``."""
-    return Finding(rule, facts, "", (), around, writer, spot_at(around, keyword), spot_at(writer))
+    return Finding(rule, facts, _gist(facts), (), around, writer, spot_at(around, keyword), spot_at(writer))
 
 
 def at_kind(rule: CompatibilityRule, reader: Node, writer: Node, /, **facts: Any) -> Finding:
     """A difference between two nodes, at the keywords that make them different kinds of schemas."""
-    return Finding(rule, facts, "", (), reader, writer, spot_of_kind(reader, writer), spot_of_kind(writer, reader))
+    return Finding(
+        rule, facts, _gist(facts), (), reader, writer, spot_of_kind(reader, writer), spot_of_kind(writer, reader)
+    )
+
+
+def _gist(facts: Mapping[str, Any]) -> str:
+    """The bare fact: a name, the values, or what became of what."""
+    for fact in ("name", "values", "reason"):
+        if fact in facts:
+            return f"{{{fact}}}"
+    if "count" in facts:
+        return "{count} of {size}"
+    return "{writer} to {reader}" if "writer" in facts else ""
 
 
 def _own(spot: Spot | None) -> Spot | None:
