@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from bench_compatibility import record
 
-from counterfoil.schema.compatibility.check import check_compatibility
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.judgement.check import check_compatibility
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,10 +12,10 @@ import sys
 import time
 from pathlib import Path
 
-from counterfoil.schema.formats.avro.compare.differences import find_differences
 from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.protocol import Validation
-from counterfoil.schema.witness import search_for_witness
+from counterfoil.schema.formats.avro.policies import find_differences
+from counterfoil.schema.judgement.witnesses import search_for_witness
+from counterfoil.schema.parsed import Validation
 
 RECORDINGS = Path(__file__).parents[1] / "tests" / "data" / "recordings" / "verdicts.avro.jsonl"
 GOAL_MS = 20

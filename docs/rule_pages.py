@@ -9,22 +9,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.compatibility.check import check_compatibility
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
-from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.formats.rules import RULE_BY_ID
+from counterfoil.schema.judgement.check import check_compatibility
+from counterfoil.schema.judgement.witnesses import search_for_witness
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.witness import Witness, search_for_witness
+from counterfoil.schema.witness import Witness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.compatibility.rules import CompatibilityRule
-    from counterfoil.schema.formats.protocol import ParsedSchema
+    from counterfoil.schema.parsed import ParsedSchema
 
 EXAMPLES = Path(__file__).parents[1] / "tests" / "rules"
 TITLE_BY_TYPE = {

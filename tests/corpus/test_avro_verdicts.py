@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from counterfoil.schema.formats.avro.compare.differences import find_differences
 from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.formats.avro.policies import find_differences
+from counterfoil.schema.parsed import Validation
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = Path(os.environ.get("COUNTERFOIL_CORPUS") or ROOT.parent / "shared" / "corpus")

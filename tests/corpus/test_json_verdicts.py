@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.jsonschema.compare.differences import find_differences, walk
+from counterfoil.schema.formats.jsonschema.compare.differences import walk
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.formats.jsonschema.policies import find_differences
 from counterfoil.schema.model import Reference, ResolvedReference
+from counterfoil.schema.parsed import Validation
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = Path(os.environ.get("COUNTERFOIL_CORPUS") or ROOT.parent / "shared" / "corpus")

@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
-from counterfoil.schema.formats.protobuf.compare.differences import find_differences, walk
+from counterfoil.schema.formats.protobuf.compare.differences import walk
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.formats.protobuf.policies import find_differences
 from counterfoil.schema.model import Reference, ResolvedReference
+from counterfoil.schema.parsed import Validation
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = Path(os.environ.get("COUNTERFOIL_CORPUS") or ROOT.parent / "shared" / "corpus")

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from avro_edits import avro_pairs
 from avro_seeded import seeded_pairs
 from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.schema import AvroSchema

@@ -10,7 +10,7 @@ from java_oracle import ask_java
 from pairs import COUNT, pairs, parsed_pairs
 
 from counterfoil.schema.formats.avro.compare import rules
-from counterfoil.schema.formats.avro.compare.differences import find_differences
+from counterfoil.schema.formats.avro.policies import find_differences
 
 
 @cache

@@ -16,14 +16,14 @@ from pairs import COUNT, pairs, parsed_pairs
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.formats.avro.compare import rules
-from counterfoil.schema.formats.avro.compare.differences import find_differences
+from counterfoil.schema.formats.avro.policies import find_differences
 from counterfoil.schema.formats.avro.read.defaults import is_usable_default
 from counterfoil.schema.formats.avro.types import Record, Union
-from counterfoil.schema.witness import search_for_witness
-from counterfoil.schema.witness.avro.confirm import written
-from counterfoil.schema.witness.avro.data import NoDatum
-from counterfoil.schema.witness.confirm import confirm_compatible
-from counterfoil.schema.witness.model import Confirmation, NoWitness, Witness
+from counterfoil.schema.formats.avro.witness.confirm import written
+from counterfoil.schema.formats.avro.witness.data import NoDatum
+from counterfoil.schema.judgement.confirmation import confirm_compatible
+from counterfoil.schema.judgement.witnesses import search_for_witness
+from counterfoil.schema.witness import Confirmation, NoWitness, Witness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.diff import find_changes
 from counterfoil.schema.errors import CounterfoilError
-from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from counterfoil.schema.formats.protocol import ParsedSchema
+    from counterfoil.schema.parsed import ParsedSchema
 
 TESTS: Final = Path(__file__).parents[1]
 CRASHES: Final = Path(__file__).with_name("crashes")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,8 @@ from counterfoil.contracts.check import check_files
 from counterfoil.contracts.tree import SchemaFile, SchemaTree
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.jsontext.scanner import escape_pointer
+from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

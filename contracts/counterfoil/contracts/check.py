@@ -19,7 +19,6 @@ from counterfoil.contracts.model import (
 )
 from counterfoil.contracts.sides import SIDE_NAMES_BY_DIRECTION
 from counterfoil.contracts.tree import Problem
-from counterfoil.schema.compatibility.check import check_compatibility
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier, Failure
@@ -27,11 +26,13 @@ from counterfoil.schema.compatibility.sentences import show
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.rules import RULE_BY_ID
 from counterfoil.schema.formats.table import format_for
+from counterfoil.schema.judgement.check import check_compatibility
+from counterfoil.schema.judgement.confirmation import confirm_compatible
+from counterfoil.schema.judgement.witnesses import search_for_witness
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.paths import print_path
 from counterfoil.schema.position import Position
-from counterfoil.schema.witness import Witness, search_for_witness
-from counterfoil.schema.witness.confirm import confirm_compatible
+from counterfoil.schema.witness import Witness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.model import Identity
     from counterfoil.contracts.tree import ReadSchema, SchemaTree
     from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.formats.protocol import ParsedSchema, SchemaWarning
+    from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
     from counterfoil.schema.paths import FieldPath
     from counterfoil.schema.witness import NoWitness
 

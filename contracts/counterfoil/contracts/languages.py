@@ -5,16 +5,14 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.schema.formats.table import FORMATS
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TYPE_BY_SUFFIX: Final[Mapping[str, SchemaType]] = {
-    ".avsc": SchemaType.AVRO,
-    ".proto": SchemaType.PROTOBUF,
-    ".schema.json": SchemaType.JSON,
-    ".jsonschema": SchemaType.JSON,
+    suffix: language.schema_type for language in FORMATS for suffix in language.file_suffixes
 }
 """How the names of schema files end, and the language of each."""
 

@@ -16,7 +16,7 @@ from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from counterfoil.contracts.outlines.model import Outline, Use
+    from counterfoil.schema.outline import Outline, Use
     from counterfoil.schema.position import Position
 
 _DEEPEST: Final = 100
@@ -254,7 +254,7 @@ class _Collection:
 
 
 def _is_known_to_the_kernel(import_path: str) -> bool:
-    from counterfoil.schema.formats.protobuf.read.known_files import KNOWN_PATHS
+    from counterfoil.schema.formats.protobuf.describe.known_files import KNOWN_PATHS
 
     return import_path in KNOWN_PATHS
 

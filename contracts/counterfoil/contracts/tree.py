@@ -10,19 +10,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from counterfoil.contracts.languages import is_plain_json, language_of
-from counterfoil.contracts.outlines.find import outline
 from counterfoil.contracts.references import MissingReference, ReferenceFault, ReferenceFinder, References
 from counterfoil.schema.errors import InvalidSchema, SchemaParseError
-from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.parsed import Validation
+from counterfoil.schema.parsing import outline, parse_schema
 from counterfoil.schema.position import Position
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from counterfoil.contracts.outlines.model import Outline
-    from counterfoil.schema.formats.protocol import ParsedSchema
+    from counterfoil.schema.outline import Outline
+    from counterfoil.schema.parsed import ParsedSchema
 
 BYTE_ORDER_MARK = "\ufeff"
 

@@ -12,10 +12,10 @@ from counterfoil.converter.errors import BridgeError, PlanIncomplete, SubjectMis
 from counterfoil.schema.counting import counted
 from counterfoil.schema.errors import SubjectNotFound, VersionNotFound
 from counterfoil.schema.evolution import derive_plan
-from counterfoil.schema.formats.avro.compare.differences import find_differences
 from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.formats.avro.policies import find_differences
 from counterfoil.schema.model import ResolvedReference, SchemaType
+from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,7 +13,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from counterfoil.schema.compatibility.check import check_compatibility
     from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction, parse_level
     from counterfoil.schema.compatibility.report import CompatibilityReport, Difference, Earlier, Failure
     from counterfoil.schema.errors import CounterfoilError, InvalidSchema, RegistryError, SchemaParseError
@@ -24,8 +23,9 @@ if TYPE_CHECKING:
         rabin_fingerprint,
         sha256_fingerprint,
     )
-    from counterfoil.schema.formats.protocol import ParsedSchema, Validation
+    from counterfoil.schema.judgement.check import check_compatibility
     from counterfoil.schema.model import Metadata, Reference, ResolvedReference, Rule, RuleSet, Schema, SchemaType
+    from counterfoil.schema.parsed import ParsedSchema, Validation
     from counterfoil.schema.parsing import parse_schema
     from counterfoil.schema.position import Position
 
@@ -61,7 +61,7 @@ __all__ = [
 ]
 
 _NAMES_BY_MODULE = {
-    "compatibility.check": ("check_compatibility",),
+    "judgement.check": ("check_compatibility",),
     "compatibility.levels": ("CompatibilityLevel", "Direction", "parse_level"),
     "compatibility.report": ("CompatibilityReport", "Difference", "Earlier", "Failure"),
     "errors": ("CounterfoilError", "InvalidSchema", "RegistryError", "SchemaParseError"),
@@ -72,7 +72,7 @@ _NAMES_BY_MODULE = {
         "rabin_fingerprint",
         "sha256_fingerprint",
     ),
-    "formats.protocol": ("ParsedSchema", "Validation"),
+    "parsed": ("ParsedSchema", "Validation"),
     "model": ("Metadata", "Reference", "ResolvedReference", "Rule", "RuleSet", "Schema", "SchemaType"),
     "parsing": ("parse_schema",),
     "position": ("Position",),

@@ -1,18 +1,20 @@
-"""From schema text to a parsed schema, whatever the language."""
+"""From schema text to a parsed schema, or to the names in the text, whatever the language."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from counterfoil.schema.formats.protocol import ParsedSchema
     from counterfoil.schema.model import ResolvedReference
+    from counterfoil.schema.outline import Outline
+    from counterfoil.schema.parsed import ParsedSchema
 
 
 def parse_schema(
@@ -31,3 +33,9 @@ def parse_schema(
     '"int"'
     """
     return format_for(schema_type).parse(text, references, validation=validation)
+
+
+@lru_cache(maxsize=8192)
+def outline(text: str, schema_type: SchemaType = SchemaType.AVRO) -> Outline | None:
+    """The names that ``text`` declares and uses, found without parsing it; None where it is unreadable or too deep."""
+    return format_for(schema_type).outline(text)

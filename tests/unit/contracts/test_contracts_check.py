@@ -16,9 +16,9 @@ from counterfoil.contracts.verdict import exit_code_of
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.formats.rules import RULE_BY_ID
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
 
 

@@ -16,7 +16,7 @@ from counterfoil.contracts.tree import SchemaFile, SchemaTree
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.parsed import Validation
 
 Texts = dict[str, str]
 

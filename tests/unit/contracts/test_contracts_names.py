@@ -10,13 +10,13 @@ from counterfoil.contracts.baseline import TreeBaseline
 from counterfoil.contracts.check import check_files
 from counterfoil.contracts.model import CheckReport, fingerprint
 from counterfoil.contracts.tree import SchemaFile, SchemaTree
-from counterfoil.schema.compatibility.check import check_compatibility
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.compatibility.messages import confluent_messages
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.judgement.check import check_compatibility
+from counterfoil.schema.judgement.messages import confluent_messages
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.paths import parse_path
 

@@ -8,9 +8,9 @@ import pytest
 
 from counterfoil.contracts.matching import match_paths
 from counterfoil.contracts.tree import SchemaFile, SchemaTree
-from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.parsed import Validation
 from counterfoil.schema.position import Position
 
 

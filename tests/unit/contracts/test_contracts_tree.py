@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from avro_schemas import avro_records
 from counterfoil.contracts.matching import match_paths
-from counterfoil.contracts.outlines.find import outline
 from counterfoil.contracts.tree import SchemaFile, SchemaTree
 from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.parsed import Validation
+from counterfoil.schema.parsing import outline
 
 
 def tree(files, validation=Validation.STRICT):

@@ -14,14 +14,14 @@ import fastavro
 import pytest
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.avro.compare.differences import find_differences
 from counterfoil.schema.formats.avro.compare.meaning import Meaning, meaning_of
 from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.formats.avro.policies import find_differences
 from counterfoil.schema.formats.avro.types import LogicalType
+from counterfoil.schema.formats.avro.witness.samples import Samples
+from counterfoil.schema.judgement.confirmation import confirm_unguarded
+from counterfoil.schema.judgement.witnesses import search_unguarded
 from counterfoil.schema.witness import Witness
-from counterfoil.schema.witness.avro.samples import Samples
-from counterfoil.schema.witness.confirm import confirm_unguarded
-from counterfoil.schema.witness.find import search_unguarded
 
 Json = Any
 SOUND = CompatibilityPolicy.SOUND

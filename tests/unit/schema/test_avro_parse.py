@@ -10,9 +10,8 @@ import pytest
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.formats.avro.types import Enum, Kind, LogicalType, Record, Union
-from counterfoil.schema.formats.protocol import Validation
-from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
+from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.position import Position
 
@@ -351,15 +350,5 @@ def test_a_name_that_is_a_type_word_is_written_in_full() -> None:
     assert parse_avro(text).canonical() == text
 
 
-@pytest.mark.parametrize("schema_type", SchemaType)
-def test_the_table_knows_every_language(schema_type: SchemaType) -> None:
-    assert format_for(schema_type).schema_type is schema_type
-
-
 def test_avro_is_the_language_unless_another_is_named() -> None:
     assert parse_schema('"int"').schema_type is SchemaType.AVRO
-
-
-def test_differences_of_two_languages_are_a_programming_error() -> None:
-    with pytest.raises(TypeError, match="both schemas must be Avro"):
-        format_for(SchemaType.AVRO).find_differences(parse_avro('"int"'), object())  # type: ignore[arg-type]

@@ -14,9 +14,9 @@ import pytest
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.formats.avro.compare.rules import RULES
+from counterfoil.schema.judgement.witnesses import search_for_witness
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.witness import search_for_witness
 
 FOLDER = Path(__file__).parents[2] / "rules" / "avro"
 FOLDERS = sorted(folder for folder in FOLDER.iterdir() if folder.is_dir())

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.avro.compare.differences import find_differences
 from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.witness import Witness, search_for_witness
+from counterfoil.schema.formats.avro.policies import find_differences
+from counterfoil.schema.judgement.witnesses import search_for_witness
+from counterfoil.schema.witness import Witness
 
 Json = Any
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from counterfoil.schema.compatibility import check
-from counterfoil.schema.compatibility.check import SCHEMA_TYPE_CHANGED, check_compatibility
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.judgement import check
+from counterfoil.schema.judgement.check import SCHEMA_TYPE_CHANGED, check_compatibility
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:

@@ -18,15 +18,15 @@ from hypothesis import strategies as st
 
 from avro_edits import avro_pairs, edited
 from avro_schemas import avro_documents, avro_records, avro_schemas
-from counterfoil.schema.compatibility.check import check_compatibility
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.table import format_for
+from counterfoil.schema.judgement.check import check_compatibility
+from counterfoil.schema.judgement.confirmation import confirm_compatible
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.witness.confirm import confirm_compatible
 from json_pairs import URI_BY_DRAFT, changed, random_object, schema_pairs
 from json_schemas import json_schema_texts, json_schemas
 from protobuf_edits import protobuf_histories, protobuf_pairs, protobuf_records, with_an_optional_field
@@ -35,7 +35,7 @@ from protobuf_schemas import protobuf_schemas
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from counterfoil.schema.formats.protocol import ParsedSchema
+    from counterfoil.schema.parsed import ParsedSchema
 
 VALUES = 200
 MORE = os.environ.get("COUNTERFOIL_EXAMPLES")

@@ -7,13 +7,13 @@ import json
 import re
 
 from counterfoil.schema.compatibility import sentences
-from counterfoil.schema.compatibility.check import check_compatibility
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.compatibility.messages import OLD_SCHEMA_LIMIT, confluent_messages
 from counterfoil.schema.compatibility.report import CompatibilityReport, Earlier
 from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.judgement.check import check_compatibility
+from counterfoil.schema.judgement.messages import OLD_SCHEMA_LIMIT, confluent_messages
+from counterfoil.schema.judgement.witnesses import find_witness
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.witness import find_witness
 
 NEW, OLD = parse_avro('"int"'), parse_avro('"string"')
 # What a client of the registry takes out of a message.

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from avro_data import avro_data
 from avro_edits import avro_pairs
 from avro_schemas import avro_records, avro_schemas
-from counterfoil.schema.compatibility.check import check_compatibility
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.report import Earlier
-from counterfoil.schema.formats.avro.compare.differences import find_differences
 from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.witness import search_for_witness
+from counterfoil.schema.formats.avro.policies import find_differences
+from counterfoil.schema.judgement.check import check_compatibility
+from counterfoil.schema.judgement.witnesses import search_for_witness
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.schema import AvroSchema

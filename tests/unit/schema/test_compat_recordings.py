@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.schema.formats.avro.compare import rules
-from counterfoil.schema.formats.avro.compare.differences import find_differences
 from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.formats.avro.policies import find_differences
+from counterfoil.schema.judgement.witnesses import search_for_witness
 from counterfoil.schema.model import Reference, ResolvedReference
-from counterfoil.schema.witness import NoWitness, Witness, search_for_witness
+from counterfoil.schema.parsed import Validation
+from counterfoil.schema.witness import NoWitness, Witness
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.schema import AvroSchema

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.formats.avro.compare.differences import MAX_DIFFERENCES, find_differences
+from counterfoil.schema.formats.avro.compare.differences import MAX_DIFFERENCES
 from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.formats.avro.policies import find_differences
 from counterfoil.schema.formats.avro.schema import AvroSchema
 from counterfoil.schema.formats.avro.types import Array, Kind, Primitive
 from counterfoil.schema.formats.rules import RULE_BY_ID

@@ -11,10 +11,11 @@ from hypothesis import given
 
 from avro_edits import avro_pairs
 from avro_schemas import avro_schemas
-from counterfoil.schema.diff import ChangeKind, find_changes
-from counterfoil.schema.diff.avro import changes as avro
+from counterfoil.schema.change import ChangeKind
+from counterfoil.schema.diff import find_changes
+from counterfoil.schema.formats.avro.diff import changes as avro
 from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.parsed import Validation
 
 
 def changes(earlier, later):

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.jsonschema.compare.differences import find_differences
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.formats.jsonschema.policies import find_differences
 from counterfoil.schema.model import Reference, ResolvedReference
+from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema

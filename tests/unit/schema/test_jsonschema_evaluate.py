@@ -19,9 +19,9 @@ from counterfoil.schema.formats.jsonschema.read.sites import root_of
 from counterfoil.schema.formats.jsonschema.samples.holds import Sieve
 from counterfoil.schema.formats.jsonschema.sound.evaluate import Evaluator
 from counterfoil.schema.formats.jsonschema.sound.facts import Source
-from counterfoil.schema.formats.protocol import Validation
-from counterfoil.schema.witness.confirm import confirm_compatible
-from counterfoil.schema.witness.jsonschema.validator import SchemaValidator, ValidatorRefuses
+from counterfoil.schema.formats.jsonschema.witness.validator import SchemaValidator, ValidatorRefuses
+from counterfoil.schema.judgement.confirmation import confirm_compatible
+from counterfoil.schema.parsed import Validation
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "strategies"))
 from json_evolutions import evolutions

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.jsonschema.compare.differences import find_differences
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.formats.jsonschema.policies import find_differences
+from counterfoil.schema.judgement.confirmation import confirm_unguarded
+from counterfoil.schema.judgement.witnesses import search_unguarded
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.witness import Witness
-from counterfoil.schema.witness.confirm import confirm_unguarded
-from counterfoil.schema.witness.find import search_unguarded
 
 Json = Any
 SOUND = CompatibilityPolicy.SOUND

@@ -28,7 +28,7 @@ from counterfoil.schema.formats.jsonschema.compare.sameness import key_of
 from counterfoil.schema.formats.jsonschema.compare.translate import node_of
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.parsed import Validation
 
 D4, D6, D7 = (draft.value + "#" for draft in (Draft.DRAFT_4, Draft.DRAFT_6, Draft.DRAFT_7))
 D2019, D2020 = Draft.DRAFT_2019_09.value, Draft.DRAFT_2020_12.value

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from counterfoil.schema import SchemaParseError, SchemaType, Validation, parse_schema
-from counterfoil.schema.formats.jsonschema.format import JsonSchemaFormat
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.position import Position
@@ -166,11 +165,6 @@ def test_places_are_found_by_pointer_or_by_what_is_around():
 def test_numbers_are_exact():
     schema = parse_json_schema('{"minimum": 1.10, "maximum": 9007199254740993, "x": 1e2}')
     assert [str(value) for value in schema.document.values()] == ["1.10", "9007199254740993", "1E+2"]
-
-
-def test_the_format_refuses_schemas_of_another_language():
-    with pytest.raises(TypeError, match="both schemas must be JSON Schema"):
-        JsonSchemaFormat().find_differences(parse_json_schema("{}"), parse_schema('"int"'))
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from counterfoil.schema.errors import InvalidSchema, SchemaParseError
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.formats.jsonschema.read.resolve import UnresolvedReference
-from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import Reference, ResolvedReference
+from counterfoil.schema.parsed import Validation
 from counterfoil.schema.position import Position
 
 DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"

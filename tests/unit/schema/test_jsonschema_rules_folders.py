@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.jsonschema.compare.differences import find_differences, walk
-from counterfoil.schema.formats.jsonschema.compare.rules import RULES
+from counterfoil.schema.formats.jsonschema.compare.differences import walk
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
-from counterfoil.schema.formats.protocol import Validation
-from counterfoil.schema.witness import search_for_witness
+from counterfoil.schema.formats.jsonschema.policies import find_differences
+from counterfoil.schema.formats.jsonschema.rules import RULES
+from counterfoil.schema.judgement.witnesses import search_for_witness
+from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

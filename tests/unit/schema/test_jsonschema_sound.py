@@ -14,15 +14,15 @@ from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT7
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.jsonschema.compare.differences import find_differences
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
+from counterfoil.schema.formats.jsonschema.policies import find_differences
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.formats.jsonschema.read.reading import read_exact_json
 from counterfoil.schema.formats.jsonschema.sound.evaluate import Evaluator, OutOfSteps
 from counterfoil.schema.formats.jsonschema.sound.facts import Source
 from counterfoil.schema.formats.jsonschema.sound.policy import decide
-from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import Reference, ResolvedReference
+from counterfoil.schema.parsed import Validation
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "strategies"))
 from json_pairs import any_value, plain, random_value, schema_pairs

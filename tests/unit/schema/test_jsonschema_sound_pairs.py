@@ -20,7 +20,7 @@ import pytest
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.formats.jsonschema.sound.policy import decide
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.parsed import Validation
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "strategies"))
 from json_evolutions import evolutions, widenings

@@ -14,14 +14,15 @@ import jsonschema_rs
 import pytest
 from hypothesis import given, settings
 
-from counterfoil.schema.formats.jsonschema.compare.differences import find_differences
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
+from counterfoil.schema.formats.jsonschema.policies import find_differences
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.formats.jsonschema.read.sites import root_of
 from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sieve
 from counterfoil.schema.formats.jsonschema.samples.values import ValueSource
-from counterfoil.schema.witness import Witness, search_for_witness
-from counterfoil.schema.witness.jsonschema.validator import SchemaValidator
+from counterfoil.schema.formats.jsonschema.witness.validator import SchemaValidator
+from counterfoil.schema.judgement.witnesses import search_for_witness
+from counterfoil.schema.witness import Witness
 from json_schemas import json_schemas, json_values
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.parsed import Validation
 from protobuf_schemas import protobuf_schemas
 
 PROTO3 = 'syntax = "proto3";\n'

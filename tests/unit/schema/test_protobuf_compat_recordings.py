@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.protobuf.compare.differences import find_differences
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.formats.protobuf.policies import find_differences
+from counterfoil.schema.judgement.confirmation import confirm_compatible
+from counterfoil.schema.judgement.witnesses import search_for_witness
 from counterfoil.schema.model import Reference, ResolvedReference
-from counterfoil.schema.witness import Witness, search_for_witness
-from counterfoil.schema.witness.confirm import confirm_compatible
+from counterfoil.schema.parsed import Validation
+from counterfoil.schema.witness import Witness
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema

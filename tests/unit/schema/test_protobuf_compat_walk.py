@@ -7,15 +7,16 @@ from typing import Any
 
 import pytest
 
-from counterfoil.schema.compatibility.check import check_compatibility
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.compatibility.messages import confluent_messages
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
-from counterfoil.schema.formats.protobuf.compare.differences import find_differences, walk
+from counterfoil.schema.formats.protobuf.compare.differences import walk
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.formats.protobuf.policies import find_differences
+from counterfoil.schema.judgement.check import check_compatibility
+from counterfoil.schema.judgement.messages import confluent_messages
 from counterfoil.schema.model import Reference, ResolvedReference
+from counterfoil.schema.parsed import Validation
 
 P2, P3 = 'syntax = "proto2";', 'syntax = "proto3";'
 

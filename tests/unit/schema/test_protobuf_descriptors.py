@@ -18,8 +18,8 @@ from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.protobuf.describe.descriptors import descriptor_set, file_descriptor, serialized
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
 from counterfoil.schema.formats.protobuf.read.naming import json_name_of, map_entry_name
-from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import Reference, ResolvedReference
+from counterfoil.schema.parsed import Validation
 from protobuf_schemas import protobuf_schemas
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from counterfoil.schema.diff import ChangeKind, find_changes
-from counterfoil.schema.diff.protobuf import changes as protobuf
+from counterfoil.schema.change import ChangeKind
+from counterfoil.schema.diff import find_changes
+from counterfoil.schema.formats.protobuf.diff import changes as protobuf
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
 
 RECORDINGS = Path(__file__).parents[2] / "data" / "recordings" / "verdicts.protobuf.jsonl"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from counterfoil.schema.errors import InvalidSchema, SchemaParseError
 from counterfoil.schema.formats.protobuf.describe.descriptors import serialized
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
-from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import Reference, ResolvedReference
+from counterfoil.schema.parsed import Validation
 from protobuf_schemas import protobuf_schemas
 
 HEAD = 'syntax = "proto3";'

@@ -6,11 +6,11 @@ import pytest
 
 from counterfoil.schema import parse_schema
 from counterfoil.schema.errors import SchemaParseError
+from counterfoil.schema.formats.protobuf.describe.known_files import KNOWN_PATHS, known_file
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
 from counterfoil.schema.formats.protobuf.read.ast import ImportKind, Label, MapType, Range
-from counterfoil.schema.formats.protobuf.read.known_files import KNOWN_PATHS, known_file
-from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
+from counterfoil.schema.parsed import Validation
 
 PROTO3 = 'syntax = "proto3";\n'
 

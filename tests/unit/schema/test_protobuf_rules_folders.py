@@ -15,11 +15,13 @@ import pytest
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.rules import NEVER
-from counterfoil.schema.formats.protobuf.compare.differences import find_differences, walk
-from counterfoil.schema.formats.protobuf.compare.rules import RULES
+from counterfoil.schema.formats.protobuf.compare.differences import walk
+from counterfoil.schema.formats.protobuf.policies import find_differences
+from counterfoil.schema.formats.protobuf.rules import RULES
+from counterfoil.schema.judgement.witnesses import search_for_witness
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.witness import Witness, search_for_witness
+from counterfoil.schema.witness import Witness
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,12 +10,13 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.protobuf.compare.differences import find_differences
 from counterfoil.schema.formats.protobuf.describe.descriptors import descriptor_set
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
-from counterfoil.schema.formats.protocol import Validation
-from counterfoil.schema.witness import Witness, search_for_witness
-from counterfoil.schema.witness.confirm import confirm_compatible
+from counterfoil.schema.formats.protobuf.policies import find_differences
+from counterfoil.schema.judgement.confirmation import confirm_compatible
+from counterfoil.schema.judgement.witnesses import search_for_witness
+from counterfoil.schema.parsed import Validation
+from counterfoil.schema.witness import Witness
 
 P2, P3, E23 = 'syntax = "proto2";', 'syntax = "proto3";', 'edition = "2023";'
 NONE = "[features.utf8_validation = NONE]"

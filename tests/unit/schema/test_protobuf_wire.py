@@ -18,8 +18,8 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.protobuf.compare.differences import find_differences
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
+from counterfoil.schema.formats.protobuf.policies import find_differences
 from protobuf_pairs import SCALARS, seeded_pair
 
 BUF = Path(sys.executable).parent / "buf"

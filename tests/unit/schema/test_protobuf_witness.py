@@ -12,12 +12,13 @@ import pytest
 from google.protobuf import __version__ as version
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.protobuf.compare.differences import find_differences
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.formats.protobuf.policies import find_differences
+from counterfoil.schema.judgement.confirmation import confirm_compatible
+from counterfoil.schema.judgement.witnesses import find_witness, search_for_witness
 from counterfoil.schema.model import Reference, ResolvedReference
-from counterfoil.schema.witness import NoWitness, Witness, find_witness, search_for_witness
-from counterfoil.schema.witness.confirm import confirm_compatible
+from counterfoil.schema.parsed import Validation
+from counterfoil.schema.witness import NoWitness, Witness
 
 P2, P3 = 'syntax = "proto2";', 'syntax = "proto3";'
 
@@ -212,7 +213,7 @@ def test_a_message_that_is_lost_speaks_against_a_verdict():
 VERDICT_WITHOUT_RUNTIME = """
 import sys
 from counterfoil.schema.formats.rules import RULE_BY_ID
-import counterfoil.schema.witness
+import counterfoil.schema.judgement.witnesses
 import counterfoil.schema.diff
 assert "field-kind-changed" in RULE_BY_ID
 assert "google.protobuf" not in sys.modules

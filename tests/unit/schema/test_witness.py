@@ -12,10 +12,11 @@ import fastavro
 import pytest
 from fastavro.read import SchemaResolutionError
 
-from counterfoil.schema.formats.avro.compare.differences import find_differences
 from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.protocol import Validation
-from counterfoil.schema.witness import NoWitness, Witness, find_witness, search_for_witness
+from counterfoil.schema.formats.avro.policies import find_differences
+from counterfoil.schema.judgement.witnesses import find_witness, search_for_witness
+from counterfoil.schema.parsed import Validation
+from counterfoil.schema.witness import NoWitness, Witness
 
 Json = Any
 
@@ -256,9 +257,9 @@ def test_a_difference_of_other_schemas_has_no_witness_here():
 
 VERDICT_WITHOUT_FASTAVRO = """
 import sys
-from counterfoil.schema.compatibility.check import check_compatibility
+from counterfoil.schema.judgement.check import check_compatibility
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.compatibility.messages import confluent_messages
+from counterfoil.schema.judgement.messages import confluent_messages
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.parsing import parse_schema
 report = check_compatibility(parse_schema('"int"'), [Earlier(parse_schema('"string"'), 1)], CompatibilityLevel.FULL)

@@ -12,11 +12,11 @@ import pytest
 from counterfoil.contracts.cli.defects import defects_on_stderr
 from counterfoil.schema.compatibility.report import Difference
 from counterfoil.schema.formats.avro.compare.rules import TYPE_MISMATCH
+from counterfoil.schema.judgement.confirmation import confirm_compatible, confirm_unguarded
+from counterfoil.schema.judgement.witnesses import find_witness, search_for_witness, search_unguarded
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.witness import NoWitness, find_witness, search_for_witness
-from counterfoil.schema.witness.confirm import confirm_compatible, confirm_unguarded
-from counterfoil.schema.witness.find import search_unguarded
+from counterfoil.schema.witness import NoWitness
 
 
 @dataclass(frozen=True)

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from avro_seeded import seeded_pairs
-from counterfoil.schema.compatibility.check import check_compatibility
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.judgement.check import check_compatibility
+from counterfoil.schema.judgement.confirmation import confirm_unguarded
+from counterfoil.schema.judgement.witnesses import search_unguarded
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.witness.confirm import confirm_unguarded
-from counterfoil.schema.witness.find import search_unguarded
 from json_pairs import schema_pairs
 from meaning_pairs import avro_meaning_pair, json_with_meanings, protobuf_meaning_pair
 from protobuf_pairs import seeded_pair
@@ -31,7 +31,7 @@ from protobuf_pairs import seeded_pair
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.schema.formats.protocol import ParsedSchema
+    from counterfoil.schema.parsed import ParsedSchema
 
 EXAMPLES = int(os.environ.get("COUNTERFOIL_EXAMPLES", "30"))
 CONFIRMED = 10

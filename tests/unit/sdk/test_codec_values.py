@@ -15,7 +15,7 @@ from uuid import UUID
 import pytest
 
 from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.parsed import Validation
 from counterfoil.sdk.errors import DecodeError, EncodeError
 from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
 from counterfoil.sdk.serde.avro_codec.decode_code import decoder_source

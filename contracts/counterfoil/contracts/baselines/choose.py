@@ -28,7 +28,7 @@ from counterfoil.contracts.errors import BaselineNotFound, InputNotFound, NoRepo
 from counterfoil.contracts.languages import has_schema_suffix
 from counterfoil.contracts.matching import match_paths
 from counterfoil.contracts.tree import SchemaFile, SchemaTree
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

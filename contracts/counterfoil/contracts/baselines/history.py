@@ -11,7 +11,7 @@ from counterfoil.contracts.baselines.git import short
 from counterfoil.contracts.errors import BaselineNotFound
 from counterfoil.contracts.languages import TYPE_BY_SUFFIX, is_plain_json
 from counterfoil.contracts.tree import SchemaFile, SchemaTree
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

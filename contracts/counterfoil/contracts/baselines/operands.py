@@ -14,7 +14,7 @@ from counterfoil.contracts.baselines.workspace import neighbours, read_schema_fi
 from counterfoil.contracts.errors import InputNotFound, InvalidOperand, NoRepository, UsageMistake
 from counterfoil.contracts.languages import has_schema_suffix
 from counterfoil.contracts.tree import SchemaTree
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Callable

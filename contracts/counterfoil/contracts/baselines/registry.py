@@ -8,8 +8,8 @@ from counterfoil.contracts.languages import stem_of
 from counterfoil.contracts.tree import Problem, ReadSchema
 from counterfoil.schema.compatibility.policies import parse_policy
 from counterfoil.schema.errors import ConfigNotFound, InvalidSchema, SchemaParseError, SubjectNotFound
-from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import ResolvedReference, SchemaType
+from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
 
 if TYPE_CHECKING:

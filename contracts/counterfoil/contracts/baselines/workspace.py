@@ -13,8 +13,8 @@ from counterfoil.contracts.baselines.git import inside
 from counterfoil.contracts.errors import InputNotFound
 from counterfoil.contracts.languages import has_schema_suffix, language_of
 from counterfoil.contracts.tree import SchemaFile, SchemaTree
-from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -15,7 +15,7 @@ from counterfoil.schema.diff import find_changes
 if TYPE_CHECKING:
     from counterfoil.contracts.reports.text import TextStyle
     from counterfoil.contracts.tree import ReadSchema
-    from counterfoil.schema.diff import Change
+    from counterfoil.schema.change import Change
     from counterfoil.schema.position import Position
 
 SCHEMA_VERSION = 1

@@ -21,7 +21,7 @@ from counterfoil.schema.evolution import (
 )
 from counterfoil.schema.evolution.evaluate import compile_op
 from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.parsed import Validation
 from counterfoil.schema.wire import ID_PREFIX_BYTES, MAGIC_ID, id_prefix
 from counterfoil.sdk.errors import DecodeError, EncodeError
 from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder

@@ -45,7 +45,7 @@ async def _formatted_as_sent(call: Call, sent: str | None, context: str, content
     ``format=serialized``.
     """
     if call.is_python and content.schema_type is SchemaType.PROTOBUF and not call.text("format"):
-        from counterfoil.schema.formats.protobuf.read.reading import is_descriptor
+        from counterfoil.schema.formats.protobuf.describe.reading import is_descriptor
 
         if is_descriptor(sent or ""):
             return await call.cases.catalog.formatted(context, content, "serialized")

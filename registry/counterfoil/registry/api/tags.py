@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.registry.domain.documents import read_metadata, read_rule_set
 from counterfoil.registry.domain.json_fields import integer_of, list_of, object_of, optional, text_of
 from counterfoil.registry.service.tag_version import TagRequest
-from counterfoil.schema.tags import Entity, TagEdit
+from counterfoil.schema.entity import Entity, TagEdit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

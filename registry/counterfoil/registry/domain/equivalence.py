@@ -10,7 +10,7 @@ from counterfoil.schema.model import Metadata
 
 if TYPE_CHECKING:
     from counterfoil.registry.domain.content import Content
-    from counterfoil.schema.formats.protocol import ParsedSchema
+    from counterfoil.schema.parsed import ParsedSchema
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from counterfoil.registry.domain.content import make_content
 from counterfoil.registry.moving.facts import Unreadable, VersionFact
 from counterfoil.registry.moving.source import targets_of
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import ResolvedReference
+from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from counterfoil.registry.service.reading import in_context
 from counterfoil.registry.service.storage import Visibility
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, SubjectPrefix, parse_subject
 from counterfoil.schema.errors import SchemaNotFound, SubjectNotFound, VersionNotFound
-from counterfoil.schema.tags import find_tags
+from counterfoil.schema.tags.edit import find_tags
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.storage import Storage, Use
-    from counterfoil.schema.tags import Entity
+    from counterfoil.schema.entity import Entity
 
 
 MAX_SUBJECTS: Final = 2**31 - 1

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.reserved import reservation_messages
 from counterfoil.registry.service.reading import PARSED_AT_ONCE
-from counterfoil.schema.compatibility.check import check_compatibility
-from counterfoil.schema.compatibility.messages import confluent_messages
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import InvalidSchema, VersionNotFound
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.judgement.check import check_compatibility
+from counterfoil.schema.judgement.messages import confluent_messages
+from counterfoil.schema.judgement.witnesses import find_witness
 from counterfoil.schema.model import SchemaType
-from counterfoil.schema.witness import find_witness
+from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.compatibility.report import CompatibilityReport, Difference
     from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.formats.protocol import ParsedSchema
     from counterfoil.schema.model import Metadata
-    from counterfoil.schema.witness.model import Witness
+    from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.witness import Witness
 
 _MAX_WITNESSES: Final = 10
 _MANY_VERSIONS: Final = 50

@@ -10,7 +10,7 @@ from counterfoil.registry.service.matching import completed
 from counterfoil.registry.service.reading import in_context
 from counterfoil.registry.service.requests import parse_schema_type
 from counterfoil.schema.errors import InvalidSchema, SchemaNotFound
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

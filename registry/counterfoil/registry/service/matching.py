@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.versions import History, VersionEntry
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.requests import SchemaRequest
-    from counterfoil.schema.formats.protocol import ParsedSchema
+    from counterfoil.schema.parsed import ParsedSchema
 
 
 _MAX_MARKS: Final = 100_000

@@ -15,8 +15,8 @@ from counterfoil.registry.service.storage import Target
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.errors import InvalidSchema, StoreUnavailable
 from counterfoil.schema.fingerprint import content_guid
-from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
+from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.service.requests import SchemaRequest
     from counterfoil.registry.service.storage import Storage
-    from counterfoil.schema.formats.protocol import ParsedSchema
+    from counterfoil.schema.parsed import ParsedSchema
 
 PARSED_AT_ONCE: Final = 8
 """After so many schemas of a long history, others are answered before the next are parsed."""

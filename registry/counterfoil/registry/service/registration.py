@@ -22,7 +22,7 @@ from counterfoil.registry.service.requests import NEXT_VERSION
 from counterfoil.registry.service.storage import Append, Appended
 from counterfoil.registry.service.tagging import Tagging
 from counterfoil.schema.errors import IncompatibleSchema, InvalidSchema, OperationNotPermitted
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,8 +9,8 @@ from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
+    from counterfoil.schema.entity import TagEdit
     from counterfoil.schema.model import Metadata, Reference, RuleSet
-    from counterfoil.schema.tags import TagEdit
 
 SUPPORTED_TYPES = (SchemaType.JSON, SchemaType.PROTOBUF, SchemaType.AVRO)
 """What a schema may be written in, in the order in which other registries list it: some callers go by the place."""

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.registration import Registered, Registration
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.entity import TagEdit
     from counterfoil.schema.model import Metadata, RuleSet
-    from counterfoil.schema.tags import TagEdit
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from counterfoil.schema.entity import TagEdit
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.formats.protocol import Validation
-from counterfoil.schema.tags import TagEdit, edit_tags, find_tags
+from counterfoil.schema.parsed import Validation
+from counterfoil.schema.tags.edit import edit_tags, find_tags
 
 if TYPE_CHECKING:
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.requests import SchemaRequest
-    from counterfoil.schema.formats.protocol import ParsedSchema
+    from counterfoil.schema.parsed import ParsedSchema
 
 
 class Tagging:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.compatibility.sentences import Sentence
-    from counterfoil.schema.formats.protocol import ParsedSchema
+    from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.paths.model import FieldPath
 
 

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Primitive, Record, Union
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Callable

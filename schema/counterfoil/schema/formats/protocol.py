@@ -1,116 +1,97 @@
-"""What a schema language must bring: parse, canonical and normalised text, differences.
+"""What a schema language must bring.
 
-The registry, the contracts and the SDK know schemas only through these two protocols; a new format is one more
-implementation and one more line in :mod:`counterfoil.schema.formats.table`.
+All other parts of the project know the languages only through this protocol and through
+:class:`~counterfoil.schema.parsed.ParsedSchema`. A further language is one folder beside this module, and one row in
+:mod:`counterfoil.schema.formats.table`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from counterfoil.schema.change import Change
     from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.compatibility.rules import CompatibilityRule
+    from counterfoil.schema.entity import Entity, TagEdit
+    from counterfoil.schema.logical.model import Column
     from counterfoil.schema.model import ResolvedReference, SchemaType
-    from counterfoil.schema.paths.model import FieldPath
-    from counterfoil.schema.paths.resolve import Target
-    from counterfoil.schema.position import Position
+    from counterfoil.schema.outline import Outline
+    from counterfoil.schema.parsed import ParsedSchema, Validation
+    from counterfoil.schema.witness import Confirmation, NoWitness, Witness
 
-
-class Validation(Enum):
-    """How strictly a text is read.
-
-    ``STRICT`` is for new schemas: names, defaults and references must be valid. ``LOOKUP`` is for schemas that are only
-    looked for: as strict, but for defaults. ``LENIENT`` is for stored schemas and imports: what an earlier writer was
-    allowed to store must load.
-    """
-
-    STRICT = "strict"
-    LOOKUP = "lookup"
-    LENIENT = "lenient"
-
-    __hash__ = object.__hash__  # members are singletons; an enum's own hash is a slow one
-
-
-@dataclass(frozen=True, slots=True)
-class SchemaWarning:
-    """Something that the language's own specification forbids and the reference registry accepts.
-
-    It is accepted here, too, and refused under the policy SOUND. ``rule`` is its id, ``text`` one sentence for people,
-    ``pointer`` the place in the schema's text.
-    """
-
-    rule: str
-    text: str
-    pointer: str
-
-
-class ParsedSchema(Protocol):
-    """A schema that was read: immutable, safe to share between threads, comparable by its texts."""
-
-    @property
-    def schema_type(self) -> SchemaType:
-        """The language."""
-
-    @property
-    def text(self) -> str:
-        """The text as it was given."""
-
-    @property
-    def name(self) -> str | None:
-        """The full name of the top-level type, such as ``ns.Order``; None where the language gives it none."""
-
-    def canonical(self) -> str:
-        """The text that a registry stores and returns: one fixed spelling of the same content."""
-
-    def normalized(self) -> str:
-        """The canonical text with everything that has no meaning put in one order (``normalize=true``)."""
-
-    def formatted(self, form: str) -> str | None:
-        """The text in another form, by the name that the REST API has for it; None for a form that is not known here.
-
-        ``resolved`` (Avro) declares what references supply, ``serialized`` (Protobuf) is a descriptor in base64.
-        """
-
-    def field_names(self) -> Sequence[str]:
-        """The names of the top-level fields: of a record, a file's first message, an object; in their order."""
-
-    def is_equivalent(self, other: ParsedSchema) -> bool:
-        """Whether the two say the same, attribute order aside; docs, aliases and enum defaults count."""
-
-    def warnings(self) -> Sequence[SchemaWarning]:
-        """What the language's specification forbids here although the reference registry accepts it; mostly empty."""
-
-    def locate(self, pointer: str) -> Position | None:
-        """The place in ``text`` of a JSON pointer, or of its nearest ancestor that stands in the text."""
-
-    def path_at(self, pointer: str) -> FieldPath:
-        """The field path of what a JSON pointer leads to, or of the nearest thing around it that has one."""
-
-    def target_of(self, path: FieldPath) -> Target:
-        """What a field path leads to; raises ``Fault`` for a step that leads nowhere."""
+_Parsed = TypeVar("_Parsed", bound="ParsedSchema")
 
 
 class Format(Protocol):
-    """One schema language."""
+    """One schema language: everything that is done with its schemas.
+
+    Each method imports what it needs when it is called, so that the table of all languages loads no parser. A method
+    that takes parsed schemas raises ``TypeError`` for those of another language.
+    """
 
     @property
     def schema_type(self) -> SchemaType:
         """The language."""
 
+    @property
+    def file_suffixes(self) -> Sequence[str]:
+        """How the names of files that hold its schemas end."""
+
+    def rules(self) -> Sequence[CompatibilityRule]:
+        """Return every compatibility rule of the language."""
+
     def parse(self, text: str, references: Sequence[ResolvedReference], *, validation: Validation) -> ParsedSchema:
-        """The schema that ``text`` declares.
+        """Return the schema that ``text`` declares.
 
         ``references`` are resolved, transitive, in dependency order (a reference comes after those it needs).
         Raises ``SchemaParseError`` with line, column and path.
         """
 
+    def outline(self, text: str) -> Outline | None:
+        """Return the names that ``text`` declares and uses, without parsing it; None for a text that is unreadable."""
+
     def find_differences(
         self, reader: ParsedSchema, writer: ParsedSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
     ) -> Sequence[Difference]:
-        """Why, under ``policy``, ``reader`` cannot read everything that ``writer`` may write; empty when it can."""
+        """Return why, under ``policy``, ``reader`` cannot read everything that ``writer`` may write; empty if it can.
+
+        Raises ``InvalidSchema`` for schemas that are nested too deep to be compared.
+        """
+
+    def find_changes(self, earlier: ParsedSchema, later: ParsedSchema) -> list[Change]:
+        """Return everything that differs, without judgement, in the order of the later schema.
+
+        Raises ``InvalidSchema`` for schemas that are nested too deep to be compared.
+        """
+
+    def search_for_witness(
+        self, reader: ParsedSchema, writer: ParsedSchema, difference: Difference
+    ) -> Witness | NoWitness:
+        """Return a value that ``writer`` may write and ``reader`` cannot read, or why none was found."""
+
+    def confirm_compatible(self, reader: ParsedSchema, writer: ParsedSchema, count: int) -> Confirmation:
+        """Write ``count`` generated values with ``writer``, read them with ``reader``, and return the result.
+
+        It ends at the first value that is not read, or is read as something else.
+        """
+
+    def table_column(self, schema: ParsedSchema) -> Column:
+        """Return the type of a table's rows that ``schema`` is; raise ``NotATable`` where there is none."""
+
+    def find_tags(self, schema: ParsedSchema) -> list[tuple[Entity, tuple[str, ...]]]:
+        """Return everything that can carry tags, in the order of the text, each with the tags that it carries."""
+
+    def edit_tags(self, schema: ParsedSchema, edit: TagEdit) -> str:
+        """Return the canonical text with the tags changed; every entity of ``edit`` must be in the schema."""
+
+
+def schema_of(kind: type[_Parsed], schema: ParsedSchema) -> _Parsed:
+    """Return ``schema``, which must be of the class ``kind``; raise ``TypeError`` for a schema of another language."""
+    if not isinstance(schema, kind):
+        raise TypeError(f"the schema must be of the class {kind.__name__}, not {type(schema).__name__}")
+    return schema

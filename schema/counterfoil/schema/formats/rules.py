@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.formats.avro.compare import rules as avro
-from counterfoil.schema.formats.jsonschema.compare import rules as jsonschema
-from counterfoil.schema.formats.protobuf.compare import rules as protobuf
+from counterfoil.schema.formats.table import FORMATS
 from counterfoil.schema.logical import rules as logical
 
 if TYPE_CHECKING:
@@ -15,5 +13,5 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.rules import CompatibilityRule
 
 RULE_BY_ID: Final[Mapping[str, CompatibilityRule]] = {
-    rule.id: rule for rules in (avro.RULES, protobuf.RULES, jsonschema.RULES, logical.RULES) for rule in rules
+    rule.id: rule for rules in (*(each.rules() for each in FORMATS), logical.RULES) for rule in rules
 }

@@ -1,28 +1,25 @@
-"""The schema languages, by schema type; each is loaded when it is first asked for."""
+"""The schema languages, by schema type: one row for each, which is loaded method by method when it is used."""
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import import_module
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.formats.avro.format import AvroFormat
+from counterfoil.schema.formats.jsonschema.format import JsonSchemaFormat
+from counterfoil.schema.formats.protobuf.format import ProtobufFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
     from counterfoil.schema.formats.protocol import Format
+    from counterfoil.schema.model import SchemaType
 
-_CLASS_BY_TYPE: Final[Mapping[SchemaType, tuple[str, str]]] = {
-    SchemaType.AVRO: ("counterfoil.schema.formats.avro.format", "AvroFormat"),
-    SchemaType.PROTOBUF: ("counterfoil.schema.formats.protobuf.format", "ProtobufFormat"),
-    SchemaType.JSON: ("counterfoil.schema.formats.jsonschema.format", "JsonSchemaFormat"),
-}
-"""Module and name of the class of each language."""
+FORMATS: Final[Sequence[Format]] = (AvroFormat(), ProtobufFormat(), JsonSchemaFormat())
+"""The implementation of every schema language."""
+
+_FORMAT_BY_TYPE = {each.schema_type: each for each in FORMATS}
 
 
-@cache
 def format_for(schema_type: SchemaType) -> Format:
-    """The implementation of a schema language."""
-    module, name = _CLASS_BY_TYPE[schema_type]
-    return cast("Format", getattr(import_module(module), name)())
+    """Return the implementation of a schema language."""
+    return _FORMAT_BY_TYPE[schema_type]

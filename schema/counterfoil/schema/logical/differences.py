@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from importlib import import_module
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.compatibility.report import Difference
-from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.logical import rules
-from counterfoil.schema.logical.model import Column, ListOf, MapOf, NotATable, Row, Scalar
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.logical.model import Column, ListOf, MapOf, Row, Scalar
 from counterfoil.schema.paths.model import ITEMS, VALUES, member
 
 if TYPE_CHECKING:
@@ -18,55 +15,25 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.compatibility.report import Origin
     from counterfoil.schema.compatibility.rules import CompatibilityRule
-    from counterfoil.schema.formats.protocol import ParsedSchema
     from counterfoil.schema.logical.model import TableType
     from counterfoil.schema.paths.model import FieldPath
-
-_MODULE_BY_TYPE: Final[Mapping[SchemaType, str]] = {
-    SchemaType.AVRO: "counterfoil.schema.logical.avro",
-    SchemaType.PROTOBUF: "counterfoil.schema.logical.protobuf",
-    SchemaType.JSON: "counterfoil.schema.logical.jsonschema",
-}
-"""The module whose ``table_column(schema)`` gives the table type of a schema of a language."""
 
 _WIDENED: Final = frozenset({("int", "long"), ("float", "double")})
 
 
-def find_logical_differences(
-    reader: ParsedSchema, writer: ParsedSchema, *, candidate: ParsedSchema
+def compare_columns(
+    reader: Column, writer: Column, *, path_at: Callable[[str], FieldPath] | None = None
 ) -> list[Difference]:
     """What breaks a table when rows of ``writer`` meet the columns of ``reader``; in the order of the columns.
 
-    ``candidate`` is the one of the two that is new: it must have a table type, which is else the only difference. An
-    earlier schema without one is not compared. Raises ``InvalidSchema`` for schemas nested too deep to be walked.
+    ``path_at`` finds what is at a pointer, where a column is called after the type that holds it.
     """
-    try:
-        new = _column(candidate)
-    except NotATable as fault:
-        pointers = (fault.pointer, "") if candidate is reader else ("", fault.pointer)
-        at = _At((), candidate.path_at(fault.pointer), *pointers)
-        return [ColumnDifference(rules.NOT_A_TABLE, {"reason": fault.reason}, "{reason}", at)]
-    try:
-        earlier = _column(writer if candidate is reader else reader)
-    except NotATable:
-        return []
-    is_named_by_type = candidate.schema_type is SchemaType.PROTOBUF  # there messages name what is in them
-    walk = _Walk(reader.path_at if is_named_by_type else None)
-    walk.columns(*((new, earlier) if candidate is reader else (earlier, new)), (), ())
+    walk = _Walk(path_at)
+    walk.columns(reader, writer, (), ())
     return walk.found
 
 
-def _column(schema: ParsedSchema) -> Column:
-    read = cast("Callable[[ParsedSchema], Column]", import_module(_MODULE_BY_TYPE[schema.schema_type]).table_column)
-    try:
-        return read(schema)
-    except RecursionError:
-        raise InvalidSchema("Invalid schema: its types are nested too deep to be compared; flatten them") from None
-
-
 class _Walk:
-    """One comparison; ``path_at`` finds what is at a pointer, where a column is called after the type that holds it."""
-
     def __init__(self, path_at: Callable[[str], FieldPath] | None) -> None:
         self.found: list[Difference] = []
         self._path_at = path_at
@@ -123,6 +90,11 @@ class _Walk:
         if self._path_at is not None:
             at = replace(at, place=max(map(self._path_at, (at.reader_pointer, at.writer_pointer)), key=len))
         self.found.append(ColumnDifference(rule, facts, "", at))
+
+
+def not_a_table(reason: str, place: FieldPath, pointers: tuple[str, str]) -> Difference:
+    """The finding that a schema has no type as tables have it."""
+    return ColumnDifference(rules.NOT_A_TABLE, {"reason": reason}, "{reason}", _At((), place, *pointers))
 
 
 @dataclass(frozen=True, slots=True)

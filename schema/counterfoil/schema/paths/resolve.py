@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self, TypeVar
 
 from counterfoil.schema.paths.errors import PathNotFound
 from counterfoil.schema.paths.model import StepKind
@@ -12,7 +12,6 @@ from counterfoil.schema.paths.text import print_path
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from counterfoil.schema.formats.protocol import ParsedSchema
     from counterfoil.schema.paths.model import FieldPath, Step
 
 _SHOWN_NAMES: Final = 20
@@ -59,7 +58,14 @@ def follow(start: NodeT, path: FieldPath, inside: Callable[[NodeT, Step], NodeT]
     return node
 
 
-def resolve_path(schema: ParsedSchema, path: FieldPath) -> Target:
+class Resolving(Protocol):
+    """A schema that finds what field paths lead to."""
+
+    def target_of(self, path: FieldPath) -> Target:
+        """What a path leads to; raises ``Fault`` for a step that leads nowhere."""
+
+
+def resolve_path(schema: Resolving, path: FieldPath) -> Target:
     """What ``path`` leads to in ``schema``; ``PathNotFound`` says how far it leads and what is there instead.
 
     A path that starts at the record's key is one in the key's schema, and is looked for without that step. Headers

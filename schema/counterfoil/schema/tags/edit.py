@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.jsontext.document import read_json
-from counterfoil.schema.jsontext.printing import print_json
-from counterfoil.schema.model import SchemaType
-from counterfoil.schema.tags.json_text import avro_entities, json_schema_entities, put_tags, tags_of
+from counterfoil.schema.formats.table import format_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from counterfoil.schema.formats.protocol import ParsedSchema
-    from counterfoil.schema.tags.model import Entity, TagEdit
+    from counterfoil.schema.entity import Entity, TagEdit
+    from counterfoil.schema.parsed import ParsedSchema
 
 _SHOWN_ENTITIES = 20
 
 
 def find_tags(schema: ParsedSchema) -> list[tuple[Entity, tuple[str, ...]]]:
     """Everything in ``schema`` that can carry tags, in the order of its text, each with the tags that it carries."""
-    if schema.schema_type is SchemaType.PROTOBUF:
-        from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
-        from counterfoil.schema.tags.protobuf import protobuf_tags
-
-        return list(protobuf_tags(schema.file)) if isinstance(schema, ProtobufSchema) else []
-    return [(entity, tags_of(node)) for entity, node in _entities(schema, _document(schema))]
+    return format_for(schema.schema_type).find_tags(schema)
 
 
 def edit_tags(schema: ParsedSchema, edit: TagEdit) -> str:
@@ -36,40 +27,7 @@ def edit_tags(schema: ParsedSchema, edit: TagEdit) -> str:
     Raises ``InvalidSchema`` for an entity that is not in the schema, and names those that are.
     """
     _check_entities(edit, [entity for entity, _ in find_tags(schema)])
-    if schema.schema_type is SchemaType.PROTOBUF:
-        return _edited_protobuf(schema, edit)
-    document = _document(schema)
-    for entity, node in _entities(schema, document):
-        if entity in edit.entities:
-            put_tags(node, edit.applied(entity, tags_of(node)))
-    if schema.schema_type is SchemaType.AVRO:
-        return print_json(document)
-    from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
-
-    return print_exact(document)
-
-
-def _edited_protobuf(schema: ParsedSchema, edit: TagEdit) -> str:
-    from counterfoil.schema.formats.protobuf.print.printing import print_file
-    from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
-    from counterfoil.schema.tags.protobuf import with_tags
-
-    if not isinstance(schema, ProtobufSchema):
-        raise TypeError("the schema must be Protobuf")
-    return print_file(with_tags(schema.file, edit))
-
-
-def _document(schema: ParsedSchema) -> Any:
-    """The schema as a JSON value of one's own."""
-    if schema.schema_type is SchemaType.AVRO:
-        return read_json(schema.canonical())
-    from counterfoil.schema.formats.jsonschema.schema import JsonSchema
-
-    return copy.deepcopy(schema.document) if isinstance(schema, JsonSchema) else None
-
-
-def _entities(schema: ParsedSchema, document: Any) -> Iterator[tuple[Entity, dict[str, Any]]]:
-    return avro_entities(document) if schema.schema_type is SchemaType.AVRO else json_schema_entities(document)
+    return format_for(schema.schema_type).edit_tags(schema, edit)
 
 
 def _check_entities(edit: TagEdit, known: Iterable[Entity]) -> None:

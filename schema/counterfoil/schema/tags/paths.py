@@ -14,8 +14,8 @@ from counterfoil.schema.tags.edit import find_tags
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from counterfoil.schema.formats.protocol import ParsedSchema
-    from counterfoil.schema.tags.model import Entity
+    from counterfoil.schema.entity import Entity
+    from counterfoil.schema.parsed import ParsedSchema
 
 _PART: Final = re.compile(r"\*\*|.", re.DOTALL)
 _ANY_NUMBER: Final = ("*", "**")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from counterfoil.schema.errors import SchemaNotFound, SchemaParseError, SubjectNotFound, VersionNotFound
 from counterfoil.schema.fingerprint import content_guid
-from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import Schema
+from counterfoil.schema.parsed import Validation
 from counterfoil.schema.wire import ID_PREFIX_BYTES, ShortFrame, WireError, read_frame
 from counterfoil.sdk.errors import (
     DecodeError,

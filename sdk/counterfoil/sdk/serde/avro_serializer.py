@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeAlias
 
 from counterfoil.schema.fingerprint import content_guid
-from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import Schema
+from counterfoil.schema.parsed import Validation
 from counterfoil.schema.wire import guid_prefix, id_prefix
 from counterfoil.sdk.entities import RegisteredSchema
 from counterfoil.sdk.errors import EncodeError, InvalidSettings, RegistryUnavailable

@@ -11,8 +11,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.model import ResolvedReference, SchemaType
+from counterfoil.schema.parsed import Validation
 from counterfoil.sdk.errors import RulesNotSupported, SerdeError
 
 if TYPE_CHECKING:

@@ -2,36 +2,99 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.avro.schema import AvroSchema
+from counterfoil.schema.formats.protocol import schema_of
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from counterfoil.schema.change import Change
     from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.formats.protocol import ParsedSchema, Validation
+    from counterfoil.schema.compatibility.rules import CompatibilityRule
+    from counterfoil.schema.entity import Entity, TagEdit
+    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.logical.model import Column
     from counterfoil.schema.model import ResolvedReference
+    from counterfoil.schema.outline import Outline
+    from counterfoil.schema.parsed import ParsedSchema, Validation
+    from counterfoil.schema.witness import Confirmation, NoWitness, Witness
 
 
 class AvroFormat:
     """The :class:`~counterfoil.schema.formats.protocol.Format` of Avro."""
 
-    schema_type = SchemaType.AVRO
+    schema_type: Final = SchemaType.AVRO
+    file_suffixes: Final = (".avsc",)
+
+    def rules(self) -> Sequence[CompatibilityRule]:
+        """Return every compatibility rule of the language."""
+        from counterfoil.schema.formats.avro.compare.rules import RULES
+
+        return RULES
 
     def parse(self, text: str, references: Sequence[ResolvedReference], *, validation: Validation) -> AvroSchema:
-        """The schema that ``text`` declares; see :func:`~counterfoil.schema.formats.avro.parse.parse_avro`."""
+        """Return the schema that ``text`` declares."""
+        from counterfoil.schema.formats.avro.parse import parse_avro
+
         return parse_avro(text, references, validation=validation)
+
+    def outline(self, text: str) -> Outline | None:
+        """Return the names that ``text`` declares and uses."""
+        from counterfoil.schema.formats.avro.outline import outline_avro
+
+        return outline_avro(text)
 
     def find_differences(
         self, reader: ParsedSchema, writer: ParsedSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
     ) -> Sequence[Difference]:
-        """Why ``reader`` cannot read everything that ``writer`` may write; ``TypeError`` for another language."""
-        from counterfoil.schema.formats.avro.compare.differences import find_differences
+        """Return why ``reader`` cannot read everything that ``writer`` may write."""
+        from counterfoil.schema.formats.avro.policies import find_differences
 
-        if not isinstance(reader, AvroSchema) or not isinstance(writer, AvroSchema):
-            raise TypeError("both schemas must be Avro")
-        return find_differences(reader, writer, policy=policy)
+        return find_differences(_avro(reader), _avro(writer), policy=policy)
+
+    def find_changes(self, earlier: ParsedSchema, later: ParsedSchema) -> list[Change]:
+        """Return everything that differs."""
+        from counterfoil.schema.formats.avro.diff.changes import find_changes
+
+        return find_changes(_avro(earlier), _avro(later))
+
+    def search_for_witness(
+        self, reader: ParsedSchema, writer: ParsedSchema, difference: Difference
+    ) -> Witness | NoWitness:
+        """Return a value that ``writer`` may write and ``reader`` cannot read."""
+        from counterfoil.schema.formats.avro.witness.search import search_for_witness
+
+        return search_for_witness(_avro(reader), _avro(writer), difference)
+
+    def confirm_compatible(self, reader: ParsedSchema, writer: ParsedSchema, count: int) -> Confirmation:
+        """Write and read ``count`` generated values."""
+        from counterfoil.schema.formats.avro.witness.confirm import confirm_compatible
+
+        return confirm_compatible(_avro(reader), _avro(writer), count)
+
+    def table_column(self, schema: ParsedSchema) -> Column:
+        """Return the type of a table's rows that ``schema`` is."""
+        from counterfoil.schema.formats.avro.table_type import table_column
+
+        return table_column(_avro(schema))
+
+    def find_tags(self, schema: ParsedSchema) -> list[tuple[Entity, tuple[str, ...]]]:
+        """Return everything that can carry tags, with those that it carries."""
+        from counterfoil.schema.formats.avro.tags import find_tags
+
+        return find_tags(_avro(schema))
+
+    def edit_tags(self, schema: ParsedSchema, edit: TagEdit) -> str:
+        """Return the canonical text with the tags changed."""
+        from counterfoil.schema.formats.avro.tags import edit_tags
+
+        return edit_tags(_avro(schema), edit)
+
+
+def _avro(schema: ParsedSchema) -> AvroSchema:
+    from counterfoil.schema.formats.avro.schema import AvroSchema
+
+    return schema_of(AvroSchema, schema)

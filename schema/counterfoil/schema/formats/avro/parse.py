@@ -16,8 +16,8 @@ from counterfoil.schema.formats.avro.read.declarations import TypeReader
 from counterfoil.schema.formats.avro.read.depth import MAX_TYPE_DEPTH, clear_pointers, is_too_deep
 from counterfoil.schema.formats.avro.read.leaves import SHARED
 from counterfoil.schema.formats.avro.schema import AvroSchema
-from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.jsontext.document import read_json
+from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

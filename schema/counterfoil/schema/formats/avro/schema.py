@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from counterfoil.schema.formats.avro.print.canonical import equivalence_key, print_canonical
 from counterfoil.schema.formats.avro.print.normalized import print_normalized
 from counterfoil.schema.formats.avro.read.attributes import SchemaFault
-from counterfoil.schema.formats.avro.read.warnings import find_warnings
 from counterfoil.schema.formats.avro.types import Enum, Fixed, Record
+from counterfoil.schema.formats.avro.warnings import find_warnings
 from counterfoil.schema.jsontext.document import TextIndex
 from counterfoil.schema.model import SchemaType
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from counterfoil.schema.formats.avro.types import AvroType, NamedType
-    from counterfoil.schema.formats.protocol import ParsedSchema, SchemaWarning
+    from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
     from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.paths.resolve import Target
     from counterfoil.schema.position import Position

@@ -8,8 +8,8 @@ from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.formats.jsonschema.read.reading import read_exact_json
 from counterfoil.schema.formats.jsonschema.read.validity import check_validity
 from counterfoil.schema.formats.jsonschema.schema import JsonSchema
-from counterfoil.schema.formats.protocol import Validation
 from counterfoil.schema.jsontext.document import locate
+from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

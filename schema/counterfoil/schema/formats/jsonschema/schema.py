@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from counterfoil.schema.formats.jsonschema.read.resolve import Base
-    from counterfoil.schema.formats.protocol import ParsedSchema, SchemaWarning
+    from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
     from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.paths.resolve import Target
     from counterfoil.schema.position import Position
@@ -95,9 +95,9 @@ class JsonSchema:
 
     def warnings(self) -> Sequence[SchemaWarning]:
         """What the draft's specification forbids here although the reference registry accepts it; mostly empty."""
-        from counterfoil.schema.formats.jsonschema.read.warnings import find_warnings
+        from counterfoil.schema.formats.jsonschema.warnings import find_warnings
 
-        return find_warnings(self)
+        return find_warnings(self.document, self.resolver)
 
     def locate(self, pointer: str) -> Position | None:
         """The place in ``text`` of a JSON pointer, or of its nearest ancestor that stands in the text."""

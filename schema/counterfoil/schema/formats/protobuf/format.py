@@ -2,36 +2,99 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.protobuf.parse import parse_protobuf
-from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+from counterfoil.schema.formats.protocol import schema_of
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from counterfoil.schema.change import Change
     from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.formats.protocol import ParsedSchema, Validation
+    from counterfoil.schema.compatibility.rules import CompatibilityRule
+    from counterfoil.schema.entity import Entity, TagEdit
+    from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+    from counterfoil.schema.logical.model import Column
     from counterfoil.schema.model import ResolvedReference
+    from counterfoil.schema.outline import Outline
+    from counterfoil.schema.parsed import ParsedSchema, Validation
+    from counterfoil.schema.witness import Confirmation, NoWitness, Witness
 
 
 class ProtobufFormat:
     """The :class:`~counterfoil.schema.formats.protocol.Format` of Protobuf."""
 
-    schema_type = SchemaType.PROTOBUF
+    schema_type: Final = SchemaType.PROTOBUF
+    file_suffixes: Final = (".proto",)
+
+    def rules(self) -> Sequence[CompatibilityRule]:
+        """Return every compatibility rule of the language."""
+        from counterfoil.schema.formats.protobuf.rules import RULES
+
+        return RULES
 
     def parse(self, text: str, references: Sequence[ResolvedReference], *, validation: Validation) -> ProtobufSchema:
-        """The schema that ``text`` declares; see :func:`~counterfoil.schema.formats.protobuf.parse.parse_protobuf`."""
+        """Return the schema that ``text`` declares."""
+        from counterfoil.schema.formats.protobuf.parse import parse_protobuf
+
         return parse_protobuf(text, references, validation=validation)
+
+    def outline(self, text: str) -> Outline | None:
+        """Return the names that ``text`` declares and uses."""
+        from counterfoil.schema.formats.protobuf.outline import outline_protobuf
+
+        return outline_protobuf(text)
 
     def find_differences(
         self, reader: ParsedSchema, writer: ParsedSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
     ) -> Sequence[Difference]:
-        """Why ``reader`` cannot read everything that ``writer`` may write; ``TypeError`` for another language."""
-        from counterfoil.schema.formats.protobuf.compare.differences import find_differences
+        """Return why ``reader`` cannot read everything that ``writer`` may write."""
+        from counterfoil.schema.formats.protobuf.policies import find_differences
 
-        if not isinstance(reader, ProtobufSchema) or not isinstance(writer, ProtobufSchema):
-            raise TypeError("both schemas must be Protobuf")
-        return find_differences(reader, writer, policy=policy)
+        return find_differences(_protobuf(reader), _protobuf(writer), policy=policy)
+
+    def find_changes(self, earlier: ParsedSchema, later: ParsedSchema) -> list[Change]:
+        """Return everything that differs."""
+        from counterfoil.schema.formats.protobuf.diff.changes import find_changes
+
+        return find_changes(_protobuf(earlier), _protobuf(later))
+
+    def search_for_witness(
+        self, reader: ParsedSchema, writer: ParsedSchema, difference: Difference
+    ) -> Witness | NoWitness:
+        """Return a value that ``writer`` may write and ``reader`` cannot read."""
+        from counterfoil.schema.formats.protobuf.witness.search import search_for_witness
+
+        return search_for_witness(_protobuf(reader), _protobuf(writer), difference)
+
+    def confirm_compatible(self, reader: ParsedSchema, writer: ParsedSchema, count: int) -> Confirmation:
+        """Write and read ``count`` generated values."""
+        from counterfoil.schema.formats.protobuf.witness.confirm import confirm_compatible
+
+        return confirm_compatible(_protobuf(reader), _protobuf(writer), count)
+
+    def table_column(self, schema: ParsedSchema) -> Column:
+        """Return the type of a table's rows that ``schema`` is."""
+        from counterfoil.schema.formats.protobuf.table_type import table_column
+
+        return table_column(_protobuf(schema))
+
+    def find_tags(self, schema: ParsedSchema) -> list[tuple[Entity, tuple[str, ...]]]:
+        """Return everything that can carry tags, with those that it carries."""
+        from counterfoil.schema.formats.protobuf.tags import find_tags
+
+        return find_tags(_protobuf(schema))
+
+    def edit_tags(self, schema: ParsedSchema, edit: TagEdit) -> str:
+        """Return the canonical text with the tags changed."""
+        from counterfoil.schema.formats.protobuf.tags import edit_tags
+
+        return edit_tags(_protobuf(schema), edit)
+
+
+def _protobuf(schema: ParsedSchema) -> ProtobufSchema:
+    from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+
+    return schema_of(ProtobufSchema, schema)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.formats.protobuf.read.reading import read_text
-from counterfoil.schema.formats.protobuf.read.resolution import resolve_imports
+from counterfoil.schema.formats.protobuf.describe.reading import read_text
+from counterfoil.schema.formats.protobuf.describe.resolution import resolve_imports
 from counterfoil.schema.formats.protobuf.read.validity import check_valid
 from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
-from counterfoil.schema.formats.protocol import Validation
+from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from counterfoil.schema.formats.protobuf.compare.type_index import EnumType, FieldType, MessageType
 from counterfoil.schema.formats.protobuf.read.ast import EnumConstant
+from counterfoil.schema.formats.protobuf.types.enums import EnumType
+from counterfoil.schema.formats.protobuf.types.index import FieldType, MessageType
 from counterfoil.schema.paths.model import StepKind
 from counterfoil.schema.paths.resolve import Fault, Target, follow
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.protobuf.compare.type_index import FileTypes, Held
     from counterfoil.schema.formats.protobuf.read.ast import OneOf
+    from counterfoil.schema.formats.protobuf.types.index import FileTypes, Held
     from counterfoil.schema.paths.model import FieldPath, Step
 
 
@@ -49,16 +50,15 @@ def target_of(types: FileTypes, path: FieldPath) -> Target:
 
 
 def _target(node: Node) -> Target:
-    match node:
-        case HeldIn():
-            owner, pointer = node.field.types, node.field.pointer
-        case OneOfIn():
-            owner, pointer = node.message.types, node.oneof.pointer
-        case EnumConstant():
-            return Target(node.pointer, node)
-        case _:
-            owner, pointer = node.types, node.pointer
-    return Target(pointer if owner is owner.index.root else "", node)
+    if isinstance(node, MessageType | EnumType):
+        return Target(node.pointer if node.is_in_own_file else "", node)
+    if isinstance(node, EnumConstant):
+        return Target(node.pointer, node)
+    field = node.field if isinstance(node, HeldIn) else node
+    types, pointer = (
+        (field.message.types, field.oneof.pointer) if isinstance(field, OneOfIn) else (field.types, field.pointer)
+    )
+    return Target(pointer if types is types.index.root else "", node)
 
 
 def _inside(node: Node, step: Step) -> Node:

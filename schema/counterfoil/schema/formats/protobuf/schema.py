@@ -6,7 +6,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.formats.protobuf.compare.places import position_by_pointer
+from counterfoil.schema.formats.protobuf.read.places import position_by_pointer
 from counterfoil.schema.formats.protobuf.read.symbols import SymbolTable
 from counterfoil.schema.formats.protobuf.read.weak_imports import has_weak_imports, without_unused_weak_imports
 from counterfoil.schema.model import SchemaType
@@ -14,10 +14,10 @@ from counterfoil.schema.model import SchemaType
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from counterfoil.schema.formats.protobuf.compare.type_index import TypeIndex
     from counterfoil.schema.formats.protobuf.read.ast import ProtoFile
-    from counterfoil.schema.formats.protocol import ParsedSchema, SchemaWarning
+    from counterfoil.schema.formats.protobuf.types.index import TypeIndex
     from counterfoil.schema.model import Reference
+    from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
     from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.paths.resolve import Target
     from counterfoil.schema.position import Position
@@ -63,7 +63,7 @@ class ProtobufSchema:
     @cached_property
     def types(self) -> TypeIndex:
         """The same types with their fields by number, ready to be compared; built once."""
-        from counterfoil.schema.formats.protobuf.compare.type_index import TypeIndex
+        from counterfoil.schema.formats.protobuf.types.index import TypeIndex
 
         return TypeIndex(self)
 
@@ -92,7 +92,7 @@ class ProtobufSchema:
         """The schema's descriptor in base64, as ``format=serialized`` answers it."""
         from counterfoil.schema.formats.protobuf.describe.descriptors import serialized
 
-        return serialized(self)
+        return serialized(self.canonical(), self.imports)
 
     def warnings(self) -> Sequence[SchemaWarning]:
         """What the language forbids here although the reference registry accepts it, such as a number used twice."""
@@ -109,7 +109,7 @@ class ProtobufSchema:
 
     def path_at(self, pointer: str) -> FieldPath:
         """The field path of what ``/Outer/Inner/field`` names, or of the nearest thing around it that has one."""
-        from counterfoil.schema.formats.protobuf.compare.places import path_at
+        from counterfoil.schema.formats.protobuf.read.places import path_at
 
         return path_at(pointer)
 
@@ -131,7 +131,7 @@ class ProtobufSchema:
 
     @cached_property
     def _warnings(self) -> tuple[SchemaWarning, ...]:
-        from counterfoil.schema.formats.protobuf.read.warnings import find_warnings
+        from counterfoil.schema.formats.protobuf.warnings import find_warnings
 
         return tuple(find_warnings(self))
 

@@ -20,7 +20,6 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.avro.compare import rules
 from counterfoil.schema.formats.avro.compare.places import Found, FoundInTrial, Place
@@ -29,8 +28,6 @@ from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map,
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType, Field, NamedType
 
 _Pair: TypeAlias = tuple[int, int]
@@ -53,27 +50,6 @@ MAX_DIFFERENCES: Final = 1000
 """How many differences are reported; types that use each other often would otherwise repeat one without bound."""
 
 _DESCRIBED_DEPTH: Final = 3
-
-
-def find_differences(
-    reader: AvroSchema, writer: AvroSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
-) -> list[Difference]:
-    """Why, under ``policy``, ``reader`` cannot read everything that ``writer`` may write; empty when it can.
-
-    Differences come in the order of the reader's fields; one that is met in several places comes once for each, with
-    the same path. Raises ``InvalidSchema`` for schemas nested too deep to be walked.
-    """
-    return [*find_all(reader, writer, policy=policy)]
-
-
-def find_all(reader: AvroSchema, writer: AvroSchema, *, policy: CompatibilityPolicy) -> list[Found]:
-    """The same, as the walk finds them."""
-    if policy is not CompatibilityPolicy.SOUND:
-        return walk(reader.root, writer.root)
-    from counterfoil.schema.formats.avro.compare.sound import find_misreadings
-
-    found = walk(reader.root, writer.root, trusts_cycles=False)
-    return [*found, *find_misreadings(reader.root, writer.root)]
 
 
 def walk(reader: AvroType, writer: AvroType, *, trusts_cycles: bool = True) -> list[Found]:

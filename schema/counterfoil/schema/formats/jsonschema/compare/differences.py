@@ -47,7 +47,6 @@ from counterfoil.schema.formats.jsonschema.read.resolve import UnresolvedReferen
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.formats.jsonschema.compare.model import Node
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 
@@ -63,24 +62,6 @@ _SHORTEST_SCHEMA: Final = 10
 
 MAX_ROUNDS: Final = 50
 """How often a schema that contains itself is read again."""
-
-
-def find_differences(
-    reader: JsonSchema, writer: JsonSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
-) -> list[Difference]:
-    """Why, under ``policy``, ``reader`` cannot read everything that ``writer`` may write; empty when it can.
-
-    Raises ``InvalidSchema`` for schemas nested too deep to be walked.
-    """
-    findings = [finding for finding in walk(reader, writer, policy=policy) if policy in finding.kind.breaks]
-    is_unresolved = any(finding.kind is rules.UNRESOLVED_REFERENCE for finding in findings)
-    if policy is not CompatibilityPolicy.SOUND or is_unresolved:
-        return [*findings]
-    from counterfoil.schema.formats.jsonschema.sound.misreadings import find_misreadings
-    from counterfoil.schema.formats.jsonschema.sound.policy import find_sound_differences
-
-    found = find_sound_differences(reader, writer, [(finding.steps, finding) for finding in findings])
-    return [*found, *(misreading.difference() for misreading in find_misreadings(reader, writer))]
 
 
 def walk(

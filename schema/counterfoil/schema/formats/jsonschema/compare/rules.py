@@ -14,7 +14,6 @@ from typing import Final
 from counterfoil.schema.compatibility.rules import ALWAYS, CompatibilityRule
 from counterfoil.schema.formats.jsonschema.compare import bound_rules, content_rules, rest_rules
 from counterfoil.schema.formats.jsonschema.compare.rule_table import breaking, harmless, ours
-from counterfoil.schema.formats.jsonschema.sound import rules as sound_rules
 
 ID_CHANGED: Final = harmless(
     "ID_CHANGED", "The reader's identifier is not the writer's", why="An identifier says nothing about the data."
@@ -184,6 +183,5 @@ RULES: Final = (
     *bound_rules.RULES,
     *content_rules.RULES,
     *rest_rules.RULES,
-    *sound_rules.RULES,
 )
-"""Every rule of the language."""
+"""Every rule of this folder."""

@@ -22,19 +22,19 @@ from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.protobuf.compare import rules
 from counterfoil.schema.formats.protobuf.compare.findings import ROOT, Place, found_at
 from counterfoil.schema.formats.protobuf.compare.oneofs import is_oneof_gone, oneof_differences, oneof_field_removed
-from counterfoil.schema.formats.protobuf.compare.places import PACKAGE_POINTER
 from counterfoil.schema.formats.protobuf.read.ast import Label
+from counterfoil.schema.formats.protobuf.read.places import PACKAGE_POINTER
 from counterfoil.schema.formats.protobuf.read.symbols import SCALARS
 from counterfoil.schema.jsontext.java_order import java_hash_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.protobuf.compare.findings import Found
-    from counterfoil.schema.formats.protobuf.compare.type_index import EnumType, FieldType, Held, MessageType, TypeIndex
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+    from counterfoil.schema.formats.protobuf.types.enums import EnumType
+    from counterfoil.schema.formats.protobuf.types.index import FieldType, Held, MessageType, TypeIndex
 
 MAX_DIFFERENCES: Final = 1000
 """How many differences are reported; imported messages that use each other would otherwise repeat one without bound."""
@@ -58,29 +58,6 @@ _GROUPS: Final = (
 )
 _GROUP_BY_SCALAR: Final = {scalar: group for group in _GROUPS for scalar in group}
 _TEXTS: Final = _GROUP_BY_SCALAR["string"]
-
-
-def find_differences(
-    reader: ProtobufSchema, writer: ProtobufSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
-) -> list[Difference]:
-    """Why, under ``policy``, ``reader`` cannot read everything that ``writer`` may write; empty when it can.
-
-    Raises ``InvalidSchema`` for schemas nested too deep to be walked.
-    """
-    return [found for found in find_all(reader, writer, policy=policy) if policy in found.kind.breaks]
-
-
-def find_all(reader: ProtobufSchema, writer: ProtobufSchema, *, policy: CompatibilityPolicy) -> list[Found]:
-    """The findings that ``policy`` chooses from."""
-    if policy is CompatibilityPolicy.SOUND:
-        from counterfoil.schema.formats.protobuf.compare.sound import walk_sound
-
-        return walk_sound(reader, writer)
-    if policy in (CompatibilityPolicy.WIRE, CompatibilityPolicy.WIRE_JSON):
-        from counterfoil.schema.formats.protobuf.wire.policy import walk_wire
-
-        return walk_wire(reader, writer)
-    return walk(reader, writer)
 
 
 def walk(reader: ProtobufSchema, writer: ProtobufSchema) -> list[Found]:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.compatibility.report import Difference, Origin
-from counterfoil.schema.formats.protobuf.compare.places import option_pointer, path_at
+from counterfoil.schema.formats.protobuf.read.places import option_pointer, path_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from counterfoil.schema.compatibility.rules import CompatibilityRule
-    from counterfoil.schema.formats.protobuf.compare.type_index import EnumType, FieldType, MessageType
+    from counterfoil.schema.formats.protobuf.types.enums import EnumType
+    from counterfoil.schema.formats.protobuf.types.index import FieldType, MessageType
     from counterfoil.schema.paths.model import FieldPath
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from counterfoil.schema.formats.protobuf.compare.findings import Found, Place
-    from counterfoil.schema.formats.protobuf.compare.type_index import FieldType, MessageType
+    from counterfoil.schema.formats.protobuf.types.index import FieldType, MessageType
 
 
 def oneof_differences(reader: MessageType, writer: MessageType, place: Place) -> Iterator[Found]:

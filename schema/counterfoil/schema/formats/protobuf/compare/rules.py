@@ -2,7 +2,7 @@
 
 A rule is data; the walk in :mod:`~counterfoil.schema.formats.protobuf.compare.differences` finds the places. Beside
 these stand the rules of SOUND in :mod:`~counterfoil.schema.formats.protobuf.compare.sound_rules` and those of WIRE
-and WIRE_JSON in :mod:`~counterfoil.schema.formats.protobuf.wire.rules`; ``RULES`` at the end holds all three.
+and WIRE_JSON in :mod:`~counterfoil.schema.formats.protobuf.wire.rules`.
 
 A rule that breaks under SOUND breaks there only where it is not proved that the bytes stay readable: a message that
 took another name with the same fields is a difference of names alone.
@@ -17,8 +17,6 @@ from typing import Final
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.rules import NEVER, CompatibilityRule
-from counterfoil.schema.formats.protobuf.compare.sound_rules import SOUND_RULES
-from counterfoil.schema.formats.protobuf.wire.rules import WIRE_RULES
 from counterfoil.schema.model import SchemaType
 
 LIKE_CONFLUENT: Final = frozenset(
@@ -310,4 +308,3 @@ CONFLUENT_RULES: Final = (
     MULTIPLE_FIELDS_MOVED_TO_ONEOF,
     FIELD_MOVED_TO_EXISTING_ONEOF,
 )
-RULES: Final = (*CONFLUENT_RULES, *SOUND_RULES, *WIRE_RULES)

@@ -22,15 +22,16 @@ from counterfoil.schema.formats.protobuf.compare.findings import ROOT, Place, fo
 from counterfoil.schema.formats.protobuf.compare.meaning import mean_different_things
 from counterfoil.schema.formats.protobuf.compare.oneofs import is_oneof_gone, oneof_differences, oneof_field_removed
 from counterfoil.schema.formats.protobuf.compare.sound_fields import enum_renamings, enum_renumberings, field_problems
-from counterfoil.schema.formats.protobuf.compare.type_index import ENTRY_VALUE
+from counterfoil.schema.formats.protobuf.types.index import ENTRY_VALUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.protobuf.compare.findings import Found
-    from counterfoil.schema.formats.protobuf.compare.type_index import EnumType, FieldType, FileTypes, Held, MessageType
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+    from counterfoil.schema.formats.protobuf.types.enums import EnumType
+    from counterfoil.schema.formats.protobuf.types.index import FieldType, FileTypes, Held, MessageType
 
 _Pair: TypeAlias = "tuple[MessageType, MessageType]"
 _Key: TypeAlias = "tuple[int, int, int | tuple[str, ...]]"

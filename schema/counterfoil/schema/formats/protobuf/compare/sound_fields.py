@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 from counterfoil.schema.formats.protobuf.compare import rules
 from counterfoil.schema.formats.protobuf.compare import sound_rules as sound
 from counterfoil.schema.formats.protobuf.compare.differences import is_in_group, scalar_of
-from counterfoil.schema.formats.protobuf.compare.type_index import ENTRY_KEY, ENTRY_VALUE
 from counterfoil.schema.formats.protobuf.compare.utf8 import newly_checked_strings
 from counterfoil.schema.formats.protobuf.compare.values import default_of, is_inside, read_range, written_range
+from counterfoil.schema.formats.protobuf.types.index import ENTRY_KEY, ENTRY_VALUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from counterfoil.schema.compatibility.rules import CompatibilityRule
-    from counterfoil.schema.formats.protobuf.compare.type_index import EnumType, FieldType, Held
+    from counterfoil.schema.formats.protobuf.types.enums import EnumType
+    from counterfoil.schema.formats.protobuf.types.index import FieldType, Held
 
 
 @dataclass(frozen=True, slots=True)

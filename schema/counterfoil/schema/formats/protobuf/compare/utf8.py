@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.formats.protobuf.compare.type_index import ENTRY_KEY, ENTRY_VALUE
+from counterfoil.schema.formats.protobuf.types.index import ENTRY_KEY, ENTRY_VALUE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from counterfoil.schema.formats.protobuf.compare.type_index import FieldType, Held
+    from counterfoil.schema.formats.protobuf.types.index import FieldType, Held
 
 _STRING: Final = "string"
 _VALUE: Final = "the string"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from counterfoil.schema.formats.protobuf.compare.type_index import FieldType, Held
+    from counterfoil.schema.formats.protobuf.types.index import FieldType, Held
 
 RANGE_BY_SCALAR: Final[Mapping[str, range]] = {
     "bool": range(2),

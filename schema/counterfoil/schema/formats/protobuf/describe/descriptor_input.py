@@ -14,7 +14,7 @@ from google.protobuf.message import Error as MessageError
 
 from counterfoil.schema.formats.protobuf.describe.descriptors import known_descriptor
 from counterfoil.schema.formats.protobuf.describe.from_descriptor import file_from_descriptor
-from counterfoil.schema.formats.protobuf.read.known_files import KNOWN_PATHS
+from counterfoil.schema.formats.protobuf.describe.known_files import KNOWN_PATHS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -14,8 +14,8 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.protobuf.describe.as_written import AsWrittenBuilder
+from counterfoil.schema.formats.protobuf.describe.known_files import KNOWN_PATHS, known_file, runtime_descriptor
 from counterfoil.schema.formats.protobuf.describe.to_descriptor import DescriptorBuilder
-from counterfoil.schema.formats.protobuf.read.known_files import KNOWN_PATHS, known_file, runtime_descriptor
 from counterfoil.schema.formats.protobuf.read.parser import parse_file
 from counterfoil.schema.formats.protobuf.read.symbols import SymbolTable
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
 
     from counterfoil.schema.formats.protobuf.read.ast import Option, ProtoFile
-    from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+    from counterfoil.schema.formats.protobuf.read.files import SchemaFiles
 
 DEFAULT_NAME: Final = "default"
 """The file name of a schema, which has none of its own."""
@@ -34,7 +34,7 @@ DEFAULT_NAME: Final = "default"
 _DESCRIPTOR_PATH: Final = "google/protobuf/descriptor.proto"
 
 
-def descriptor_set(schema: ProtobufSchema, *, name: str = DEFAULT_NAME) -> bytes:
+def descriptor_set(schema: SchemaFiles, *, name: str = DEFAULT_NAME) -> bytes:
     """A serialised ``FileDescriptorSet`` with the schema last and everything it imports before it.
 
     ``name`` is the schema's file name in it. An import that is not known is left out. Raises ``InvalidSchema`` for
@@ -43,25 +43,23 @@ def descriptor_set(schema: ProtobufSchema, *, name: str = DEFAULT_NAME) -> bytes
     return descriptor_pb2.FileDescriptorSet(file=_ordered(schema, name)).SerializeToString()
 
 
-def file_descriptor(schema: ProtobufSchema, *, name: str = DEFAULT_NAME) -> bytes:
+def file_descriptor(schema: SchemaFiles, *, name: str = DEFAULT_NAME) -> bytes:
     """A serialised ``FileDescriptorProto`` of the schema alone; ``name`` is its file name in it."""
     return _ordered(schema, name)[-1].SerializeToString()
 
 
-def serialized(schema: ProtobufSchema) -> str:
-    """The schema's ``FileDescriptorProto`` in base64, as ``format=serialized`` answers it.
+def serialized(canonical: str, imports: Mapping[str, ProtoFile]) -> str:
+    """The ``FileDescriptorProto`` of a schema in base64, as ``format=serialized`` answers it.
 
-    It is that of the canonical text, with its type names as they are written there; read as a schema, it has that
+    It is that of the ``canonical`` text, with its type names as they are written there; read as a schema, it has that
     same text.
     """
-    builder = _SetBuilder(schema.imports)
-    file = parse_file(schema.canonical())
+    builder = _SetBuilder(imports)
+    file = parse_file(canonical)
     for item in file.imports:
-        if item.path in schema.imports:
-            builder.add(schema.imports[item.path], item.path)
-    described = AsWrittenBuilder(
-        file, SymbolTable(file, schema.imports), name=DEFAULT_NAME, dependencies=schema.imports.keys()
-    )
+        if item.path in imports:
+            builder.add(imports[item.path], item.path)
+    described = AsWrittenBuilder(file, SymbolTable(file, imports), name=DEFAULT_NAME, dependencies=imports.keys())
     proto = builder.finish(described)
     return b64encode(proto.SerializeToString()).decode("ascii")
 
@@ -74,7 +72,7 @@ class Refusals:
     runtime: str
 
 
-def find_refusals(schema: ProtobufSchema) -> Refusals:
+def find_refusals(schema: SchemaFiles) -> Refusals:
     """What the runtime does not understand of a schema."""
     builder = _SetBuilder(schema.imports)
     try:
@@ -103,7 +101,7 @@ def known_descriptor(path: str) -> bytes:
     ).proto.SerializeToString()
 
 
-def _ordered(schema: ProtobufSchema, name: str) -> list[FileDescriptorProto]:
+def _ordered(schema: SchemaFiles, name: str) -> list[FileDescriptorProto]:
     """The descriptors, each behind those it imports."""
     builder = _SetBuilder(schema.imports)
     builder.add(schema.file, name)

@@ -1,7 +1,7 @@
 """What a new schema must fulfil: names that mean something, each declared once, and a text that can be read again.
 
 Source: which schemas Confluent Schema Registry 8.5 takes; it does not ask for everything that the language asks for
-(:mod:`~counterfoil.schema.formats.protobuf.read.warnings` lists the rest).
+(:mod:`~counterfoil.schema.formats.protobuf.warnings` lists the rest).
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.formats.protobuf.read.ast import Label, Scalar, ValueKind
-from counterfoil.schema.formats.protobuf.read.resolution import missing_imports
+from counterfoil.schema.formats.protobuf.read.files import missing_imports
 from counterfoil.schema.formats.protobuf.read.symbols import MAP_KEYS, SCALARS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from counterfoil.schema.formats.protobuf.read.ast import Enum, Extend, Field, Message, ProtoFile, Service
-    from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+    from counterfoil.schema.formats.protobuf.read.files import SchemaFiles
     from counterfoil.schema.position import Position
 
 _SHOWN: Final = 200
@@ -26,7 +26,7 @@ _MAP: Final = "map<"
 _SPELLABLE: Final = re.compile(r"[A-Za-z0-9_.\-]+")
 
 
-def check_valid(schema: ProtobufSchema) -> None:
+def check_valid(schema: SchemaFiles) -> None:
     """Raise ``SchemaParseError`` for the first thing that a new schema may not have."""
     _Checker(schema).check()
 
@@ -34,7 +34,7 @@ def check_valid(schema: ProtobufSchema) -> None:
 class _Checker:
     """Checks one schema."""
 
-    def __init__(self, schema: ProtobufSchema) -> None:
+    def __init__(self, schema: SchemaFiles) -> None:
         self._file = schema.file
         self._imports = schema.imports
         self._symbols = schema.symbols

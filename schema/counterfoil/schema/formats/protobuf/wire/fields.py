@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.protobuf.compare.findings import Found, Place
-    from counterfoil.schema.formats.protobuf.compare.type_index import EnumType, FieldType, Held
+    from counterfoil.schema.formats.protobuf.types.enums import EnumType
+    from counterfoil.schema.formats.protobuf.types.index import FieldType, Held
 
 _WIRE_GROUPS: Final = (
     frozenset({"int32", "int64", "uint32", "uint64", "bool"}),

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.protobuf.compare.findings import ROOT, Place, found_at
-from counterfoil.schema.formats.protobuf.compare.places import PACKAGE_POINTER, reserved_pointer
-from counterfoil.schema.formats.protobuf.compare.type_index import ENTRY_KEY, ENTRY_VALUE, MessageType
 from counterfoil.schema.formats.protobuf.read.ast import Field, Label, MapType, Message
 from counterfoil.schema.formats.protobuf.read.naming import map_entry_name
+from counterfoil.schema.formats.protobuf.read.places import PACKAGE_POINTER, reserved_pointer
+from counterfoil.schema.formats.protobuf.types.index import ENTRY_KEY, ENTRY_VALUE, MessageType
 from counterfoil.schema.formats.protobuf.wire import rules
 from counterfoil.schema.formats.protobuf.wire.fields import entry_name, field_differences
 from counterfoil.schema.formats.protobuf.wire.reserved import no_longer_reserved, reserved_names, reserved_ranges
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from counterfoil.schema.formats.protobuf.compare.findings import Found
-    from counterfoil.schema.formats.protobuf.compare.type_index import EnumType, FieldType, FileTypes
-    from counterfoil.schema.formats.protobuf.compare.uses import Uses
     from counterfoil.schema.formats.protobuf.read.ast import Reserved
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+    from counterfoil.schema.formats.protobuf.types.enums import EnumType
+    from counterfoil.schema.formats.protobuf.types.index import FieldType, FileTypes, Uses
 
 
 def walk_wire(reader: ProtobufSchema, writer: ProtobufSchema) -> list[Found]:

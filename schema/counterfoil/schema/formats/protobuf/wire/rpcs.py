@@ -8,16 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.formats.protobuf.compare.findings import Place, found_at
-from counterfoil.schema.formats.protobuf.compare.places import option_pointer
 from counterfoil.schema.formats.protobuf.read.ast import Scalar
+from counterfoil.schema.formats.protobuf.read.places import option_pointer
 from counterfoil.schema.formats.protobuf.wire import rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from counterfoil.schema.formats.protobuf.compare.findings import Found
-    from counterfoil.schema.formats.protobuf.compare.type_index import FileTypes
     from counterfoil.schema.formats.protobuf.read.ast import Rpc
+    from counterfoil.schema.formats.protobuf.types.index import FileTypes
 
 _UNKNOWN: Final = "IDEMPOTENCY_UNKNOWN"
 

@@ -1,0 +1,244 @@
+"""The pair walk that finds what changed: two type trees walked together, the later one giving the names.
+
+Fields are matched by name, then by the later field's aliases; branches of unions by name or kind. A named type that is
+used in many places is compared once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from counterfoil.schema.change import Change, ChangeKind
+from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.formats.avro.diff.wording import branch_name, json_words, type_words
+from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Map, Record, Union
+from counterfoil.schema.paths.model import ITEMS, VALUES, member
+from counterfoil.schema.paths.model import branch as branch_step
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.formats.avro.types import AvroType, Field, Json, NamedType
+    from counterfoil.schema.paths.model import FieldPath
+
+_OF_LOGICAL_TYPES = frozenset({"logicalType", "precision", "scale"})
+
+
+def find_changes(earlier: AvroSchema, later: AvroSchema) -> list[Change]:
+    """Everything that differs between two schemas, in the order of the later one; empty when they say the same.
+
+    Raises ``InvalidSchema`` for schemas that are nested too deep to be compared.
+    """
+    walk = _Walk()
+    try:
+        walk.types(earlier.root, later.root, ())
+    except RecursionError:
+        raise InvalidSchema("The schemas are nested too deep to be compared") from None
+    return walk.changes
+
+
+class _At(NamedTuple):
+    """The two things that are compared, and where they stand."""
+
+    earlier: AvroType | Field
+    later: AvroType | Field
+    place: FieldPath
+
+
+class _Walk:
+    def __init__(self) -> None:
+        self.changes: list[Change] = []
+        self._seen: set[tuple[int, int]] = set()
+
+    def types(self, earlier: AvroType, later: AvroType, place: FieldPath) -> None:
+        """Compare two types that stand at the same place, ``place``."""
+        if isinstance(later, Record | Enum | Fixed):
+            if (id(earlier), id(later)) in self._seen:
+                return
+            self._seen.add((id(earlier), id(later)))
+        match earlier, later:
+            case Union(), Union():
+                self._unions(earlier, later, place)
+            case Record(), Record():
+                self._named(earlier, later, place)
+                self._fields(earlier, later, place)
+            case Enum(), Enum():
+                self._named(earlier, later, place)
+                self._enums(earlier, later, place)
+            case Fixed(), Fixed():
+                self._named(earlier, later, place)
+                self._values(ChangeKind.SIZE_CHANGED, _At(earlier, later, place), str(earlier.size), str(later.size))
+            case Array(), Array():
+                self.types(earlier.items, later.items, (*place, ITEMS))
+            case Map(), Map():
+                self.types(earlier.values, later.values, (*place, VALUES))
+            case _ if earlier.kind is not later.kind:
+                self._retyped(earlier, later, place)
+                return
+        self._logical_types(earlier, later, place)
+        self._properties(earlier, later, place)
+
+    def _retyped(self, earlier: AvroType, later: AvroType, place: FieldPath) -> None:
+        """One kind became another; where one side is a union, its branch of the other's kind is compared, too."""
+        self._add(ChangeKind.TYPE_CHANGED, _At(earlier, later, place), type_words(earlier), type_words(later))
+        if isinstance(earlier, Union) != isinstance(later, Union):
+            earlier_branches = earlier.branches if isinstance(earlier, Union) else (earlier,)
+            later_branches = later.branches if isinstance(later, Union) else (later,)
+            for was, now in _matching_branches(earlier_branches, later_branches):
+                self.types(was, now, place)
+
+    def _unions(self, earlier: Union, later: Union, place: FieldPath) -> None:
+        at = _At(earlier, later, place)
+        pairs = _matching_branches(earlier.branches, later.branches)
+        kept_before, kept_now = {id(was) for was, _ in pairs}, {id(now) for _, now in pairs}
+        for branch in earlier.branches:
+            if id(branch) not in kept_before:
+                self._add(ChangeKind.BRANCH_REMOVED, _At(branch, later, place), type_words(branch), None)
+        for branch in later.branches:
+            if id(branch) not in kept_now:
+                self._add(ChangeKind.BRANCH_ADDED, _At(earlier, branch, place), None, type_words(branch))
+        before = [branch_name(was) for was, _ in sorted(pairs, key=lambda pair: _index(earlier.branches, pair[0]))]
+        now = [branch_name(was) for was, _ in pairs]
+        self._values(ChangeKind.BRANCHES_REORDERED, at, ", ".join(before), ", ".join(now))
+        for was, branch in pairs:
+            self.types(was, branch, (*place, branch_step(branch_name(branch))))
+
+    def _named(self, earlier: NamedType, later: NamedType, place: FieldPath) -> None:
+        at = _At(earlier, later, place)
+        if earlier.name != later.name:
+            self._add(ChangeKind.TYPE_RENAMED, at, earlier.full_name, later.full_name)
+        elif earlier.namespace != later.namespace:
+            was, now = earlier.namespace or "none", later.namespace or "none"
+            self._add(ChangeKind.NAMESPACE_CHANGED, at, was, now)
+        self._values(ChangeKind.ALIASES_CHANGED, at, _names(earlier.aliases), _names(later.aliases))
+        self._values(ChangeKind.DOC_CHANGED, at, _quoted(earlier.doc), _quoted(later.doc))
+
+    def _enums(self, earlier: Enum, later: Enum, place: FieldPath) -> None:
+        at = _At(earlier, later, place)
+        for symbol in earlier.symbols:
+            if symbol not in later.symbols:
+                self._add(ChangeKind.SYMBOL_REMOVED, at, symbol, None)
+        for symbol in later.symbols:
+            if symbol not in earlier.symbols:
+                self._add(ChangeKind.SYMBOL_ADDED, at, None, symbol)
+        before = [symbol for symbol in earlier.symbols if symbol in later.symbols]
+        now = [symbol for symbol in later.symbols if symbol in earlier.symbols]
+        self._values(ChangeKind.SYMBOLS_REORDERED, at, ", ".join(before), ", ".join(now))
+        self._defaults(earlier.default, later.default, at)
+
+    def _fields(self, earlier: Record, later: Record, place: FieldPath) -> None:
+        at = _At(earlier, later, place)
+        source = match_fields(earlier, later)
+        kept = {field.name for field in source.values()}
+        for field in earlier.fields:
+            if field.name not in kept:
+                self._add(
+                    ChangeKind.FIELD_REMOVED,
+                    _At(field, later, (*place, member(field.name))),
+                    type_words(field.type),
+                    None,
+                )
+        for field in later.fields:
+            if field.name in source:
+                self._field(source[field.name], field, (*place, member(field.name)))
+            else:
+                said = type_words(field.type)
+                if field.has_default:
+                    said += f" = {json_words(field.default)}"
+                self._add(ChangeKind.FIELD_ADDED, _At(earlier, field, (*place, member(field.name))), None, said)
+        before = [field.name for field in earlier.fields if field.name in kept]
+        now = [source[field.name].name for field in later.fields if field.name in source]
+        self._values(ChangeKind.FIELDS_REORDERED, at, ", ".join(before), ", ".join(now))
+
+    def _field(self, earlier: Field, later: Field, place: FieldPath) -> None:
+        at = _At(earlier, later, place)
+        self._values(ChangeKind.FIELD_RENAMED, at, earlier.name, later.name)
+        self._defaults(json_words(earlier.default), json_words(later.default), at)
+        self._values(ChangeKind.ALIASES_CHANGED, at, _names(earlier.aliases), _names(later.aliases))
+        self._values(ChangeKind.DOC_CHANGED, at, _quoted(earlier.doc), _quoted(later.doc))
+        was, now = earlier.order or "ascending", later.order or "ascending"
+        self._values(ChangeKind.SORT_ORDER_CHANGED, at, was, now)
+        self._properties(earlier, later, place)
+        self.types(earlier.type, later.type, place)
+
+    def _defaults(self, was: str | None, now: str | None, at: _At) -> None:
+        if was == now:
+            return
+        gone = ChangeKind.DEFAULT_REMOVED if now is None else ChangeKind.DEFAULT_CHANGED
+        self._add(ChangeKind.DEFAULT_ADDED if was is None else gone, at, was, now)
+
+    def _logical_types(self, earlier: AvroType, later: AvroType, place: FieldPath) -> None:
+        if earlier.logical_type != later.logical_type:
+            was, now = type_words(earlier), type_words(later)
+            self._add(ChangeKind.LOGICAL_TYPE_CHANGED, _At(earlier, later, place), was, now)
+
+    def _properties(self, earlier: AvroType | Field, later: AvroType | Field, place: FieldPath) -> None:
+        was, now = _own_properties(earlier), _own_properties(later)
+        for name in sorted(was.keys() | now.keys()):
+            before = f"{name}={json_words(was[name])}" if name in was else None
+            after = f"{name}={json_words(now[name])}" if name in now else None
+            if before != after:
+                self._add(ChangeKind.PROPERTY_CHANGED, _At(earlier, later, place), before, after)
+
+    def _values(self, kind: ChangeKind, at: _At, was: str | None, now: str | None) -> None:
+        if was != now:
+            self._add(kind, at, was, now)
+
+    def _add(self, kind: ChangeKind, at: _At, was: str | None, now: str | None) -> None:
+        self.changes.append(Change(kind, at.place, was, now, at.earlier.pointer, at.later.pointer))
+
+
+def match_fields(earlier: Record, later: Record) -> dict[str, Field]:
+    """The field of ``earlier`` that each field of ``later`` continues, by the later field's name.
+
+    Fields of the same name belong together; a later field without one continues the field that its first alias names
+    and that no later field has the name of.
+    """
+    earlier_by_name = {field.name: field for field in earlier.fields}
+    later_names = {field.name for field in later.fields}
+    found: dict[str, Field] = {}
+    taken: set[str] = set()
+    for field in later.fields:
+        aliased = (alias for alias in field.aliases if alias in earlier_by_name and alias not in later_names | taken)
+        name = field.name if field.name in earlier_by_name else next(aliased, None)
+        if name is not None:
+            found[field.name] = earlier_by_name[name]
+            taken.add(name)
+    return found
+
+
+def _matching_branches(earlier: Sequence[AvroType], later: Sequence[AvroType]) -> list[tuple[AvroType, AvroType]]:
+    """The branches that belong together, in the order of ``later``: by full name or kind, then by bare name."""
+    pairs: dict[int, AvroType] = {}
+    left = list(earlier)
+    for name_of in (branch_name, _bare_name):
+        for branch in later:
+            match = next((one for one in left if id(branch) not in pairs and name_of(one) == name_of(branch)), None)
+            if match is not None:
+                pairs[id(branch)] = match
+                left.remove(match)
+    return [(pairs[id(branch)], branch) for branch in later if id(branch) in pairs]
+
+
+def _bare_name(branch: AvroType) -> str:
+    return branch.name if isinstance(branch, Record | Enum | Fixed) else branch.kind.value
+
+
+def _index(branches: Sequence[AvroType], wanted: AvroType) -> int:
+    return next(index for index, branch in enumerate(branches) if branch is wanted)
+
+
+def _own_properties(node: AvroType | Field) -> Mapping[str, Json]:
+    """The properties without those that make up a valid logical type, which is told as such."""
+    if getattr(node, "logical_type", None) is None:
+        return node.properties
+    return {name: value for name, value in node.properties.items() if name not in _OF_LOGICAL_TYPES}
+
+
+def _names(names: Sequence[str]) -> str | None:
+    return ", ".join(names) or None
+
+
+def _quoted(text: str | None) -> str | None:
+    return None if text is None else json_words(text)

@@ -1,0 +1,83 @@
+"""Proof of "compatible" for Avro: values written by fastavro under the writer's schema and read under the reader's.
+
+What was read must mean what was written.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.schema.compatibility.sentences import Sentence
+from counterfoil.schema.formats.avro.witness import decoder
+from counterfoil.schema.formats.avro.witness.data import NoDatum, plain_json
+from counterfoil.schema.formats.avro.witness.meanings import Comparison
+from counterfoil.schema.formats.avro.witness.samples import Samples
+from counterfoil.schema.formats.avro.witness.spelling import spell_reader, spell_writer
+from counterfoil.schema.witness import Confirmation, Witness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from counterfoil.schema.formats.avro.schema import AvroSchema
+
+
+def confirm_compatible(reader: AvroSchema, writer: AvroSchema, count: int) -> Confirmation:
+    """How many of ``count`` values of ``writer`` were read with ``reader``, or the first that was not."""
+    done = 0
+    try:
+        writer_spelt = decoder.prepared(_without_defaults(spell_writer(writer.root)))
+        reader_spelt = decoder.prepared(spell_reader(reader.root, writer.named.values()))
+        comparison = Comparison(reader.root, writer.root)
+        for datum, body in written(writer, count):
+            got, failure = _read(body, writer_spelt, reader_spelt)
+            if failure is not None:
+                return Confirmation(done, _counter_witness(datum, body, _stopped(failure), failure))
+            misread = next(comparison.misreadings(datum, got), None)
+            if misread is not None:
+                return Confirmation(done, _counter_witness(datum, body, misread.sentence, misread.text))
+            done += 1
+    except (decoder.DecoderRefuses, NoDatum) as stopped:
+        return Confirmation(done, reason=str(stopped))
+    except RecursionError:
+        return Confirmation(done, reason="the schemas are nested too deep")
+    return Confirmation(done)
+
+
+def written(writer: AvroSchema, count: int) -> Iterator[tuple[Any, bytes]]:
+    """``count`` values of ``writer`` and their encodings; ``NoDatum`` or ``DecoderRefuses`` where there is none."""
+    samples = Samples()
+    spelt = decoder.prepared(_without_defaults(spell_writer(writer.root)))
+    for _ in range(count):
+        datum = samples.next_of(writer.root)
+        yield datum, decoder.write(datum, spelt)
+
+
+def _read(body: bytes, writer: Any, reader: Any) -> tuple[Any, str | None]:
+    """The same as the decoder's, bytes that are no text counted as a failure."""
+    try:
+        return decoder.resolve(body, writer, reader)
+    except decoder.DecoderRefuses as refused:
+        if isinstance(refused.__cause__, UnicodeDecodeError):
+            return None, decoder.quote(refused.__cause__)
+        raise
+
+
+def _without_defaults(spelt: Any) -> Any:
+    """A writer's schema without defaults: it writes every field, and fastavro refuses some that others take."""
+    match spelt:
+        case list():
+            return [_without_defaults(branch) for branch in spelt]
+        case dict():
+            inner = {key: _without_defaults(spelt[key]) for key in ("items", "values", "fields") if key in spelt}
+            if isinstance(spelt.get("type"), dict | list):  # a field
+                inner["type"] = _without_defaults(spelt["type"])
+            return {key: value for key, value in spelt.items() if key != "default"} | inner
+    return spelt
+
+
+def _stopped(failure: str) -> Sentence:
+    return Sentence.of("the decoder stops: {failure}", {"failure": failure})
+
+
+def _counter_witness(datum: Any, body: bytes, stop: Sentence, said: str) -> Witness:
+    return Witness(datum_json=plain_json(datum), body=body, stop=stop, confirmed_by=f"{decoder.decoder_name()}: {said}")

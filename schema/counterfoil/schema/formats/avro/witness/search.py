@@ -1,0 +1,176 @@
+"""The search: a datum for one difference, built from the difference and confirmed by a decoder that is not ours.
+
+It follows the difference from the root, builds the smallest datum that reaches it, has fastavro write it under the
+writer's schema, and asks fastavro to read it twice: with the whole of the reader's schema, and with only the part of
+it that the difference is about. Both must fail.
+
+Where a checker is stricter than decoders there is nothing to find. Decoders that resolve by structure do not look at
+the names of records, so a renamed record alone is never given as a witness, though fastavro refuses it: the answer
+says so.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.formats.avro.compare import rules
+from counterfoil.schema.formats.avro.compare.differences import missing_symbols
+from counterfoil.schema.formats.avro.policies import find_all
+from counterfoil.schema.formats.avro.types import Enum
+from counterfoil.schema.formats.avro.witness import decoder
+from counterfoil.schema.formats.avro.witness.causes import Causes
+from counterfoil.schema.formats.avro.witness.data import DataBuilder, NoDatum, plain_json, step_in_words
+from counterfoil.schema.formats.avro.witness.misreading import MISREADINGS, search_for_misreading
+from counterfoil.schema.formats.avro.witness.spelling import spell_reader, spell_reader_at, spell_writer
+from counterfoil.schema.witness import NoWitness, Witness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.formats.avro.compare.places import Found
+    from counterfoil.schema.formats.avro.schema import AvroSchema
+
+MAX_TRIED: Final = 24
+"""How many data are tried for one difference."""
+
+_KEPT: Final = 8
+"""Of how many pairs of schemas the searches' shared work is kept."""
+
+
+def search_for_witness(reader: AvroSchema, writer: AvroSchema, difference: Difference) -> Witness | NoWitness:
+    """A datum that ``writer`` may write and ``reader`` cannot read, or how many were tried and why none was found."""
+    try:
+        found = _find(reader, writer, difference)
+        if found is None:
+            return NoWitness(0, "the two schemas do not differ in this")
+        if difference.rule in MISREADINGS:
+            return search_for_misreading(writer, found)
+        return _Search(_pair_of(reader, writer), found).run()
+    except (RecursionError, InvalidSchema):
+        return NoWitness(0, "the schemas are nested too deep")
+
+
+def _find(reader: AvroSchema, writer: AvroSchema, difference: Difference) -> Found | None:
+    """The finding that ``difference`` came from, under whichever policy it did."""
+    pair = _pair_of(reader, writer)
+    for policy in (CompatibilityPolicy.STRICT, CompatibilityPolicy.SOUND):
+        found = pair.found(policy).get(difference)
+        if found is not None:
+            return found
+    return None
+
+
+class _Pair:
+    """What the searches for all differences of two schemas share: what was found, and the schemas as fastavro's."""
+
+    def __init__(self, reader: AvroSchema, writer: AvroSchema) -> None:
+        self._reader_schema = reader
+        self._writer_schema = writer
+        self._found_by_policy: dict[CompatibilityPolicy, Mapping[Difference, Found]] = {}
+        self.writer_types = (*writer.named.values(),)
+
+    def found(self, policy: CompatibilityPolicy) -> Mapping[Difference, Found]:
+        """What is found under ``policy``, by difference; the first where several are equal."""
+        if policy not in self._found_by_policy:
+            found: dict[Difference, Found] = {}
+            for each in find_all(self._reader_schema, self._writer_schema, policy=policy):
+                found.setdefault(each, each)
+            self._found_by_policy[policy] = found
+        return self._found_by_policy[policy]
+
+    @cached_property
+    def writer(self) -> Any:
+        """The writer's schema, read; ``DecoderRefuses`` when fastavro does not take it."""
+        return decoder.prepared(spell_writer(self._writer_schema.root))
+
+    @cached_property
+    def reader(self) -> Any:
+        """The reader's schema, read; ``DecoderRefuses`` when fastavro does not take it."""
+        return decoder.prepared(spell_reader(self._reader_schema.root, self.writer_types))
+
+
+@lru_cache(maxsize=_KEPT)
+def _pair_of(reader: AvroSchema, writer: AvroSchema) -> _Pair:
+    return _Pair(reader, writer)
+
+
+class _Search:
+    """One search."""
+
+    def __init__(self, pair: _Pair, found: Found) -> None:
+        self._found = found
+        self._pair = pair
+        self._reader_at = spell_reader_at(found, pair.writer_types)
+
+    def run(self) -> Witness | NoWitness:
+        if self._found.kind is rules.AMBIGUOUS_ALIAS:
+            return NoWitness(0, "decoders disagree about a field with several matches")
+        causes = Causes()
+        if causes.is_about_record_names(self._found):
+            return self._of_record_names()
+        tried = 0
+        reason = "the writer cannot write it in a datum of finite size"
+        leaves = islice(causes.leaves(self._found), MAX_TRIED)
+        for datum in islice(_data(leaves), MAX_TRIED):
+            tried += 1
+            try:
+                witness = self._confirm(datum)
+            except decoder.DecoderRefuses as refused:
+                reason = str(refused)
+                continue
+            if witness:
+                return witness
+            reason = f"{decoder.decoder_name()} reads them"
+        return NoWitness(tried, reason)
+
+    def _of_record_names(self) -> NoWitness:
+        """Decoders disagree about records of another name: what fastavro does with one, and what others do."""
+        reason = "only names of records differ, and decoders that go by structure, such as Avro's for Java, read them"
+        for datum in islice(_data([self._found]), 1):
+            try:
+                body = decoder.write(datum, self._pair.writer)
+                failure = decoder.failure_to_read(body, self._pair.writer, self._pair.reader)
+            except decoder.DecoderRefuses:
+                continue
+            return NoWitness(1, f"{reason}; {decoder.decoder_name()} refuses this one" if failure else reason)
+        return NoWitness(0, reason)
+
+    def _confirm(self, datum: Any) -> Witness | None:
+        writer = self._pair.writer
+        body = decoder.write(datum, writer)
+        if decoder.failure_to_read(body, writer) is not None:
+            return None
+        failure = decoder.failure_to_read(body, writer, self._reader_at)
+        if failure is None or decoder.failure_to_read(body, writer, self._pair.reader) is None:
+            return None
+        return Witness(
+            datum_json=plain_json(datum),
+            body=body,
+            stop=step_in_words(self._found),
+            confirmed_by=f"{decoder.decoder_name()}: {failure}",
+        )
+
+
+def _data(leaves: Iterable[Found]) -> Iterator[Any]:
+    """Data that reach one of ``leaves``."""
+    for leaf in leaves:
+        for value in _values(leaf):
+            builder = DataBuilder()
+            try:
+                yield builder.reaching(leaf.place, builder.minimal(leaf.place.writer) if value is None else value)
+            except (NoDatum, RecursionError):
+                continue
+
+
+def _values(found: Found) -> Iterator[str | None]:
+    """Values at the place of a difference that may break the reader; None stands for the smallest."""
+    match found.place.reader, found.place.writer:
+        case (Enum() as reader, Enum() as writer) if found.kind is rules.MISSING_ENUM_SYMBOLS:
+            yield from missing_symbols(reader, writer)
+        case _:
+            yield None

@@ -1,0 +1,31 @@
+"""What each compatibility policy finds between two JSON schemas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.formats.jsonschema.compare.differences import walk
+from counterfoil.schema.formats.jsonschema.compare.rules import UNRESOLVED_REFERENCE
+
+if TYPE_CHECKING:
+    from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+
+
+def find_differences(
+    reader: JsonSchema, writer: JsonSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
+) -> list[Difference]:
+    """Why, under ``policy``, ``reader`` cannot read everything that ``writer`` may write; empty when it can.
+
+    Raises ``InvalidSchema`` for schemas nested too deep to be walked.
+    """
+    findings = [finding for finding in walk(reader, writer, policy=policy) if policy in finding.kind.breaks]
+    is_unresolved = any(finding.kind is UNRESOLVED_REFERENCE for finding in findings)
+    if policy is not CompatibilityPolicy.SOUND or is_unresolved:
+        return [*findings]
+    from counterfoil.schema.formats.jsonschema.sound.misreadings import find_misreadings
+    from counterfoil.schema.formats.jsonschema.sound.policy import find_sound_differences
+
+    found = find_sound_differences(reader, writer, [(finding.steps, finding) for finding in findings])
+    return [*found, *(misreading.difference() for misreading in find_misreadings(reader, writer))]

@@ -1,0 +1,25 @@
+"""Generated values, written with one schema and read with the other, by a validator that is not ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.formats.jsonschema.witness.search import Search
+from counterfoil.schema.formats.jsonschema.witness.validator import ValidatorRefuses
+from counterfoil.schema.witness import Confirmation
+
+if TYPE_CHECKING:
+    from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+
+
+def confirm_compatible(reader: JsonSchema, writer: JsonSchema, count: int) -> Confirmation:
+    """How many of ``count`` generated values of ``writer`` the reader accepts, up to the first that it refuses.
+
+    Values at the limits of both schemas come first. Raises nothing for schemas that were parsed.
+    """
+    try:
+        return Search(reader, writer).for_confirmation(count)
+    except (RecursionError, InvalidSchema, ValidatorRefuses) as problem:
+        reason = "the schemas are nested too deep" if isinstance(problem, RecursionError) else str(problem)
+        return Confirmation(0, reason=reason)

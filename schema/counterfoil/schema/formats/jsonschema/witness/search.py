@@ -1,0 +1,230 @@
+"""The search: a value for one difference, built from both schemas and confirmed by a validator that is not ours.
+
+Values that the writer's schema accepts are built along the difference's path, the telling ones first. Each is shown to
+the validator of the reader's schema, and, if that refuses it because of this difference, to the writer's, which must
+accept it. What is left is made as small as it can be.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.schema.compatibility.sentences import Sentence
+from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.formats.jsonschema.read.sites import root_of
+from counterfoil.schema.formats.jsonschema.read.validity import check_validity
+from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sieve
+from counterfoil.schema.formats.jsonschema.samples.values import MAX_BUILT, MAX_VARIATIONS, ValueSource
+from counterfoil.schema.formats.jsonschema.sound.misreadings import VALUES_A_PLACE, Meanings, find_misreadings
+from counterfoil.schema.formats.jsonschema.sound.rules import CONTENT_MISREAD, FORMAT_MISREAD
+from counterfoil.schema.formats.jsonschema.witness.places import place_of
+from counterfoil.schema.formats.jsonschema.witness.shrinking import smaller
+from counterfoil.schema.formats.jsonschema.witness.validator import SchemaValidator, ValidatorRefuses, validator_name
+from counterfoil.schema.formats.jsonschema.witness.wording import step_in_words, value_text, way_in_words
+from counterfoil.schema.witness import Confirmation, NoWitness, Witness
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.formats.jsonschema.read.sites import Site
+    from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+    from counterfoil.schema.formats.jsonschema.sound.misreadings import Misreading
+    from counterfoil.schema.formats.jsonschema.witness.validator import Failure
+
+MAX_TRIED: Final = 240
+"""How many values are tried for one difference."""
+
+MAX_FURTHER: Final = 40
+"""How many more are tried after one that only may come from the difference, to find one that surely does."""
+
+MAX_LOOKS: Final = 80_000
+"""How many schemas are looked at, for all values together; a schema that is used twice counts twice."""
+
+MAX_LOOKS_A_VALUE: Final = 4_000
+"""How many for one value that is shown to the validator, which looks at about as many, and more slowly."""
+
+MAX_REFUSALS: Final = 5
+"""How often the validator may be unable to tell before nothing more is expected of it."""
+
+USUAL_SIZE: Final = 100_000
+"""Characters of both schemas together, up to which the limits hold; of larger ones fewer values are tried."""
+
+MAX_SHRINKINGS: Final = 40
+
+MISREADINGS: Final = frozenset({FORMAT_MISREAD.id, CONTENT_MISREAD.id})
+"""The rules of values that both sides accept."""
+_KEPT: Final = 16
+"""Of how many schemas the validators are kept for the search for the next difference."""
+
+
+def search_for_witness(reader: JsonSchema, writer: JsonSchema, difference: Difference) -> Witness | NoWitness:
+    """A value that ``writer`` accepts and ``reader`` refuses, or how many were tried and why none was found."""
+    try:
+        search = Search(reader, writer)
+        if difference.rule in MISREADINGS:
+            return search.for_misreading(difference)
+        return search.for_difference(difference)
+    except (RecursionError, InvalidSchema, ValidatorRefuses) as problem:
+        return NoWitness(0, "the schemas are nested too deep" if isinstance(problem, RecursionError) else str(problem))
+
+
+class _Side:
+    """A schema with its validator; raises ``InvalidSchema`` and ``ValidatorRefuses``."""
+
+    def __init__(self, schema: JsonSchema) -> None:
+        check_validity(schema)  # what was stored long ago may say anything
+        self.validator = SchemaValidator(schema)
+        self.root = root_of(schema)
+
+
+@lru_cache(maxsize=_KEPT)
+def _side_of(schema: JsonSchema) -> _Side:
+    return _Side(schema)
+
+
+class Search:
+    """One search, with a validator for each side; raises ``InvalidSchema`` and ``ValidatorRefuses``."""
+
+    def __init__(self, reader: JsonSchema, writer: JsonSchema) -> None:
+        self._schemas = (reader, writer)
+        reading, writing = _side_of(reader), _side_of(writer)
+        self._reader, self._reader_root = reading.validator, reading.root
+        self._writer, self._writer_root = writing.validator, writing.root
+        self._tried = 0
+        self._reason = ""
+        self._refusals = 0
+        self._sieve = Sieve(MAX_LOOKS)
+        self._judged = Sieve(MAX_LOOKS_A_VALUE)
+        size = len(reader.text) + len(writer.text)
+        self._share = min(1.0, USUAL_SIZE / size)
+
+    def for_difference(self, difference: Difference) -> Witness | NoWitness:
+        """A witness that surely comes from ``difference``; else one that may, as far as a validator can tell."""
+        place = place_of(difference)
+        second: tuple[Any, Failure] | None = None
+        left = max(1, int(MAX_TRIED * self._share))
+        for value in self._values([place.steps, ()] if place.steps else [()]):
+            if left == 0 or self._refusals > MAX_REFUSALS:
+                break
+            left -= 1
+            failures = self._failures(value)
+            exact, near = _first(failures, place.explains), _first(failures, place.is_near)
+            if not (exact or (near and second is None)) or not self._is_written(value):
+                continue
+            if exact:
+                return self._witness(value, exact, place.explains)
+            if near:
+                second, left = (value, near), min(left, MAX_FURTHER)
+        if second:
+            return self._witness(*second, place.is_near)
+        return NoWitness(self._tried, self._reason or f"{validator_name()} accepts them under the reader's schema")
+
+    def for_misreading(self, difference: Difference) -> Witness | NoWitness:
+        """A value that both validators accept and that means something else to the reader, as ``difference`` says."""
+        for each in find_misreadings(*self._schemas):
+            self._tried += 1
+            if each.difference() == difference and self._is_written(each.value) and not self._failures(each.value):
+                return _misread_witness(each)
+        return NoWitness(self._tried, "no value that both schemas accept shows it")
+
+    def for_confirmation(self, count: int) -> Confirmation:
+        """How many of ``count`` values are accepted by the reader and mean the same to it, up to the first."""
+        accepted = 0
+        meanings = Meanings(*self._schemas)
+        try:
+            at_places = [islice(self._values([steps]), VALUES_A_PLACE) for steps in meanings.places]
+            anywhere = self._values([()], variations=count)
+            for made in islice(chain(*at_places, anywhere), max(1, int(count * 2 * self._share))):
+                value = meanings.telling(made)
+                self._tried += 1
+                if not self._is_written(value):
+                    continue
+                self._bound(value, self._reader_root)
+                failures = self._reader.failures(value)
+                if failures:
+                    return Confirmation(accepted, self._witness(value, failures[0], lambda _: True))
+                misread = next(meanings.misreadings(value), None)
+                if misread is not None:
+                    return Confirmation(accepted, _misread_witness(misread))
+                accepted += 1
+                if accepted == count:
+                    return Confirmation(accepted)
+        except ValidatorRefuses as refused:
+            return Confirmation(accepted, reason=str(refused))
+        return Confirmation(accepted, reason=self._reason or "no more values of bearable size are found")
+
+    def _values(self, ways: list[tuple[str | int | None, ...]], *, variations: int = MAX_VARIATIONS) -> Iterator[Any]:
+        for steps in ways:
+            try:
+                yield from ValueSource(
+                    self._sieve, budget=max(20, int(MAX_BUILT * self._share)), variations=variations
+                ).values([self._writer_root], [self._reader_root], steps)
+            except OutOfBudget:
+                self._reason = "the writer's values are too many to be tried"
+        if not self._tried:
+            self._reason = "no value of the writer's schema was found"
+
+    def _failures(self, value: Any) -> list[Failure]:
+        """What is wrong with ``value`` for the reader; nothing, too, where the validator cannot tell."""
+        self._tried += 1
+        try:
+            self._bound(value, self._reader_root)
+            return [] if self._reader.accepts(value) else self._reader.failures(value)
+        except ValidatorRefuses as refused:
+            self._refusals += 1
+            self._reason = str(refused)
+            return []
+
+    def _bound(self, value: Any, root: Site) -> None:
+        """Raise ``ValidatorRefuses`` where a validator would look at too many schemas to judge ``value``."""
+        self._judged.refill(MAX_LOOKS_A_VALUE)
+        try:
+            self._judged.fits(value, root)
+        except OutOfBudget:
+            self._sieve.spend(MAX_LOOKS_A_VALUE)
+            raise ValidatorRefuses("the schemas branch too much to be tried") from None
+
+    def _is_written(self, value: Any) -> bool:
+        try:
+            self._bound(value, self._writer_root)
+            return self._writer.accepts(value)
+        except ValidatorRefuses as refused:
+            self._reason = str(refused)
+            return False
+
+    def _witness(self, value: Any, failure: Failure, is_meant: Callable[[Failure], bool]) -> Witness:
+        most = int(MAX_SHRINKINGS * self._share)
+        for _ in range(most):
+            for less in islice(smaller(value), most):
+                still = _first(self._failures(less), is_meant)
+                if still and self._is_written(less):
+                    value, failure = less, still
+                    break
+            else:
+                break
+        text = value_text(value)
+        return Witness(
+            datum_json=text,
+            body=text.encode(),
+            stop=step_in_words(failure),
+            confirmed_by=f"{validator_name()}: {failure.message}",
+        )
+
+
+def _misread_witness(misread: Misreading) -> Witness:
+    text = value_text(misread.value)
+    way = way_in_words(misread.path)
+    return Witness(
+        datum_json=text,
+        body=text.encode(),
+        stop=Sentence.of("{way}: {text}" if way else "{text}", {"way": way, "text": misread.text}),
+        confirmed_by=f"{validator_name()}: accepted by both schemas; {misread.text}",
+    )
+
+
+def _first(failures: list[Failure], is_meant: Callable[[Failure], bool]) -> Failure | None:
+    """The first failure that is meant; one inside a combination only where there is no other."""
+    return min(filter(is_meant, failures), key=lambda failure: failure.is_inner, default=None)

@@ -1,0 +1,85 @@
+"""Protobuf schemas as table types: the first message is the row.
+
+Fields without presence hold a default when they are not set; fields with presence are nullable, required ones are not.
+An enum is a string. Messages that hold themselves have no table type.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.compatibility.report import Origin
+from counterfoil.schema.logical.model import Column, ListOf, MapOf, NotATable, Row, Scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+    from counterfoil.schema.formats.protobuf.types.index import FieldType, Held, MessageType
+    from counterfoil.schema.logical.model import TableType
+
+_STRING: Final = Scalar("string")
+_TIMESTAMP: Final = "google.protobuf.Timestamp"
+_WORD_BY_SCALAR: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("int32", "sint32", "sfixed32"), "int"),
+    **dict.fromkeys(("int64", "sint64", "sfixed64", "uint32", "fixed32"), "long"),
+    **dict.fromkeys(("uint64", "fixed64"), "decimal"),
+    "float": "float",
+    "double": "double",
+    "bool": "boolean",
+    "string": "string",
+    "bytes": "bytes",
+}
+_DIGITS_OF_64_BITS: Final = 20
+
+
+def table_column(schema: ProtobufSchema) -> Column:
+    """The schema's first message as one column; ``NotATable`` says what has no table type."""
+    first = next(iter(schema.file.messages), None)
+    message = None if first is None else schema.types.types_of(schema.file).message(first)
+    if message is None:
+        raise NotATable("a file without messages has no table type", "")
+    return Column("", _row(message, (), message.pointer), pointer=message.pointer, type_pointer=message.pointer)
+
+
+def _row(message: MessageType, around: tuple[str, ...], pointer: str) -> Row:
+    """The row that a message is; the columns of one from another file stand at ``pointer``, where it is used."""
+    if message.full_name in around:
+        raise NotATable(f"message {message.full_name} holds itself, which has no table type", pointer)
+    within = (*around, message.full_name)
+    origin = Origin(message.full_name, (), message.is_in_own_file)
+    columns = (
+        _column(field, within, field.pointer if origin.is_own else pointer, origin.below(str(field.number)))
+        for field in message.fields.values()
+    )
+    return Row(tuple(columns), message.pointer if origin.is_own else pointer, origin)
+
+
+def _column(field: FieldType, around: tuple[str, ...], pointer: str, origin: Origin) -> Column:
+    table_type = _table_type(field.holds, pointer, origin, around)
+    if field.is_repeated and not field.holds.is_map:
+        element = Column("element", table_type, pointer=pointer, type_pointer=pointer, origin=origin.below("element"))
+        held = ListOf(element)
+        return Column(field.name, held, has_default=True, pointer=pointer, type_pointer=pointer, origin=origin)
+    nullable = field.has_presence and not field.is_required and not field.holds.is_map
+    has_default = field.holds.is_map or not field.has_presence
+    return Column(field.name, table_type, nullable, has_default, pointer, pointer, origin=origin)
+
+
+def _table_type(held: Held, pointer: str, origin: Origin, around: tuple[str, ...]) -> TableType:
+    if held.key is not None and held.value is not None:
+        key = _table_type(held.key, pointer, origin, around)
+        inside = origin.below("value")
+        value_type = _table_type(held.value, pointer, inside, around)
+        value = Column("value", value_type, pointer=pointer, type_pointer=pointer, origin=inside)
+        if not isinstance(key, Scalar):
+            raise NotATable("the key of a map has no table type", pointer)
+        return MapOf(key, value)
+    if held.scalar is not None:
+        word = _WORD_BY_SCALAR[held.scalar]
+        return Scalar(word, precision=_DIGITS_OF_64_BITS) if word == "decimal" else Scalar(word)
+    if held.enum is not None:
+        return _STRING
+    if held.message is None:
+        raise NotATable(f"type {held.name} is not known", pointer)
+    return Scalar("timestamp") if held.message.full_name == _TIMESTAMP else _row(held.message, around, pointer)

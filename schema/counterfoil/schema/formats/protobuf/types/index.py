@@ -1,0 +1,436 @@
+"""The types of a schema, ready to be compared: messages with their fields by number, and what each field holds.
+
+Built once for a schema and file by file: the files that a schema imports are looked into when a field leads there.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.formats.protobuf.read.ast import Import, Label, Message, ProtoFile, Scalar
+from counterfoil.schema.formats.protobuf.read.features import Features, features_of, with_options
+from counterfoil.schema.formats.protobuf.read.places import import_pointer
+from counterfoil.schema.formats.protobuf.read.symbols import SCALARS, SymbolTable
+from counterfoil.schema.formats.protobuf.types.enums import EnumType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from counterfoil.schema.formats.protobuf.read.ast import Enum, Field, OneOf, Option
+    from counterfoil.schema.formats.protobuf.read.files import SchemaFiles
+    from counterfoil.schema.formats.protobuf.read.symbols import Symbol
+
+ENTRY_KEY: Final = 1
+ENTRY_VALUE: Final = 2
+"""The numbers of the fields of a map's entry."""
+
+UNPACKABLE: Final = frozenset({"string", "bytes"})
+"""The scalar types of which repeated fields are never packed."""
+
+
+@dataclass(eq=False)
+class MessageType:
+    """A message: its place, its fields by number, and the types inside it.
+
+    ``local_name`` is the full name without the package, ``parent`` the message around it, ``index`` its number among
+    the messages at its level. Where two fields share a number the last one counts.
+    """
+
+    node: Message
+    file: ProtoFile
+    full_name: str
+    local_name: str
+    features: Features
+    types: FileTypes
+    parent: MessageType | None = None
+    index: int = 0
+    messages: dict[str, MessageType] = field(default_factory=dict)
+    enums: dict[str, EnumType] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names on the way to it inside its package, its own last."""
+        return tuple(self.local_name.split("."))
+
+    @property
+    def pointer(self) -> str:
+        """Its pointer in the file that declares it."""
+        return self.node.pointer or "/" + "/".join(self.names)
+
+    @property
+    def is_in_own_file(self) -> bool:
+        """Whether the schema's own file declares it, and not an import."""
+        return self.types is self.types.index.root
+
+    @cached_property
+    def fields(self) -> dict[int, FieldType]:
+        """Every field by its number, those of oneofs and groups too."""
+        found = {each.number: self._field(each, None) for each in self.node.fields}
+        for oneof in self.node.oneofs:
+            found.update((each.number, self._field(each, oneof)) for each in oneof.fields)
+        return dict(sorted(found.items()))
+
+    @cached_property
+    def oneofs(self) -> Mapping[str, OneOf]:
+        """The oneofs by name."""
+        return {oneof.name: oneof for oneof in self.node.oneofs}
+
+    @cached_property
+    def is_map_entry(self) -> bool:
+        """Whether the message says of itself that it is the entry of a map."""
+        return any(option.name == "map_entry" and _is_true(option) for option in self.node.options)
+
+    def _field(self, node: Field, oneof: OneOf | None) -> FieldType:
+        features = with_options(self.features, node.options) if node.options else self.features
+        return FieldType(node, self.types, self.full_name, oneof, features)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a field holds: a scalar by its name, a message, an enum, or a map; ``name`` alone where nothing is known."""
+
+    name: str
+    scalar: str | None = None
+    message: MessageType | None = None
+    enum: EnumType | None = None
+    key: Held | None = None
+    value: Held | None = None
+
+    @property
+    def is_map(self) -> bool:
+        """Whether it is a map, however it is written."""
+        return self.key is not None
+
+    @property
+    def words(self) -> str:
+        """The type as people write it: ``int32``, ``enum Color``, ``message Item``, ``map<string, Item>``."""
+        if self.key is not None and self.value is not None:
+            return f"map<{self.key.words}, {self.value.words}>"
+        if self.enum is not None:
+            return f"enum {self.enum.local_name}"
+        return self.scalar or f"message {self.message.local_name if self.message else self.name}"
+
+
+@dataclass(eq=False)
+class FieldType:
+    """A field of a message, with the settings that hold for it.
+
+    ``types`` are those of the file that it stands in, ``scope`` the full name of what is around it, in which its type
+    is looked for: the message that it belongs to, or, for an extension, what is around the ``extend`` block.
+    """
+
+    node: Field
+    types: FileTypes
+    scope: str
+    oneof: OneOf | None
+    features: Features
+    is_extension: bool = False
+
+    @property
+    def number(self) -> int:
+        """Its number on the wire."""
+        return self.node.number
+
+    @property
+    def name(self) -> str:
+        """Its name; for a group, that of its message in small letters, as the runtime has it."""
+        return self.node.name.lower() if self.node.group is not None else self.node.name
+
+    @property
+    def oneof_name(self) -> str | None:
+        """The oneof that it belongs to."""
+        return self.oneof.name if self.oneof else None
+
+    @property
+    def pointer(self) -> str:
+        """Its pointer in the file that declares it."""
+        return self.node.pointer
+
+    @cached_property
+    def holds(self) -> Held:
+        """What it holds."""
+        return self.types.held(self.node, self.scope)
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether it may occur many times, as a map's entries do."""
+        return self.node.label is Label.REPEATED or self.node.map is not None
+
+    @property
+    def is_required(self) -> bool:
+        """Whether a message without it is refused."""
+        if self.node.label is Label.REQUIRED:
+            return True
+        return self.features.presence == "LEGACY_REQUIRED" and self.oneof is None and not self.is_repeated
+
+    @property
+    def has_presence(self) -> bool:
+        """Whether a field that is not set differs from one that holds its default."""
+        if self.is_repeated:
+            return False
+        if self.oneof is not None or self.node.label is Label.OPTIONAL or self.is_required:
+            return True
+        return self.features.presence != "IMPLICIT" or self.holds.message is not None
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether its values are written as one block of bytes."""
+        holds = self.holds
+        if not self.is_repeated or holds.is_map or holds.message or holds.scalar in UNPACKABLE:
+            return False
+        written = self.option("packed")
+        return self.features.is_packed if written is None else written == "true"
+
+    @property
+    def is_delimited(self) -> bool:
+        """Whether it is written as a group."""
+        return self.node.group is not None or (
+            self.features.is_delimited and self.holds.message is not None and not self.holds.is_map
+        )
+
+    def option(self, name: str) -> str | None:
+        """The text of one of its plain options; None where it is not written."""
+        for option in self.node.options:
+            if option.name == name and isinstance(option.value, Scalar):
+                return option.value.text
+        return None
+
+
+class FileTypes:
+    """The types that one file declares, and what the names in it mean."""
+
+    def __init__(self, file: ProtoFile, index: TypeIndex) -> None:
+        self.file = file
+        self.index = index
+        self.symbols = SymbolTable(file, index.imports)
+        self.messages: dict[str, MessageType] = {}
+        self.enums: dict[str, EnumType] = {}
+        self._message_by_node: dict[int, MessageType] = {}
+        self._message_by_local_name: dict[str, MessageType] = {}
+        self._enum_by_node: dict[int, EnumType] = {}
+        features = features_of(file)
+        self._extends = [(extend, file.package, features) for extend in file.extends]
+        self.enums = {each.name: self._enum(each, "", features) for each in file.enums}
+        for number, node in enumerate(file.messages):
+            self.messages[node.name] = self._message(node, None, features, number)
+
+    def message(self, node: Message) -> MessageType | None:
+        """The message that a node of this file declares."""
+        return self._message_by_node.get(id(node))
+
+    def enum(self, node: Enum) -> EnumType | None:
+        """The enum that a node of this file declares."""
+        return self._enum_by_node.get(id(node))
+
+    def message_by_local_name(self, local_name: str) -> MessageType | None:
+        """The message of this name without the package."""
+        return self._message_by_local_name.get(local_name)
+
+    def all_messages(self) -> Iterator[MessageType]:
+        """Every message of the file, each before those inside it."""
+        return iter(self._message_by_node.values())
+
+    def all_enums(self) -> Iterator[EnumType]:
+        """Every enum of the file."""
+        return iter(self._enum_by_node.values())
+
+    def held(self, node: Field, scope: str) -> Held:
+        """What a field inside ``scope``, the full name of what is around it, holds."""
+        if node.map is not None:
+            return Held(node.type, key=self._named(node.map.key, scope), value=self._named(node.map.value, scope))
+        if node.group is not None:
+            return Held(node.group.name, message=self.message(node.group))
+        return _as_map(self.held_plainly(node, scope))
+
+    def held_plainly(self, node: Field, scope: str) -> Held:
+        """What a field of a named type holds, a message that calls itself the entry of a map left as it is."""
+        return self._named(node.type, scope)
+
+    def extensions(self) -> Iterator[tuple[str, FieldType]]:
+        """Every extension that the file declares, with the full name of the message that it extends."""
+        for extend, scope, features in self._extends:
+            extendee = self.symbols.resolve(extend.extendee, scope) or self.index.find(extend.extendee, scope)
+            for node in extend.fields:
+                name = extendee.full_name if extendee else extend.extendee.removeprefix(".")
+                of_field = with_options(features, node.options)
+                yield name, FieldType(node, self, scope, None, of_field, is_extension=True)
+
+    def _named(self, name: str, scope: str) -> Held:
+        if name in SCALARS:
+            return Held(name, scalar=name)
+        symbol = self.symbols.resolve(name, scope) or self.index.find(name, scope)
+        if symbol is None:
+            return Held(name)
+        types = self if symbol.file is self.file else self.index.types_of(symbol.file)
+        if isinstance(symbol.node, Message):
+            return Held(name, message=types.message(symbol.node))
+        return Held(name, enum=types.enum(symbol.node))
+
+    def _message(self, node: Message, parent: MessageType | None, around: Features, number: int) -> MessageType:
+        local = f"{parent.local_name}.{node.name}" if parent else node.name
+        features = with_options(around, node.options) if node.options else around
+        message = MessageType(node, self.file, self.file.package_prefix + local, local, features, self, parent, number)
+        self._message_by_node[id(node)] = message
+        self._message_by_local_name.setdefault(local, message)
+        self._extends += [(extend, message.full_name, features) for extend in node.extends]
+        message.enums = {each.name: self._enum(each, f"{local}.", features) for each in node.enums}
+        for index, nested in enumerate(node.messages):
+            message.messages[nested.name] = self._message(nested, message, features, index)
+        for index, group in enumerate(each.group for each in node.all_fields if each.group is not None):
+            self._message(group, message, features, len(node.messages) + index)
+        return message
+
+    def _enum(self, node: Enum, prefix: str, around: Features) -> EnumType:
+        features = with_options(around, node.options) if node.options else around
+        local = prefix + node.name
+        full = self.file.package_prefix + local
+        enum = EnumType(
+            node,
+            self.file,
+            full,
+            local,
+            is_closed=features.has_closed_enums,
+            allows_json=features.allows_json,
+            is_in_own_file=self.file is self.index.file,
+        )
+        self._enum_by_node[id(node)] = enum
+        return enum
+
+
+class TypeIndex:
+    """The types of a schema's own file and, once they are asked for, of the files that it imports."""
+
+    def __init__(self, schema: SchemaFiles) -> None:
+        self.file = schema.file
+        self.imports = schema.imports
+        self._types_by_file: dict[int, FileTypes] = {}
+        self._reference_by_file = {
+            id(file): (schema.references[path].subject, schema.references[path].version)
+            for path, file in schema.imports.items()
+            if path in schema.references
+        }
+        self.root = self.types_of(schema.file)
+
+    def types_of(self, file: ProtoFile) -> FileTypes:
+        """The types that ``file`` declares."""
+        known = self._types_by_file.get(id(file))
+        if known is None:
+            known = self._types_by_file[id(file)] = FileTypes(file, self)
+        return known
+
+    def find(self, name: str, scope: str) -> Symbol | None:
+        """What ``name`` means inside ``scope`` when files that are not imported directly may declare it, too."""
+        return self._everywhere.resolve(name, scope)
+
+    def message(self, name: str, scope: str) -> MessageType | None:
+        """The message that ``name`` means inside ``scope``, whichever file declares it."""
+        symbol = self.root.symbols.resolve(name, scope) or self.find(name, scope)
+        if symbol is None or not isinstance(symbol.node, Message):
+            return None
+        return self.types_of(symbol.file).message(symbol.node)
+
+    def reference(self, file: ProtoFile) -> tuple[str, int] | None:
+        """The subject and version that an imported file came from; None for the schema itself and known types."""
+        return self._reference_by_file.get(id(file))
+
+    @cached_property
+    def uses(self) -> Uses:
+        """Where the schema's own file uses what others declare."""
+        return Uses(self)
+
+    @cached_property
+    def _everywhere(self) -> SymbolTable:
+        every = tuple(Import(path) for path in self.imports)
+        return SymbolTable(ProtoFile(imports=every), self.imports)
+
+
+class Uses:
+    """The places in the own file of one schema through which it uses others."""
+
+    def __init__(self, index: TypeIndex) -> None:
+        self._index = index
+
+    def is_own(self, file: ProtoFile) -> bool:
+        """Whether it is the schema's own file."""
+        return file is self._index.root.file
+
+    def pointer_to(self, declared: MessageType | EnumType) -> str:
+        """The pointer of a type that the own file declares, else of the first field there that leads to it.
+
+        Where no field does, it is that of the type around it, and then of the import.
+        """
+        if self.is_own(declared.file):
+            return declared.pointer
+        found = self._pointer_by_type.get(id(declared))
+        if found is not None:
+            return found
+        parent = declared.parent if isinstance(declared, MessageType) else None
+        return self.pointer_to_file(declared.file) if parent is None else self.pointer_to(parent)
+
+    def pointer_to_file(self, file: ProtoFile) -> str:
+        """The pointer of the import through which a file came; empty for the own file."""
+        return self._pointer_by_file.get(id(file), "")
+
+    @cached_property
+    def _pointer_by_type(self) -> Mapping[int, str]:
+        found: dict[int, str] = {}
+        waiting = deque(self._used_by_own())
+        while waiting:
+            declared, pointer = waiting.popleft()
+            if id(declared) in found or self.is_own(declared.file):
+                continue
+            found[id(declared)] = pointer
+            inner = declared.fields.values() if isinstance(declared, MessageType) else ()
+            waiting.extend((each, pointer) for field in inner for each in _declared_in(field.holds))
+        return found
+
+    def _used_by_own(self) -> Iterator[tuple[MessageType | EnumType, str]]:
+        """What the own file uses: fields first, then extensions, then methods."""
+        root = self._index.root
+        fields = [each for message in root.all_messages() for each in message.fields.values()]
+        for used in (*fields, *(extension for _, extension in root.extensions())):
+            yield from ((each, used.pointer) for each in _declared_in(used.holds))
+        for rpc in (rpc for service in root.file.services for rpc in service.rpcs):
+            for name in (rpc.request, rpc.response):
+                declared = self._index.message(name, root.file.package)
+                if declared is not None:
+                    yield declared, rpc.pointer
+
+    @cached_property
+    def _pointer_by_file(self) -> Mapping[int, str]:
+        found: dict[int, str] = {}
+        waiting = deque((item.path, import_pointer(item.path)) for item in self._index.root.file.imports)
+        while waiting:
+            path, pointer = waiting.popleft()
+            file = self._index.imports.get(path)
+            if file is not None and id(file) not in found:
+                found[id(file)] = pointer
+                waiting.extend((item.path, pointer) for item in file.imports)
+        return found
+
+
+def _declared_in(held: Held) -> Iterator[MessageType | EnumType]:
+    for each in (held, held.key, held.value):
+        if each is not None and each.message is not None:
+            yield each.message
+        elif each is not None and each.enum is not None:
+            yield each.enum
+
+
+def _as_map(held: Held) -> Held:
+    """The same, as a map where the message calls itself the entry of one."""
+    message = held.message
+    if message is None or not message.is_map_entry or not {ENTRY_KEY, ENTRY_VALUE} <= message.fields.keys():
+        return held
+    key, value = (
+        message.types.held_plainly(message.fields[number].node, message.full_name)
+        for number in (ENTRY_KEY, ENTRY_VALUE)
+    )
+    return Held(held.name, message=message, key=key, value=value)
+
+
+def _is_true(option: Option) -> bool:
+    return isinstance(option.value, Scalar) and option.value.text == "true"

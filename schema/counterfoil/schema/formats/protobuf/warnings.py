@@ -1,0 +1,323 @@
+"""What the language forbids in a file and the reference registry accepts.
+
+Every rule here is one that ``protoc`` refuses a file by. What the runtime refuses for a reason without a rule of its
+own is one more warning, ``descriptor-refused``.
+
+Source: the Protocol Buffers language specifications, proto2, proto3 and editions, and what ``protoc`` refuses.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.formats.protobuf.read.ast import MAX_TAG, Enum, Label, Range, Scalar
+from counterfoil.schema.formats.protobuf.read.defaults import default_problem
+from counterfoil.schema.formats.protobuf.read.features import features_of, with_options
+from counterfoil.schema.formats.protobuf.read.files import missing_imports
+from counterfoil.schema.formats.protobuf.read.naming import json_name_of
+from counterfoil.schema.formats.protobuf.read.places import import_pointer
+from counterfoil.schema.formats.protobuf.read.symbols import MAP_KEYS
+from counterfoil.schema.parsed import SchemaWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from counterfoil.schema.formats.protobuf.read.ast import (
+        EnumConstant,
+        Extend,
+        ExtensionRange,
+        Field,
+        Message,
+        OneOf,
+        ProtoFile,
+        Reserved,
+        Rpc,
+        Service,
+    )
+    from counterfoil.schema.formats.protobuf.read.features import Features
+    from counterfoil.schema.formats.protobuf.read.files import SchemaFiles
+
+    Named = Message | Field | OneOf | Enum | EnumConstant | Service | Rpc
+
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_RUNTIME_TAGS: Final = range(19_000, 20_000)
+_OPTIONS_PREFIX: Final = "google.protobuf."
+
+
+def find_warnings(schema: SchemaFiles) -> list[SchemaWarning]:
+    """What ``protoc`` would refuse, in the order of the tree; what the runtime refuses where that finds nothing."""
+    from counterfoil.schema.formats.protobuf.describe.descriptors import find_refusals
+
+    found = list(_Finder(schema).find())
+    refusals = find_refusals(schema)
+    for option in refusals.unknown_options:
+        text = f"The option {option.name} is not known there, or its value does not fit"
+        found.append(SchemaWarning("unknown-option", text, option.pointer))
+    if not found and refusals.runtime:
+        found.append(SchemaWarning("descriptor-refused", f"The runtime refuses the file: {refusals.runtime}", ""))
+    return found
+
+
+class _Finder:
+    """Finds the warnings of one schema."""
+
+    def __init__(self, schema: SchemaFiles) -> None:
+        self._schema = schema
+        self._file = schema.file
+        self._symbols = schema.symbols
+
+    def find(self) -> Iterator[SchemaWarning]:
+        file, scope = self._file, self._file.package
+        for item, asker in missing_imports(file, self._schema.imports):
+            text = f"No file is known for the import {item.path!r} of {asker or 'the schema'}"
+            yield SchemaWarning("missing-import", text, "" if asker else import_pointer(item.path))
+        features = features_of(file)
+        for message in file.messages:
+            yield from self._message(message, file.package_prefix + message.name, features)
+        for enum in file.enums:
+            yield from self._enum(enum, features)
+        yield from self._constants_in_scope(file.enums)
+        yield from self._extends(file.extends, scope, features)
+        for service in file.services:
+            yield from self._service(service, scope)
+
+    def _service(self, service: Service, scope: str) -> Iterator[SchemaWarning]:
+        yield from _invalid_name(service, "service")
+        yield from _twice(service.rpcs, "duplicate-method-name", "methods")
+        for rpc in service.rpcs:
+            yield from _invalid_name(rpc, "method")
+            for name in (rpc.request, rpc.response):
+                found = self._symbols.resolve(name, scope)
+                if found is not None and found.is_enum:
+                    text = f"The method {rpc.name} takes or gives the enum {found.full_name}"
+                    yield SchemaWarning("method-of-enum", text, rpc.pointer)
+
+    def _message(self, message: Message, scope: str, around: Features) -> Iterator[SchemaWarning]:
+        features = with_options(around, message.options)
+        yield from _invalid_name(message, "message")
+        if any(option.name == "map_entry" for option in message.options):
+            text = f"The message {message.name} says that it holds the entries of a map, which only a map may"
+            yield SchemaWarning("explicit-map-entry", text, message.pointer)
+        yield from _twice((*message.all_fields, *message.oneofs), "duplicate-field-name", "fields or oneofs")
+        yield from _numbers(message)
+        if features.allows_json:
+            yield from _json_names(message)
+        for field in message.all_fields:
+            yield from self._field(field, scope, features)
+        for oneof in message.oneofs:
+            yield from self._oneof(oneof)
+        yield from self._extension_ranges(message)
+        yield from _overlaps(message)
+        for nested in message.messages:
+            yield from self._message(nested, f"{scope}.{nested.name}", features)
+        for enum in message.enums:
+            yield from self._enum(enum, features)
+        yield from self._constants_in_scope(message.enums)
+        yield from self._extends(message.extends, scope, features)
+
+    @staticmethod
+    def _oneof(oneof: OneOf) -> Iterator[SchemaWarning]:
+        yield from _invalid_name(oneof, "oneof")
+        if not oneof.fields:
+            yield SchemaWarning("empty-oneof", f"The oneof {oneof.name} has no fields", oneof.pointer)
+        for field in oneof.fields:
+            if field.map is not None:
+                text = f"The map {field.name} is in the oneof {oneof.name}"
+                yield SchemaWarning("map-in-oneof", text, field.pointer)
+
+    def _extension_ranges(self, message: Message) -> Iterator[SchemaWarning]:
+        if message.extensions and self._file.is_proto3:
+            text = f"The message {message.name} is open for extensions, which proto3 does not have"
+            yield SchemaWarning("proto3-extension-range", text, message.pointer)
+
+    def _field(self, field: Field, scope: str, features: Features) -> Iterator[SchemaWarning]:
+        yield from _invalid_name(field, "field")
+        yield from _number(field)
+        yield from self._default(field, scope)
+        if field.map is not None:
+            yield from self._map(field, scope)
+        elif field.group is not None:
+            if not field.name[0].isupper():
+                text = f"The name of the group {field.name} does not start with a capital letter"
+                yield SchemaWarning("group-name", text, field.pointer)
+            if self._file.is_proto3:
+                text = f"The group {field.name} is in a file of proto3"
+                yield SchemaWarning("proto3-group", text, field.pointer)
+            yield from self._message(field.group, f"{scope}.{field.name}".lstrip("."), features)
+        else:
+            yield from self._closed_enum(field.type, field, scope)
+
+    def _map(self, field: Field, scope: str) -> Iterator[SchemaWarning]:
+        if field.map is None:
+            return
+        if field.map.value.startswith("map<"):
+            yield SchemaWarning("nested-map", f"The values of the map {field.name} are maps", field.pointer)
+        else:
+            yield from self._closed_enum(field.map.value, field, scope)
+        if field.map.key not in MAP_KEYS:
+            text = f"The keys of the map {field.name} are of type {field.map.key}"
+            yield SchemaWarning("map-key-type", text, field.pointer)
+
+    def _closed_enum(self, name: str, field: Field, scope: str) -> Iterator[SchemaWarning]:
+        found = self._symbols.resolve(name, scope)
+        if self._file.is_proto3 and found is not None and found.is_enum and found.file.syntax in {None, "proto2"}:
+            if found.file.edition:
+                return
+            text = f"The field {field.name} of proto3 uses the enum {found.full_name} of proto2"
+            yield SchemaWarning("proto2-enum-in-proto3", text, field.pointer)
+
+    def _default(self, field: Field, scope: str) -> Iterator[SchemaWarning]:
+        default = next((option for option in field.options if option.name == "default"), None)
+        if default is None:
+            return
+        if self._file.is_proto3:
+            text = f"The field {field.name} has a default, which proto3 does not have"
+            yield SchemaWarning("proto3-default", text, field.pointer)
+        problem = default_problem(field, default.value, self._symbols.resolve(field.type, scope))
+        if problem:
+            yield SchemaWarning("invalid-default", f"The default of the field {field.name} {problem}", field.pointer)
+
+    def _enum(self, enum: Enum, features: Features) -> Iterator[SchemaWarning]:
+        yield from _invalid_name(enum, "enum")
+        for constant in enum.constants:
+            yield from _invalid_name(constant, "constant")
+            if _is_reserved(constant.number, enum.reserved) or _is_reserved(constant.name, enum.reserved):
+                text = f"The constant {constant.name} of the enum {enum.name} uses what is reserved"
+                yield SchemaWarning("reserved-constant", text, constant.pointer)
+        if not enum.constants:
+            yield SchemaWarning("empty-enum", f"The enum {enum.name} has no constants", enum.pointer)
+        elif enum.constants[0].number != 0 and not with_options(features, enum.options).has_closed_enums:
+            text = f"The first constant of the enum {enum.name} is {enum.constants[0].number}, not 0"
+            yield SchemaWarning("first-constant-not-zero", text, enum.constants[0].pointer)
+        if not _allows_alias(enum):
+            yield from _repeated(
+                ((constant.number, constant) for constant in enum.constants),
+                "duplicate-constant-number",
+                "Several constants of the enum " + enum.name + " are {}",
+            )
+
+    @staticmethod
+    def _constants_in_scope(enums: Iterable[Enum]) -> Iterator[SchemaWarning]:
+        """Constants stand beside their enum, not in it, so that enums of one scope share their names."""
+        return _twice(chain.from_iterable(enum.constants for enum in enums), "duplicate-constant-name", "constants")
+
+    def _extends(self, extends: Iterable[Extend], scope: str, features: Features) -> Iterator[SchemaWarning]:
+        for extend in extends:
+            extended = self._symbols.resolve(extend.extendee, scope)
+            full_name = "" if extended is None else extended.full_name
+            is_options = full_name.startswith(_OPTIONS_PREFIX) and full_name.endswith("Options")
+            if extended is not None and _is_lite(self._file) and not _is_lite(extended.file):
+                text = f"A file for the lite runtime extends {extended.full_name}, which is not for it"
+                yield SchemaWarning("lite-extension", text, extend.pointer)
+            for field in extend.fields:
+                yield from self._field(field, scope, features)
+                if field.label is Label.REQUIRED:
+                    text = f"The extension {field.name} is required"
+                    yield SchemaWarning("required-extension", text, field.pointer)
+                if self._file.is_proto3 and not is_options:
+                    text = f"The extension {field.name} of proto3 extends {extend.extendee}, no options message"
+                    yield SchemaWarning("proto3-extension", text, field.pointer)
+                node = None if extended is None else extended.node
+                if isinstance(node, Enum) or (node is not None and not _is_in_ranges(field.number, node.extensions)):
+                    text = f"The message {extend.extendee} is not open for an extension with number {field.number}"
+                    yield SchemaWarning("extension-number-not-declared", text, field.pointer)
+
+
+def _invalid_name(node: Named, kind: str) -> Iterator[SchemaWarning]:
+    if _NAME.fullmatch(node.name) is None:
+        text = f"The {kind} {node.name} has a name that is not letters, digits and '_', or that starts with a digit"
+        yield SchemaWarning("invalid-name", text, node.pointer)
+
+
+def _number(field: Field) -> Iterator[SchemaWarning]:
+    if not 1 <= field.number <= MAX_TAG:
+        text = f"The number {field.number} of the field {field.name} is not from 1 to {MAX_TAG}"
+        yield SchemaWarning("field-number-out-of-range", text, field.pointer)
+    elif field.number in _RUNTIME_TAGS:
+        text = f"The number {field.number} of the field {field.name} is kept for the runtime (19000 to 19999)"
+        yield SchemaWarning("field-number-of-runtime", text, field.pointer)
+
+
+def _numbers(message: Message) -> Iterator[SchemaWarning]:
+    yield from _repeated(
+        ((field.number, field) for field in message.all_fields),
+        "duplicate-field-number",
+        f"Several fields of the message {message.name} have the number {{}}",
+    )
+    for field in message.all_fields:
+        if _is_reserved(field.number, message.reserved) or _is_reserved(field.name, message.reserved):
+            text = f"The field {field.name} uses a number or name that is reserved"
+            yield SchemaWarning("reserved-field", text, field.pointer)
+        if _is_in_ranges(field.number, message.extensions):
+            text = f"The number {field.number} of the field {field.name} is kept for extensions"
+            yield SchemaWarning("field-number-of-extensions", text, field.pointer)
+
+
+def _overlaps(message: Message) -> Iterator[SchemaWarning]:
+    """Whether numbers are kept twice, for nobody or for extensions."""
+    kept = (*(each.values for each in message.reserved), *(each.values for each in message.extensions))
+    values = (value for each in kept for value in each if not isinstance(value, str))
+    bounds = sorted((value.start, value.end) if isinstance(value, Range) else (value, value) for value in values)
+    for (_, end), (start, _) in pairwise(bounds):
+        if start <= end:
+            text = f"The message {message.name} keeps the number {start} twice, reserved or for extensions"
+            yield SchemaWarning("overlapping-ranges", text, message.pointer)
+
+
+def _is_lite(file: ProtoFile) -> bool:
+    return any(
+        option.name == "optimize_for" and isinstance(option.value, Scalar) and option.value.text == "LITE_RUNTIME"
+        for option in file.options
+    )
+
+
+def _json_names(message: Message) -> Iterator[SchemaWarning]:
+    names = {field.pointer: _json_name(field) for field in message.all_fields}
+    yield from _repeated(
+        ((names[field.pointer], field) for field in message.all_fields),
+        "json-name-conflict",
+        f"Several fields of the message {message.name} are called {{}} in JSON",
+    )
+
+
+def _json_name(field: Field) -> str:
+    given = next((option.value for option in field.options if option.name == "json_name"), None)
+    return given.text if isinstance(given, Scalar) else json_name_of(field.name)
+
+
+def _twice(nodes: Iterable[Named], rule: str, kinds: str) -> Iterator[SchemaWarning]:
+    return _repeated(((node.name, node) for node in nodes), rule, f"Several {kinds} are called {{}}")
+
+
+def _repeated(pairs: Iterable[tuple[int | str, Named]], rule: str, text: str) -> Iterator[SchemaWarning]:
+    """One warning for each key that occurs again, at its second node; ``text`` takes the key."""
+    seen: set[int | str] = set()
+    told: set[int | str] = set()
+    for key, node in pairs:
+        if key in seen and key not in told:
+            told.add(key)
+            yield SchemaWarning(rule, text.format(key), node.pointer)
+        seen.add(key)
+
+
+def _is_reserved(value: int | str, statements: Iterable[Reserved]) -> bool:
+    return any(_contains(each, value) for statement in statements for each in statement.values)
+
+
+def _is_in_ranges(number: int, statements: Iterable[ExtensionRange]) -> bool:
+    return any(_contains(each, number) for statement in statements for each in statement.values)
+
+
+def _contains(declared: int | Range | str, value: int | str) -> bool:
+    if isinstance(declared, Range):
+        return isinstance(value, int) and declared.start <= value <= declared.end
+    return declared == value
+
+
+def _allows_alias(enum: Enum) -> bool:
+    return any(
+        option.name == "allow_alias" and isinstance(option.value, Scalar) and option.value.text == "true"
+        for option in enum.options
+    )

@@ -1,0 +1,105 @@
+"""The protobuf runtime, the decoder that is not ours: it builds messages, writes them, and reads them again.
+
+Source of the behaviour: the Python package ``protobuf``.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from google.protobuf import __version__ as _version
+from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
+from google.protobuf.internal import api_implementation
+from google.protobuf.message import DecodeError
+from google.protobuf.unknown_fields import UnknownFieldSet
+
+from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.formats.protobuf.describe.descriptors import descriptor_set
+from counterfoil.schema.formats.protobuf.witness.unchecked_text import has_unchecked_text
+
+if TYPE_CHECKING:
+    from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+    from counterfoil.schema.formats.protobuf.witness.dynamic import AnyMessage
+
+_QUOTED_LENGTH: Final = 200
+_KEPT: Final = 32
+
+
+class RuntimeRefuses(CounterfoilError):
+    """The runtime cannot work with a schema or a message at all, which proves nothing about the reader."""
+
+
+class Runtime:
+    """The messages of one schema, as the runtime has them."""
+
+    def __init__(self, schema: ProtobufSchema) -> None:
+        self._pool = descriptor_pool.DescriptorPool()
+        try:
+            files = descriptor_pb2.FileDescriptorSet.FromString(descriptor_set(schema))
+            for file in files.file:
+                self._pool.AddSerializedFile(file.SerializeToString())
+        except (TypeError, DecodeError) as refused:
+            raise RuntimeRefuses(f"protobuf does not take the schema: {quote(refused)}") from refused
+
+    def new(self, full_name: str) -> AnyMessage:
+        """An empty message of this name; ``RuntimeRefuses`` where there is none."""
+        try:
+            descriptor = self._pool.FindMessageTypeByName(full_name)
+        except KeyError as refused:
+            raise RuntimeRefuses(f"protobuf finds no message {full_name}") from refused
+        return message_factory.GetMessageClass(descriptor)()
+
+
+@lru_cache(maxsize=_KEPT)
+def runtime_of(schema: ProtobufSchema) -> Runtime:
+    """The runtime of a schema, kept for the next question; ``RuntimeRefuses`` where it does not take the schema."""
+    return Runtime(schema)
+
+
+def write(message: AnyMessage) -> bytes:
+    """The bytes of a message; ``RuntimeRefuses`` where a required field is missing."""
+    try:
+        return bytes(message.SerializeToString(deterministic=True))
+    except Exception as refused:
+        raise RuntimeRefuses(f"protobuf does not write it: {quote(refused)}") from refused
+
+
+def read(message: AnyMessage, body: bytes) -> str | None:
+    """Fill ``message`` from ``body``; in words why that cannot be done, None when it was."""
+    try:
+        message.ParseFromString(body)
+    except (DecodeError, UnicodeDecodeError) as failure:
+        return quote(failure)
+    return None
+
+
+def unknown_numbers(message: AnyMessage) -> set[int]:
+    """The numbers of the fields that were read and are unknown to the message."""
+    fields: Any = UnknownFieldSet(message)
+    return {field.field_number for field in fields}
+
+
+def plain_json(message: AnyMessage) -> str:
+    """The message in JSON, by its proto3 mapping, on one line.
+
+    Where it has no such form, as with text that is no UTF-8, a JSON string that holds it in text format.
+    """
+    try:
+        if not has_unchecked_text(message):
+            return str(json_format.MessageToJson(message, indent=None, ensure_ascii=False))
+    except Exception:  # noqa: BLE001, S110 - the runtime raises many kinds for values that JSON cannot hold
+        pass
+    return json.dumps(" ".join(str(message).split()), ensure_ascii=False)
+
+
+def runtime_name() -> str:
+    """The runtime and its version, such as ``protobuf 6.31.0 (upb)``."""
+    return f"protobuf {_version} ({api_implementation.Type()})"
+
+
+def quote(exception: Exception) -> str:
+    """What an exception says, on one line, no longer than people read."""
+    text = " ".join(f"{type(exception).__name__}: {exception}".split())
+    return text if len(text) <= _QUOTED_LENGTH else f"{text[:_QUOTED_LENGTH]}…"

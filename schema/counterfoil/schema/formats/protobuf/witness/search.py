@@ -1,0 +1,245 @@
+"""The search: a message for one difference, built from its place and read by the runtime that is not ours.
+
+The writer's message gets the field in question set, or left out, and nothing else but what is required. It is written,
+read under the reader's schema, and compared by field numbers with what was written. A witness is one that the reader
+refuses, or of which it loses or changes the value at this place.
+
+Where only names differ there is nothing to find: bytes hold none.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import combinations, islice
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.sentences import Sentence
+from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.formats.protobuf.compare import rules
+from counterfoil.schema.formats.protobuf.compare.oneofs import oneof_origins
+from counterfoil.schema.formats.protobuf.policies import find_all
+from counterfoil.schema.formats.protobuf.witness import runtime
+from counterfoil.schema.formats.protobuf.witness.losses import losses
+from counterfoil.schema.formats.protobuf.witness.messages import NoMessage, minimal, probes, wrap
+from counterfoil.schema.formats.protobuf.witness.ways import find_way
+from counterfoil.schema.witness import NoWitness, Witness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.formats.protobuf.compare.findings import Found
+    from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+    from counterfoil.schema.formats.protobuf.witness.dynamic import AnyMessage
+    from counterfoil.schema.formats.protobuf.witness.losses import Loss
+
+MAX_TRIED: Final = 300
+"""How many messages are tried for one difference."""
+_DEPTHS: Final = (1, 2, 3)
+"""How many levels of the messages inside a field are set, one field after the other."""
+
+_KEPT: Final = 16
+_POLICIES: Final = (
+    CompatibilityPolicy.STRICT,
+    CompatibilityPolicy.SOUND,
+    CompatibilityPolicy.WIRE,
+    CompatibilityPolicy.WIRE_JSON,
+)
+"""The policies that find differences of their own."""
+
+_NAMES_ONLY: Final = "only names differ, and bytes hold none"
+
+
+def search_for_witness(reader: ProtobufSchema, writer: ProtobufSchema, difference: Difference) -> Witness | NoWitness:
+    """A message that ``writer`` may write and ``reader`` cannot read, or how many were tried and why none was found."""
+    try:
+        found = _find(reader, writer, difference)
+        if found is None:
+            return NoWitness(0, "the two schemas do not differ in this")
+        return _Search(reader, writer, found).run()
+    except (RecursionError, InvalidSchema):
+        return NoWitness(0, "the schemas are nested too deep")
+    except (runtime.RuntimeRefuses, NoMessage) as refused:
+        return NoWitness(0, str(refused))
+
+
+def _find(reader: ProtobufSchema, writer: ProtobufSchema, difference: Difference) -> Found | None:
+    for policy in _POLICIES:
+        found = _found_by_difference(reader, writer, policy).get(difference)
+        if found is not None:
+            return found
+    return None
+
+
+@lru_cache(maxsize=_KEPT)
+def _found_by_difference(
+    reader: ProtobufSchema, writer: ProtobufSchema, policy: CompatibilityPolicy
+) -> dict[Difference, Found]:
+    """What is found between two schemas, kept for the next of their differences."""
+    found: dict[Difference, Found] = {}
+    for each in find_all(reader, writer, policy=policy):
+        found.setdefault(each, each)
+    return found
+
+
+class _Search:
+    """One search. ``_place`` is where the difference shows: that of an enum's symbol is a field which holds it."""
+
+    def __init__(self, reader: ProtobufSchema, writer: ProtobufSchema, found: Found) -> None:
+        self._reader_schema = reader
+        self._writer_schema = writer
+        self._found = found
+        place = found.place
+        self._place = place.parent if place.writer is None and place.parent is not None else place
+
+    def run(self) -> Witness | NoWitness:
+        """The first of the candidates that shows the difference."""
+        if self._found.kind is rules.MESSAGE_REMOVED:
+            return self._of_removed()
+        if self._place.reader is None or self._place.writer is None:
+            return NoWitness(0, self._nothing_to_write())
+        if self._found.kind is rules.FIELD_NUMERIC_LABEL_CHANGED and not self._is_narrower():
+            return NoWitness(0, "a label that asks for less reads all that was written")
+        if self._place.writer_field is not None and self._place.writer_field.is_extension:
+            return NoWitness(0, "messages with extensions are not built")
+        way = find_way(self._reader_schema, self._writer_schema, (self._place.reader, self._place.writer))
+        if way is None:
+            return NoWitness(0, "no record holds such a message")
+        self._way = way
+        self._reader = runtime.runtime_of(self._reader_schema)
+        self._writer = runtime.runtime_of(self._writer_schema)
+        tried = 0
+        for message in islice(self._candidates(), MAX_TRIED):
+            tried += 1
+            witness = self._confirm(self._wrapped(message))
+            if witness:
+                return witness
+        return NoWitness(
+            tried, f"{runtime.runtime_name()} reads what the reader has of them" if tried else self._nothing_to_write()
+        )
+
+    def _of_removed(self) -> Witness | NoWitness:
+        """Records of the first message have no message to be read as; of the others only the name is gone."""
+        gone = self._place.writer
+        if gone is None or gone is not next(iter(self._writer_schema.types.root.messages.values()), None):
+            return NoWitness(0, "records are of the first message; what fields hold is told by number, not by name")
+        sound = _found_by_difference(self._reader_schema, self._writer_schema, CompatibilityPolicy.SOUND)
+        if self._found not in sound:
+            return NoWitness(0, "the reader's first message has another name and reads the same records")
+        name = self._reader_schema.file.package_prefix + gone.local_name
+        try:
+            runtime.runtime_of(self._reader_schema).new(name)
+        except runtime.RuntimeRefuses as refused:
+            message = minimal(runtime.runtime_of(self._writer_schema).new(gone.full_name).DESCRIPTOR)
+            stop = Sentence.of("a record is a message {name}, which the reader lacks", {"name": gone.local_name})
+            return self._witness(message, stop, str(refused))
+        return NoWitness(0, "the reader has a message of this name")
+
+    def _nothing_to_write(self) -> str:
+        """Why no message is even tried."""
+        if self._found.kind is rules.PACKAGE_CHANGED:
+            return _NAMES_ONLY
+        return "the rule guards what may be written later, not what was"
+
+    def _is_narrower(self) -> bool:
+        """Whether the reader's label asks for more than the writer's: one value of many, or one that may be missing."""
+        mine, theirs = self._place.reader_field, self._place.writer_field
+        if mine is None or theirs is None:
+            return False
+        return (theirs.is_repeated and not mine.is_repeated) or (mine.is_required and not theirs.is_required)
+
+    def _candidates(self) -> Iterator[AnyMessage]:
+        """Messages of the writer that may show the difference, the least first."""
+        place = self._place
+        descriptor = self._writer.new(place.writer.full_name).DESCRIPTOR if place.writer else None
+        if descriptor is None:
+            return
+        if place.reader_field or place.writer_field:
+            yield minimal(descriptor)
+            if place.writer_field:
+                holds = place.writer_field.holds
+                for depth in _DEPTHS[:1] if holds.scalar or holds.enum else _DEPTHS:
+                    yield from probes(descriptor, place.writer_field.number, depth=depth)
+        elif place.reader and place.writer:
+            oneof = place.steps[-1] if place.steps else ""
+            origins = oneof_origins(place.reader, place.writer, oneof) if oneof in place.reader.oneofs else []
+            for one, other in combinations(origins, 2):
+                first = next(probes(descriptor, one[0].number))
+                second = next(probes(descriptor, other[0].number))
+                first.MergeFrom(second)
+                yield first
+
+    def _numbers(self) -> set[int]:
+        """The numbers of the fields that the difference is about."""
+        place = self._place
+        fields = [field.number for field in (place.reader_field, place.writer_field) if field]
+        if fields or not place.reader:
+            return {*fields}
+        oneof = place.reader.oneofs.get(place.steps[-1]) if place.steps else None
+        return {field.number for field in oneof.fields} if oneof else set()
+
+    def _wrapped(self, message: AnyMessage) -> AnyMessage:
+        """The record that holds a message of the place."""
+        for step in reversed(self._way):
+            message = wrap(self._writer.new(step.writer.full_name).DESCRIPTOR, step.number, message)
+        return message
+
+    def _read(self, record: AnyMessage) -> tuple[AnyMessage, str | None]:
+        """The record as the reader has it, and why it could not be parsed."""
+        reader = self._way[0].reader if self._way else self._place.reader
+        read = self._reader.new(reader.full_name if reader else "")
+        return read, runtime.read(read, runtime.write(record))
+
+    def _confirm(self, record: AnyMessage) -> Witness | None:
+        read, failure = self._read(record)
+        if failure is not None:
+            return self._witness(record, self._stop("parsing fails"), failure) if self._is_ours(record) else None
+        missing = self._missing(read)
+        if missing:
+            stop = self._stop("the reader requires {field}", field=missing)
+            return self._witness(record, stop, f"{missing} is not set")
+        above = tuple(step.number for step in self._way)
+        for loss in losses(record, read, only=[*({number} for number in above), self._numbers()]):
+            if len(loss.numbers) > len(above) and self._is_about(loss, loss.numbers[len(above)]):
+                return self._witness(record, self._stop("{loss}", loss=loss.sentence), loss.text)
+        return None
+
+    def _is_about(self, loss: Loss, number: int) -> bool:
+        """Whether a loss in the field of this number is the one that the difference says."""
+        if self._found.kind is rules.FIELD_NUMERIC_LABEL_CHANGED and not loss.is_missing:
+            return False
+        if self._place is self._found.place:
+            return number in self._numbers()
+        facts = self._found.facts
+        symbol = facts["name"] if "name" in facts else facts.get("writer", "")
+        return number in self._numbers() and (f"{symbol} (" in loss.text or f"value: {symbol}" in loss.text)
+
+    def _missing(self, read: AnyMessage) -> str:
+        """The required field of the difference, where the reader misses it; empty where it does not."""
+        field = self._place.reader_field
+        if field is None or not field.is_required:
+            return ""
+        return next((each for each in read.FindInitializationErrors() if each.split(".")[-1] == field.node.name), "")
+
+    def _is_ours(self, record: AnyMessage) -> bool:
+        """Whether the reader parses the record without the field in question; else something else is at fault."""
+        least = self._wrapped(
+            minimal(self._writer.new(self._place.writer.full_name if self._place.writer else "").DESCRIPTOR)
+        )
+        return least == record or self._read(least)[1] is None
+
+    def _stop(self, template: str, **facts: object) -> Sentence:
+        """The record's message, and what happens there."""
+        record = self._way[0].writer if self._way else self._place.writer
+        if record is None:
+            return Sentence.of(f"the file: {template}", facts)
+        return Sentence.of(f"message {{message}}: {template}", {"message": record.local_name, **facts})
+
+    def _witness(self, message: AnyMessage, stop: Sentence, said: str) -> Witness:
+        return Witness(
+            datum_json=runtime.plain_json(message),
+            body=runtime.write(message),
+            stop=stop,
+            confirmed_by=f"{runtime.runtime_name()}: {said}",
+        )

@@ -1,0 +1,76 @@
+"""A report as the message list that Confluent's clients know, in our own sentences.
+
+Source: the answers of Confluent Schema Registry 8.5 to ``POST /compatibility/…?verbose=true``: one text for each
+difference, ``errorType`` and ``path`` in it where clients look for them, then the earlier version and its text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.compatibility.levels import Direction
+from counterfoil.schema.compatibility.sentences import SideNames
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from counterfoil.schema.compatibility.report import CompatibilityReport, Difference, Failure
+    from counterfoil.schema.witness import Witness
+
+OLD_SCHEMA_LIMIT: Final = 10 * 1024
+"""How many characters of an earlier schema's text a message carries."""
+
+_NEW, _OLD = ("the new schema", "the new schema's"), ("the old schema", "the old schema's")
+SIDE_NAMES_BY_DIRECTION: Final = {
+    Direction.BACKWARD: SideNames(_NEW[0], _OLD[0], _NEW[1], _OLD[1]),
+    Direction.FORWARD: SideNames(_OLD[0], _NEW[0], _OLD[1], _NEW[1]),
+}
+"""What messages to Confluent's clients call the two sides."""
+
+
+def confluent_messages(
+    report: CompatibilityReport, *, witnesses: Mapping[Difference, Witness] | None = None
+) -> list[str]:
+    """The messages of ``report``, empty when it is compatible; without the last line, which names the level.
+
+    Differences of the direction in which the earlier schema reads come first; after those of the last direction that
+    was asked ``oldSchemaVersion`` (where the earlier schema has a number) and ``oldSchema``, its canonical text, cut
+    at 10 KiB. So there are no such lines where both were asked and only the earlier schema's reading failed, nor
+    after the one sentence about another schema type. A difference that has a witness in ``witnesses`` says in its
+    description which record breaks the reader.
+    """
+    known = witnesses or {}
+    messages = [
+        _difference_message(difference, failure, known.get(difference))
+        for failure in report.failures
+        for difference in failure.differences
+    ]
+    return messages + _earlier_messages(report)
+
+
+def _earlier_messages(report: CompatibilityReport) -> list[str]:
+    last = report.failures[-1] if report.failures else None
+    if last is None or last.direction is not report.level.directions[-1] or _is_of_another_type(last):
+        return []
+    version = last.earlier.version
+    numbered = [] if version is None else [f"{{oldSchemaVersion: {version}}}"]
+    return [*numbered, f"{{oldSchema: '{_cut(last.earlier.schema.canonical())}'}}"]
+
+
+def _is_of_another_type(failure: Failure) -> bool:
+    return failure.reader.schema_type is not failure.writer.schema_type
+
+
+def _difference_message(difference: Difference, failure: Failure, witness: Witness | None) -> str:
+    sentence = difference.sentence.render(SIDE_NAMES_BY_DIRECTION[failure.direction])
+    if difference.path:
+        sentence += f" (path '{difference.path}')"
+    if witness:
+        sentence += f"; for example this record: {witness.datum_json}"
+    if not difference.error_type:
+        return sentence
+    return f"{{errorType:'{difference.error_type}', description:'{sentence}', additionalInfo:'{difference.detail}'}}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= OLD_SCHEMA_LIMIT else f"{text[:OLD_SCHEMA_LIMIT]}..."

@@ -1,0 +1,45 @@
+"""What breaks a table of records, for schemas of any language: the policy LOGICAL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.formats.table import format_for
+from counterfoil.schema.logical.differences import compare_columns, not_a_table
+from counterfoil.schema.logical.model import NotATable
+from counterfoil.schema.model import SchemaType
+
+if TYPE_CHECKING:
+    from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.logical.model import Column
+    from counterfoil.schema.parsed import ParsedSchema
+
+
+def find_logical_differences(
+    reader: ParsedSchema, writer: ParsedSchema, *, candidate: ParsedSchema
+) -> list[Difference]:
+    """What breaks a table when rows of ``writer`` meet the columns of ``reader``; in the order of the columns.
+
+    ``candidate`` is the one of the two that is new: it must have a table type, which is else the only difference. An
+    earlier schema without one is not compared. Raises ``InvalidSchema`` for schemas nested too deep to be walked.
+    """
+    try:
+        new = _column(candidate)
+    except NotATable as fault:
+        pointers = (fault.pointer, "") if candidate is reader else ("", fault.pointer)
+        return [not_a_table(fault.reason, candidate.path_at(fault.pointer), pointers)]
+    try:
+        earlier = _column(writer if candidate is reader else reader)
+    except NotATable:
+        return []
+    is_named_by_type = candidate.schema_type is SchemaType.PROTOBUF  # there messages name what is in them
+    sides = (new, earlier) if candidate is reader else (earlier, new)
+    return compare_columns(*sides, path_at=reader.path_at if is_named_by_type else None)
+
+
+def _column(schema: ParsedSchema) -> Column:
+    try:
+        return format_for(schema.schema_type).table_column(schema)
+    except RecursionError:
+        raise InvalidSchema("Invalid schema: its types are nested too deep to be compared; flatten them") from None

@@ -1,0 +1,47 @@
+"""The search for a witness of a difference, whatever the language."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.formats.table import format_for
+from counterfoil.schema.judgement.defects import guarded
+from counterfoil.schema.logical.rules import RULES as TABLE_RULES
+from counterfoil.schema.witness import NoWitness, Witness
+
+if TYPE_CHECKING:
+    from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.parsed import ParsedSchema
+
+_ABOUT_TABLES: Final = frozenset(rule.id for rule in TABLE_RULES)
+
+
+def find_witness(reader: ParsedSchema, writer: ParsedSchema, difference: Difference) -> Witness | None:
+    """A datum that ``writer`` may write and ``reader`` cannot read because of ``difference``; None when none is found.
+
+    :func:`search_for_witness` says also how many were tried, and why it gave up. Raises nothing: a schema that the
+    decoder does not take has no witness.
+    """
+    return search_for_witness(reader, writer, difference) or None
+
+
+def search_for_witness(reader: ParsedSchema, writer: ParsedSchema, difference: Difference) -> Witness | NoWitness:
+    """The same as :func:`find_witness`; what comes back instead of None says how many data were tried, and why.
+
+    Raises nothing: a search that fails by a defect of its own is one that found nothing, and the defect is logged.
+    """
+    return guarded(
+        lambda: search_unguarded(reader, writer, difference),
+        lambda reason: NoWitness(0, reason),
+        reader,
+        writer,
+    )
+
+
+def search_unguarded(reader: ParsedSchema, writer: ParsedSchema, difference: Difference) -> Witness | NoWitness:
+    """The search itself, which lets its defects out; tests call it, so that none is hidden from them."""
+    if reader.schema_type is not writer.schema_type:
+        return NoWitness(0, "the two schemas are of different languages")
+    if difference.rule in _ABOUT_TABLES:
+        return NoWitness(0, "the rule is about the table in which records land, and not about reading them")
+    return format_for(writer.schema_type).search_for_witness(reader, writer, difference)
