@@ -72,6 +72,8 @@ def test_a_text_that_is_a_path_means_what_its_printed_form_means(text: str):
         ("attrs{^x-}", (member("attrs"), Step(StepKind.VALUE, "^x-"))),
         ("payment<Card>.last4", (member("payment"), branch("Card"), member("last4"))),
         ("pay<shop.Card>", (member("pay"), branch("shop.Card"))),
+        ("pay<array<map<string>>>", (member("pay"), branch("array<map<string>>"))),
+        ('pay<"a>b">', (member("pay"), branch("a>b"))),
         ("$key.id", (KEY, member("id"))),
         ("$key", (KEY,)),
         ("$header.trace_id", (header("trace_id"),)),

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.paths.errors import InvalidPath
@@ -31,12 +31,14 @@ _QUOTED: Final = r'"(?:[^"\\]|\\.)*"'
 _DEPENDED: Final = rf'(?:{_QUOTED}|[^"()][^()]*|)'
 _DEPENDENCY: Final = rf"\({_DEPENDED}\x20is\x20there\)"
 _MEMBER: Final = rf'(?:{_QUOTED}|(?!")(?:(?!{_DEPENDENCY})[^.\[{{<])+)'
+_BALANCED: Final = reduce(lambda inner, _: rf"[^<>]*(?:<{inner}>[^<>]*)*", range(5), "[^<>]*")
+"""The words of a type, such as ``array<map<string>>``."""
 _STEP: Final = re.compile(
     rf"""
       \.(?P<member>{_MEMBER})
     | \[(?P<item>{_QUOTED}|(?!")[^\]]*)\]
     | \{{(?P<value>{_QUOTED}|(?!")[^}}]*)\}}
-    | <(?P<branch>{_QUOTED}|(?!")[^>]*)>
+    | <(?P<branch>{_QUOTED}|(?!"){_BALANCED})>
     | \((?P<dependency>{_DEPENDED})\x20is\x20there\)
     """,
     re.VERBOSE | re.DOTALL,
@@ -51,7 +53,7 @@ _PLAIN: Final[Mapping[StepKind, re.Pattern[str]]] = {
     StepKind.HEADER: _PLAIN_MEMBER,
     StepKind.ITEM: re.compile(r'(?!")[^\]]*'),
     StepKind.VALUE: re.compile(r'(?!")[^}]*'),
-    StepKind.BRANCH: re.compile(r'(?!")[^>]*'),
+    StepKind.BRANCH: re.compile(rf'(?!"){_BALANCED}'),
     StepKind.DEPENDENCY: re.compile(r'(?:[^"()][^()]*)?'),
 }
 """What a name may look like without quotes, by where it stands."""
