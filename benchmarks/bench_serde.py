@@ -32,7 +32,7 @@ from confluent_kafka.schema_registry.avro import AvroSerializer as TheirSerializ
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from counterfoil.schema.model import Schema
-from counterfoil.sdk.entities import RegisteredSchema
+from counterfoil.schema.rest.versions import RegisteredSchema
 from counterfoil.sdk.serde.avro import AvroDeserializer, AvroSerializer
 
 if TYPE_CHECKING:

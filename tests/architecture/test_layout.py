@@ -34,7 +34,7 @@ def test_import_layers_hold():
 
 BASE_INSTALL = """
 import sys, importlib, pkgutil
-absent = {"fastapi", "starlette", "uvicorn", "orjson", "pyspark", "pyarrow", "pandas", "confluent_kafka", "sqlalchemy"}
+absent = {"fastapi", "starlette", "uvicorn", "orjson", "pyspark", "pyarrow", "pandas", "confluent_kafka"}
 class Absent:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in absent:

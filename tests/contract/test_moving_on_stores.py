@@ -14,8 +14,8 @@ from counterfoil.registry.moving.backup import BackupReader
 from counterfoil.registry.moving.exporting import export
 from counterfoil.registry.moving.importing import Import
 from counterfoil.registry.moving.progress import Progress
-from counterfoil.registry.moving.store_source import StoreSource
-from counterfoil.registry.moving.store_target import StoreTarget
+from counterfoil.registry.moving.store.source import StoreSource
+from counterfoil.registry.moving.store.target import StoreTarget
 from counterfoil.registry.service.storage import PutRecords, RecordWrite
 from counterfoil.registry.store.opening import open_store
 from registry_driver import InProcessRegistry

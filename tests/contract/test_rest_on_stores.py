@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.service.storage import Visibility
 from counterfoil.schema.contexts import SubjectPrefix
 from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.model import Reference
+from counterfoil.schema.rest.versions import Visibility
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ A, B, C = record("a"), record("a", "b"), record("a", "b", "c")
 async def everything(storage: Storage) -> dict[str, Any]:
     """All versions with their ids, contents and times, and the number of changes that were ever made."""
     found: dict[str, Any] = {"changes": await storage.last_change()}
-    for subject in await storage.subjects(SubjectPrefix(None, ""), Visibility.ALL):
+    for subject in await storage.subjects(SubjectPrefix(None, ""), Visibility.WITH_DELETED):
         found[str(subject)] = (await storage.history(subject)).entries
     return found
 

@@ -11,9 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from counterfoil.registry.domain.config import Config
 from counterfoil.registry.domain.errors import StaleWrite
-from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.service.storage import (
     Append,
     Appended,
@@ -23,7 +21,6 @@ from counterfoil.registry.service.storage import (
     ScopeSettings,
     SoftDelete,
     Target,
-    Visibility,
 )
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.registry.store.sqlite.storage import SqliteStorage
@@ -31,6 +28,9 @@ from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.contexts import GLOBAL_LEVEL, TOP_LEVEL, SubjectPrefix, parse_subject
 from counterfoil.schema.errors import ContextNotEmpty, OperationNotPermitted, ReferenceExists
 from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet
+from counterfoil.schema.rest.config import Config
+from counterfoil.schema.rest.modes import Mode
+from counterfoil.schema.rest.versions import Visibility
 from plans_on_storage import ELSEWHERE, EVERYTHING, ORDERS, append, content, delete, put, put_record
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def test_ids_are_never_given_out_again(run: Any) -> None:
         await delete(storage, HardDelete, ORDERS, 1)
         assert await storage.guid_of_id(".", 1) is None
         assert await storage.content(content("a").guid) is None
-        assert await storage.subjects(EVERYTHING, Visibility.ALL) == []
+        assert await storage.subjects(EVERYTHING, Visibility.WITH_DELETED) == []
         assert await append(storage, text="a") == Appended(2, 1)
 
     run(behaviour)
@@ -307,7 +307,7 @@ def test_config_of_another_scope_does_not_stand_in_a_plans_way(
         ]
         for plan in plans:
             stamp = await storage.settings_revision()
-            level = ScopeSettings(config=Config(compatibility=CompatibilityLevel.NONE))
+            level = ScopeSettings(config=Config(compatibility_level=CompatibilityLevel.NONE))
             await put(storage, parse_subject(scope), level)
             decided = replace(plan, revision=(await storage.history(ELSEWHERE)).revision, settings_revision=stamp)
             if stands_in_the_way:
@@ -336,7 +336,7 @@ def test_settings_are_stored_by_scope(run: Any) -> None:
         config = Config(
             alias="",
             normalize=False,
-            compatibility=CompatibilityLevel.FULL,
+            compatibility_level=CompatibilityLevel.FULL,
             default_metadata=Metadata(properties={"a": "b"}),
             override_rule_set=RuleSet(domain_rules=(Rule("r", "CEL"),)),
         )
@@ -392,19 +392,23 @@ def test_subjects_are_listed_by_prefix_and_visibility(run: Any) -> None:
 
         assert await listed(SubjectPrefix(".", "a_"), Visibility.ACTIVE) == ["a_b"]
         assert await listed(SubjectPrefix(None, "a_"), Visibility.ACTIVE) == ["a_b", ":.ctx:a_c"]
-        assert await listed(SubjectPrefix(".", "a"), Visibility.ALL) == ["a%b", "a_b", "axb"]
-        assert await listed(SubjectPrefix(".", ""), Visibility.DELETED) == ["axb"]
+        assert await listed(SubjectPrefix(".", "a"), Visibility.WITH_DELETED) == ["a%b", "a_b", "axb"]
+        assert await listed(SubjectPrefix(".", ""), Visibility.DELETED_ONLY) == ["axb"]
         assert await listed(SubjectPrefix(".", ""), Visibility.ACTIVE) == ["", "A", "a%b", "a_b"]
 
         async def names(prefix: SubjectPrefix, visibility: Visibility, first: int = 0, last: int = 99) -> Any:
             return json.loads(await storage.subject_names(prefix, visibility, first=first, last=last))
 
         await append(storage, parse_subject('ü"\\'))
-        assert await names(EVERYTHING, Visibility.ALL) == ["", ":.ctx:a_c", "A", "a%b", "a_b", "axb", 'ü"\\']
+        assert await names(EVERYTHING, Visibility.WITH_DELETED) == ["", ":.ctx:a_c", "A", "a%b", "a_b", "axb", 'ü"\\']
         assert await names(EVERYTHING, Visibility.ACTIVE, 1, 3) == [":.ctx:a_c", "A"]
         assert await names(SubjectPrefix(".ctx", "a"), Visibility.ACTIVE) == [":.ctx:a_c"]
-        assert await names(SubjectPrefix(".", ""), Visibility.DELETED) == ["axb"]
-        assert await names(EVERYTHING, Visibility.ALL, 7, 9) == await names(EVERYTHING, Visibility.ALL, 3, 2) == []
+        assert await names(SubjectPrefix(".", ""), Visibility.DELETED_ONLY) == ["axb"]
+        assert (
+            await names(EVERYTHING, Visibility.WITH_DELETED, 7, 9)
+            == await names(EVERYTHING, Visibility.WITH_DELETED, 3, 2)
+            == []
+        )
 
     run(behaviour)
 
@@ -431,7 +435,7 @@ def test_a_refused_plan_leaves_the_others_of_its_batch_alone(run: Any) -> None:
         ]
         outcomes = await asyncio.gather(*(storage.commit(plan) for plan in plans), return_exceptions=True)
         assert [isinstance(outcome, Appended) for outcome in outcomes] == [number % 2 == 0 for number in range(20)]
-        assert len(await storage.subjects(EVERYTHING, Visibility.ALL)) == 10
+        assert len(await storage.subjects(EVERYTHING, Visibility.WITH_DELETED)) == 10
         assert await storage.max_id(".") == 10
 
     run(behaviour)
@@ -507,7 +511,7 @@ async def attempt(storage: Storage, step: tuple[str, str, int, int]) -> Any:
 
 async def state_of(storage: Storage) -> Any:
     """Everything that a storage tells, but for the times at which it was told."""
-    subjects = await storage.subjects(EVERYTHING, Visibility.ALL)
+    subjects = await storage.subjects(EVERYTHING, Visibility.WITH_DELETED)
     histories = [await storage.history(subject) for subject in subjects]
     changes = [replace(change, ts=0) for change in await storage.changes(0, 1000)]
     return (

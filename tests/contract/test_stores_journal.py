@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.registry.domain.changes import Change, ChangeKind
-from counterfoil.registry.domain.config import Config
 from counterfoil.registry.domain.errors import StaleWrite
-from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.service.storage import (
     Append,
     DropContext,
@@ -29,6 +27,8 @@ from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import ContextNotEmpty, OperationNotPermitted, ReferenceExists
 from counterfoil.schema.model import Reference
+from counterfoil.schema.rest.config import Config
+from counterfoil.schema.rest.modes import Mode
 from plans_on_storage import ELSEWHERE, EVERYTHING, ORDERS, append, content, delete, find_record, put, put_record
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def test_each_deleted_version_is_a_change_and_those_that_were_not_there_are_none
 
 def test_settings_are_noted_as_all_that_is_stored_now(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
-        config = Config(compatibility=CompatibilityLevel.FULL, normalize=False)
+        config = Config(compatibility_level=CompatibilityLevel.FULL, normalize=False)
         await put(storage, ORDERS, ScopeSettings(config))
         await put(storage, ORDERS, ScopeSettings(config, Mode.READONLY))
         await put(storage, ORDERS, ScopeSettings(mode=Mode.READONLY))

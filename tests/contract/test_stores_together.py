@@ -8,7 +8,6 @@ import pytest
 
 from counterfoil.registry.domain.content import make_content
 from counterfoil.registry.domain.errors import StaleWrite
-from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.service.storage import (
     Append,
     HardDelete,
@@ -22,6 +21,7 @@ from counterfoil.registry.service.storage import (
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import ReferenceExists
 from counterfoil.schema.model import Reference, SchemaType
+from counterfoil.schema.rest.modes import Mode
 
 if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Storage

@@ -9,10 +9,11 @@ import pytest
 
 from counterfoil.registry.domain.content import make_content
 from counterfoil.registry.domain.errors import StaleWrite
-from counterfoil.registry.service.storage import Append, Appended, PutRecords, Record, RecordWrite, Visibility
+from counterfoil.registry.service.storage import Append, Appended, PutRecords, Record, RecordWrite
 from counterfoil.registry.store.opening import open_store
 from counterfoil.schema.contexts import SubjectPrefix, parse_subject
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.rest.versions import Visibility
 from local_services import PgBouncer, PostgresServer, RegistryProcess, wait_until
 from registry_driver import InProcessRegistry
 from registry_invariants import violations
@@ -64,7 +65,7 @@ def test_all_that_a_store_does_is_done(pooled_url: str) -> None:
                 assert all(len(use) == 1 for use in uses)
                 ids = await asyncio.gather(*(storage.id_of_guid(".", content.guid) for content in contents))
                 assert sorted(number for number in ids if number is not None) == [*range(1, 31)]
-            assert await storage.subjects(SubjectPrefix(None, ""), Visibility.ALL) == sorted(subjects, key=str)
+            assert await storage.subjects(SubjectPrefix(None, ""), Visibility.WITH_DELETED) == sorted(subjects, key=str)
             assert [change.seq for change in await storage.changes(0, 100)] == [*range(1, 31)]
             with pytest.raises(StaleWrite):
                 await storage.commit(plans[0])

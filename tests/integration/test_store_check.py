@@ -20,9 +20,7 @@ from test_registry_recordings import request_of, sequences
 
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.contracts.cli.run import run
-from counterfoil.registry.domain.config import Config
 from counterfoil.registry.domain.errors import StoreNotUsable
-from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.service.storage import DropContext, HardDelete, ScopeSettings, SoftDelete, Target
 from counterfoil.registry.store.formats import FORMAT
 from counterfoil.registry.store.inspection.checking import check
@@ -39,6 +37,8 @@ from counterfoil.schema.contexts import TOP_LEVEL, parse_subject
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet, SchemaType
+from counterfoil.schema.rest.config import Config
+from counterfoil.schema.rest.modes import Mode
 from plans_on_storage import ELSEWHERE, EVERYTHING, ORDERS, append, content, delete, put, put_record
 from registry_driver import InProcessRegistry
 

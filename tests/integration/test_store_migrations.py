@@ -15,19 +15,19 @@ import pytest
 from counterfoil.registry.domain.changes import ChangeKind
 from counterfoil.registry.domain.content import make_content
 from counterfoil.registry.domain.errors import StoreNotUsable
-from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.service.storage import ScopeSettings, SoftDelete
 from counterfoil.registry.store.formats import FORMAT
 from counterfoil.registry.store.inspection.checking import check
 from counterfoil.registry.store.inspection.rows import open_rows
-from counterfoil.registry.store.migrations.scripts import POSTGRESQL, SQLITE, in_transaction, revisions, upgrade_script
+from counterfoil.registry.store.migrations.scripts import POSTGRESQL, SQLITE, in_transaction, migrations, upgrade_script
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.sqlite.file import APPLICATION_ID
 from counterfoil.registry.store.upgrading import find_format, upgrade, upgrade_sql
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.rest.modes import Mode
 from plans_on_storage import append, delete, put
-from store_catalogs import metadata_sql, postgres_catalog, sqlite_catalog
+from store_catalogs import postgres_catalog, sqlite_catalog
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,7 +114,7 @@ def told(url: str, story: Callable[[Storage], Any]) -> Any:
 
 
 def test_the_formats_are_numbered_without_a_gap_up_to_the_one_that_is_known() -> None:
-    assert revisions() == list(range(1, FORMAT + 1))
+    assert list(migrations(SQLITE)) == list(migrations(POSTGRESQL)) == list(range(1, FORMAT + 1))
 
 
 def test_an_older_store_is_refused_and_its_command_is_named(old_url: str) -> None:
@@ -233,41 +233,35 @@ def test_a_newer_store_is_refused(tmp_path: Path, postgres: PostgresServer, post
                 use(url)
 
 
-# --- one description of the tables ------------------------------------------------------------------------------------
+# --- the same tables, however a store came to be: new, by migration, by SQL that was run by hand ---------------------
 
 
-def test_sqlite_stores_have_the_tables_of_the_metadata(tmp_path: Path) -> None:
-    """However a store came to be: from the metadata, from the checked-in SQL, by migration, by SQL run by hand."""
-    described, new, migrated, by_hand = (tmp_path / name for name in ("described", "new", "migrated", "by_hand"))
-    with closing(sqlite3.connect(described)) as connection:
-        connection.executescript(metadata_sql("sqlite"))
+def test_migrated_sqlite_stores_have_the_tables_of_new_ones(tmp_path: Path) -> None:
+    new, migrated, by_hand = (tmp_path / name for name in ("new", "migrated", "by_hand"))
     told(f"sqlite:///{new}", lambda storage: storage.last_change())
     upgrade(old_file(migrated))
     old_file(by_hand)
     with closing(sqlite3.connect(by_hand)) as connection:
         connection.executescript(upgrade_sql(f"sqlite:///{by_hand}", 1))
-    expected = sqlite_catalog(described)
+    expected = sqlite_catalog(new)
     assert len(expected) == 10
-    assert sqlite_catalog(new) == expected
     assert sqlite_catalog(migrated) == expected
     assert sqlite_catalog(by_hand) == expected
     assert told(f"sqlite:///{by_hand}", lambda storage: storage.last_change()) == 8
 
 
-def test_postgres_stores_have_the_tables_of_the_metadata(postgres: PostgresServer, postgres_url: str) -> None:
-    names = [f"{postgres_url.rpartition('/')[2]}_{part}" for part in ("new", "migrated", "by_hand", "from_nothing")]
-    new, migrated, by_hand, from_nothing = (postgres.create_database(name) for name in names)
+def test_migrated_postgres_stores_have_the_tables_of_new_ones(postgres: PostgresServer, postgres_url: str) -> None:
+    names = [f"{postgres_url.rpartition('/')[2]}_{part}" for part in ("migrated", "by_hand", "from_nothing")]
+    migrated, by_hand, from_nothing = (postgres.create_database(name) for name in names)
     try:
-        described = f"CREATE SCHEMA described;;SET search_path = described;;{metadata_sql('postgresql')};;SELECT 1"
-        postgres.run(described, database=postgres_url.rpartition("/")[2])
-        told(new, lambda storage: storage.last_change())
+        told(postgres_url, lambda storage: storage.last_change())
         upgrade(old_database(postgres, migrated))
         old_database(postgres, by_hand)
-        postgres.run(f"{upgrade_sql(by_hand, 1)};;SELECT 1", database=names[2])
-        postgres.run(f"{upgrade_sql(from_nothing, 0)};;SELECT 1", database=names[3])
-        expected = postgres_catalog(postgres, postgres_url, "described")
+        postgres.run(f"{upgrade_sql(by_hand, 1)};;SELECT 1", database=names[1])
+        postgres.run(f"{upgrade_sql(from_nothing, 0)};;SELECT 1", database=names[2])
+        expected = postgres_catalog(postgres, postgres_url)
         assert len({row[0] for row in expected["columns"]}) == 10
-        for url in (new, migrated, by_hand, from_nothing):
+        for url in (migrated, by_hand, from_nothing):
             assert postgres_catalog(postgres, url) == expected
         assert told(by_hand, lambda storage: storage.last_change()) == 8
         assert told(from_nothing, lambda storage: storage.last_change()) == 0
@@ -276,12 +270,26 @@ def test_postgres_stores_have_the_tables_of_the_metadata(postgres: PostgresServe
             postgres.drop_database(name)
 
 
+def test_both_databases_have_the_same_tables_and_columns(
+    tmp_path: Path, postgres: PostgresServer, postgres_url: str
+) -> None:
+    for url in (f"sqlite:///{tmp_path}/new", postgres_url):
+        told(url, lambda storage: storage.last_change())
+    in_sqlite = {
+        (table, column[0], str(column[2]))
+        for table, each in sqlite_catalog(tmp_path / "new").items()
+        for column in each["columns"]
+    }
+    in_postgres = postgres_catalog(postgres, postgres_url)["columns"]
+    assert in_sqlite == {(table, name, not_null) for table, name, _, not_null, *_ in in_postgres}
+
+
 def test_starting_on_a_store_loads_no_migrations(tmp_path: Path, postgres_url: str) -> None:
     for url in (f"sqlite:///{tmp_path}/registry.db", postgres_url):
         told(url, lambda storage: storage.last_change())
         program = (
             "import sys; from counterfoil.registry.store.opening import open_store; import counterfoil.registry.app;"
-            f"open_store({url!r}); print([name for name in ('alembic', 'sqlalchemy', 'mako') if name in sys.modules])"
+            f"open_store({url!r}); print([name for name in sys.modules if 'migrations' in name])"
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == "[]"

@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 _DEADLINE_S = 900
 _WITHOUT_EXTRAS = """
 import runpy, sys
-absent = {"confluent_kafka", "fastapi", "starlette", "uvicorn", "orjson", "pyspark", "pyarrow", "pandas", "sqlalchemy"}
+absent = {"confluent_kafka", "fastapi", "starlette", "uvicorn", "orjson", "pyspark", "pyarrow", "pandas"}
 class Absent:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in absent:

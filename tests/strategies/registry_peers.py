@@ -6,21 +6,41 @@ import json
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, unquote, urlencode
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-import httpx
-
-from counterfoil.registry.moving.peer import Peer
+from counterfoil.registry.moving.peer.connection import Peer
 from counterfoil.sdk.settings import RegistrySettings
+from counterfoil.sdk.transport import Reply
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from counterfoil.sdk.transport import AsyncTransport, Request
     from registry_driver import InProcessRegistry
 
 NEW_FIELDS = frozenset({"guid", "ts", "deleted", "maxId"})
 
 
+def json_reply(status: int, value: Any, **headers: str) -> Reply:
+    """A reply whose body is JSON."""
+    return Reply(status, {"content-type": "application/json", **headers}, json.dumps(value).encode())
+
+
+class Answering:
+    """A transport that answers every request with what ``answer`` returns."""
+
+    def __init__(self, answer: Callable[[Request], Reply]) -> None:
+        self._answer = answer
+
+    async def asend(self, request: Request) -> Reply:
+        return self._answer(request)
+
+    async def aclose(self) -> None:
+        """There are no connections."""
+
+
 @dataclass
-class Filter(httpx.AsyncBaseTransport):
+class Filter:
     """Answers for ``registry``, leaving out ``fields`` of bodies, ``missing`` paths (patterns) and ``ignored`` queries.
 
     ``instead`` is what paths (patterns) answer where ours says 404. ``plain_avro``: no ``schemaType`` for Avro.
@@ -39,21 +59,24 @@ class Filter(httpx.AsyncBaseTransport):
     by_id: bool = False
     log: list[str] = field(default_factory=list)
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        raw, _, query = request.url.raw_path.decode().partition("?")
+    async def asend(self, request: Request) -> Reply:
+        parts = urlsplit(request.url)
+        raw, query = parts.path, parts.query
         self.log.append(f"{request.method} {raw}")
         path = raw.removeprefix(self.prefix)
         if not raw.startswith(self.prefix) or any(re.fullmatch(each, unquote(path)) for each in self.missing):
-            return httpx.Response(404, json={"error_code": 404, "message": "HTTP 404 Not Found"})
+            return json_reply(404, {"error_code": 404, "message": "HTTP 404 Not Found"})
         kept = urlencode([pair for pair in parse_qsl(query) if pair[0] not in self.ignored])
-        headers = {name: value for name, value in request.headers.items() if name == "content-type"}
-        body = await request.aread() if request.method in {"POST", "PUT"} else None
-        reply = await self.registry.ask(request.method, f"{path}?{kept}", body, headers)
+        headers = {name: value for name, value in request.headers.items() if name.lower() == "content-type"}
+        reply = await self.registry.ask(request.method, f"{path}?{kept}", request.body, headers)
         value = json.loads(reply.text) if reply.text else None
         for pattern, other in self.instead.items() if reply.status == 404 else ():
             if re.fullmatch(pattern, unquote(path)):
-                return httpx.Response(200, json=other)
-        return httpx.Response(reply.status, json=self._thinned(path, value))
+                return json_reply(200, other)
+        return json_reply(reply.status, self._thinned(path, value))
+
+    async def aclose(self) -> None:
+        """There are no connections."""
 
     def _thinned(self, path: str, value: Any) -> Any:
         if not isinstance(value, dict):
@@ -105,7 +128,7 @@ def ours(registry: InProcessRegistry) -> Filter:
     return Filter(registry, fields=frozenset(), plain_avro=False, by_id=True)
 
 
-def peer_of(transport: httpx.AsyncBaseTransport, *, prefix: str = "", **settings: Any) -> Peer:
+def peer_of(transport: AsyncTransport, *, prefix: str = "", **settings: Any) -> Peer:
     """A peer that is asked in this process, and never waits."""
 
     async def at_once(seconds: float) -> None:

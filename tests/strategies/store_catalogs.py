@@ -7,28 +7,12 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.schema import CreateIndex, CreateTable
-
-from counterfoil.registry.store.migrations.tables import metadata
-
 if TYPE_CHECKING:
     from pathlib import Path
 
     from local_services import PostgresServer
 
 Catalog = dict[str, Any]
-
-
-def metadata_sql(dialect: str) -> str:
-    """The statements that create all tables and indexes as the metadata has them."""
-    spoken = sqlite.dialect() if dialect == "sqlite" else postgresql.dialect()
-    statements = []
-    for table in metadata.sorted_tables:
-        statements.append(str(CreateTable(table).compile(dialect=spoken)))
-        indexes = sorted(table.indexes, key=lambda index: str(index.name))
-        statements += [str(CreateIndex(index).compile(dialect=spoken)) for index in indexes]
-    return ";\n".join(statements) + ";"
 
 
 def sqlite_catalog(path: Path) -> Catalog:
@@ -85,22 +69,22 @@ _POSTGRES = {
           l.collname, pg_get_expr(d.adbin, d.adrelid), c.reloptions
         FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid LEFT JOIN pg_collation l ON l.oid = a.attcollation
         LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-        WHERE c.relnamespace = '{schema}'::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
+        WHERE c.relnamespace = 'counterfoil'::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
         ORDER BY c.relname, a.attnum""",
     "constraints": """
         SELECT c.relname, k.conname, pg_get_constraintdef(k.oid)
         FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
-        WHERE k.connamespace = '{schema}'::regnamespace ORDER BY 1, 2, 3""",
-    "indexes": "SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = '{schema}' ORDER BY 1, 2",
+        WHERE k.connamespace = 'counterfoil'::regnamespace ORDER BY 1, 2, 3""",
+    "indexes": "SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'counterfoil' ORDER BY 1, 2",
 }
 
 
-def postgres_catalog(server: PostgresServer, url: str, schema: str = "counterfoil") -> Catalog:
-    """Everything about the tables in a schema, but for the mark of the format."""
+def postgres_catalog(server: PostgresServer, url: str) -> Catalog:
+    """Everything about the tables of a store, but for the mark of the format."""
     return {
         part: [
-            tuple(re.sub(rf"\b{schema}\.", "", str(value)) for value in row)
-            for row in server.run(statement.format(schema=schema), database=url.rpartition("/")[2])
+            tuple(re.sub(r"\bcounterfoil\.", "", str(value)) for value in row)
+            for row in server.run(statement, database=url.rpartition("/")[2])
             if row[0] != "store_format"
         ]
         for part, statement in _POSTGRES.items()

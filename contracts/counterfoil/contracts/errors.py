@@ -6,7 +6,6 @@
     └── ContractsError
         ├── UsageMistake           options or operands that contradict each other
         └── PreconditionFailed     something that must be on this machine is not
-            ├── MissingExtra       command, module, extra
             ├── NoRepository       the folder is in no git repository
             ├── BaselineNotFound   a git ref, file or subject to compare with
             ├── GitFailed          status
@@ -39,16 +38,6 @@ class UsageMistake(ContractsError):
 
 class PreconditionFailed(ContractsError):
     """Something that must be on this machine, such as a program, a file or a git ref, is not."""
-
-
-class MissingExtra(PreconditionFailed):
-    """A command needs a package that is installed with an extra: which ``command``, ``module`` and ``extra``."""
-
-    def __init__(self, *, command: str, module: str, extra: str) -> None:
-        super().__init__(f'{command} needs {module}, which is not installed: pip install "counterfoil[{extra}]"')
-        self.command = command
-        self.module = module
-        self.extra = extra
 
 
 class NoRepository(PreconditionFailed):

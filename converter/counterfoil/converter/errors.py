@@ -5,7 +5,7 @@
     CounterfoilError
     └── BridgeError
         ├── InvalidBridgeFile      path, line, column, problem
-        ├── MissingPart            Java, PySpark, its jars: what to install
+        ├── MissingPart            Java, PySpark's jars: what to install
         ├── SubjectMissing         subject
         ├── BrokerUnreachable      bootstrap_servers
         ├── PlanIncomplete         problems

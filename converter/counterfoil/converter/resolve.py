@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.evolution import ConversionPlan
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.model import Schema
+    from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.sdk import Registry
-    from counterfoil.sdk.entities import RegisteredSchema
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.errors import MissingPart
 from counterfoil.converter.java import check_java
+from counterfoil.schema.errors import MissingExtra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,9 +45,9 @@ appender.file.strategy.max = 3
 
 
 def pyspark_version() -> str:
-    """The version of the PySpark that would run; ``MissingPart`` when there is none."""
+    """The version of the PySpark that would run; ``MissingExtra`` when there is none."""
     if find_spec("pyspark") is None:
-        raise MissingPart('A bridge needs PySpark, which is not installed: pip install "counterfoil[converter]"')
+        raise MissingExtra("A bridge", module="PySpark", extra="converter")
     from pyspark.version import __version__
 
     return str(__version__)
@@ -74,7 +75,8 @@ def start_session(*, master: str | None, jars: Path | None, log_file: Path) -> S
     """A session for a bridge, with everything that Spark and Java print in ``log_file``.
 
     Under spark-submit the session is the one that was submitted, and ``master`` None leaves it where it is; otherwise
-    None is ``local[*]``. Raises ``MissingPart`` when Java, PySpark or the connectors are not there.
+    None is ``local[*]``. Raises ``MissingExtra`` when PySpark is not there, ``MissingPart`` when Java or the connectors
+    are not.
     """
     settings = {**REQUIRED, "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
     settings |= {"spark.sql.session.timeZone": "UTC"}

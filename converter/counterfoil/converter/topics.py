@@ -9,7 +9,8 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.converter.errors import BrokerUnreachable, MissingPart
+from counterfoil.converter.errors import BrokerUnreachable
+from counterfoil.schema.errors import MissingExtra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,7 +26,7 @@ _SETTLE_S = 0.5
 class Cluster:
     """A Kafka cluster, asked with a time limit.
 
-    Raises ``BrokerUnreachable`` when nobody answers within ``timeout_s``, and ``MissingPart`` when the Kafka client
+    Raises ``BrokerUnreachable`` when nobody answers within ``timeout_s``, and ``MissingExtra`` when the Kafka client
     is not installed.
     """
 
@@ -34,9 +35,7 @@ class Cluster:
             from confluent_kafka import Consumer
             from confluent_kafka.admin import AdminClient
         except ModuleNotFoundError:
-            raise MissingPart(
-                'A bridge needs confluent-kafka, which is not installed: pip install "counterfoil[converter]"'
-            ) from None
+            raise MissingExtra("A bridge", module="confluent-kafka", extra="converter") from None
         self.bootstrap_servers = bootstrap_servers
         self._timeout_s = timeout_s
         self._base = {"bootstrap.servers": bootstrap_servers, **_QUIET}

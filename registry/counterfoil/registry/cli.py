@@ -78,7 +78,7 @@ def serve(*, settings_file: str | None, print_settings: bool, **flags: Any) -> i
     try:
         from counterfoil.registry.serving.workers import serve_with
     except ModuleNotFoundError as missing:
-        raise click.ClickException(
-            f"the registry needs the package {missing.name}; install it with: pip install 'counterfoil[registry]'"
-        ) from None
+        from counterfoil.schema.errors import MissingExtra
+
+        raise MissingExtra("The registry", module=missing.name or "a package", extra="registry") from None
     return serve_with(resolved.settings)

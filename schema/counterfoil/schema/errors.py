@@ -7,6 +7,7 @@
     │   ├── BadRequest 400 … IncompatibleSchema 40901 … StoreUnavailable 50001
     │   └── InvalidSchema 42201
     │       └── SchemaParseError           line, column, path, expected
+    ├── MissingExtra                       module, extra: a package is not installed
     └── (each room's own, in its errors.py)
 
 The server raises these and the client raises the same classes again, from ``error_for_code``.
@@ -25,6 +26,15 @@ if TYPE_CHECKING:
 
 class CounterfoilError(Exception):
     """The root: catching it catches everything that this project raises on purpose."""
+
+
+class MissingExtra(CounterfoilError):
+    """Something needs a package that is installed with an extra: which ``module``, which ``extra``."""
+
+    def __init__(self, needed_by: str, *, module: str, extra: str) -> None:
+        super().__init__(f'{needed_by} needs {module}, which is not installed: pip install "counterfoil[{extra}]"')
+        self.module = module
+        self.extra = extra
 
 
 class RegistryError(CounterfoilError):

@@ -81,7 +81,7 @@ def _parts(
         yield from _metadata_parts(metadata)
     if rule_set is not None:
         yield _PRESENT
-        for rule in (*rule_set.migration_rules, *rule_set.domain_rules, *rule_set.encoding_rules):
+        for rule in rule_set.rules:
             yield from _rule_parts(rule)
         yield rule_set.enable_at or ""
 

@@ -81,6 +81,11 @@ class RuleSet:
     encoding_rules: tuple[Rule, ...] = ()
     enable_at: str | None = None
 
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """All rules of the three lists, in this order."""
+        return (*self.migration_rules, *self.domain_rules, *self.encoding_rules)
+
 
 @dataclass(frozen=True, slots=True)
 class Schema:

@@ -9,18 +9,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from counterfoil.sdk.async_client import AsyncRegistry
-    from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.entities import (
+    from counterfoil.schema.rest.config import Config
+    from counterfoil.schema.rest.modes import Mode
+    from counterfoil.schema.rest.versions import (
         Compatibility,
-        Config,
         ContextId,
         Deletion,
-        Mode,
         RegisteredSchema,
         SubjectVersion,
         Visibility,
     )
+    from counterfoil.sdk.async_client import AsyncRegistry
+    from counterfoil.sdk.client import Registry
     from counterfoil.sdk.errors import (
         DecodeError,
         EncodeError,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         SerdeError,
         SubjectUnresolved,
         TruncatedFrame,
+        UnexpectedReply,
         UnknownSchemaId,
     )
     from counterfoil.sdk.serde.avro import AvroDeserializer, AvroSerializer, Decoded
@@ -48,25 +49,18 @@ if TYPE_CHECKING:
     from counterfoil.sdk.subjects import RECORD, TOPIC, TOPIC_RECORD
 
 _MODULE_BY_NAME = {
-    "AsyncRegistry": "async_client",
-    "AvroDeserializer": "serde.avro",
-    "AvroSerializer": "serde.avro",
-    "Decoded": "serde.avro",
-    "MessageField": "serde.context",
-    "Registry": "client",
-    "SerializationContext": "serde.context",
+    "AsyncRegistry": "sdk.async_client",
+    "AvroDeserializer": "sdk.serde.avro",
+    "AvroSerializer": "sdk.serde.avro",
+    "Decoded": "sdk.serde.avro",
+    "MessageField": "sdk.serde.context",
+    "Registry": "sdk.client",
+    "SerializationContext": "sdk.serde.context",
+    "Config": "schema.rest.config",
+    "Mode": "schema.rest.modes",
     **dict.fromkeys(
-        (
-            "Compatibility",
-            "Config",
-            "ContextId",
-            "Deletion",
-            "Mode",
-            "RegisteredSchema",
-            "SubjectVersion",
-            "Visibility",
-        ),
-        "entities",
+        ("Compatibility", "ContextId", "Deletion", "RegisteredSchema", "SubjectVersion", "Visibility"),
+        "schema.rest.versions",
     ),
     **dict.fromkeys(
         (
@@ -81,14 +75,16 @@ _MODULE_BY_NAME = {
             "SerdeError",
             "SubjectUnresolved",
             "TruncatedFrame",
+            "UnexpectedReply",
             "UnknownSchemaId",
         ),
-        "errors",
+        "sdk.errors",
     ),
     **dict.fromkeys(
-        ("BasicAuth", "BearerToken", "CacheSettings", "RegistrySettings", "RetrySettings", "TlsSettings"), "settings"
+        ("BasicAuth", "BearerToken", "CacheSettings", "RegistrySettings", "RetrySettings", "TlsSettings"),
+        "sdk.settings",
     ),
-    **dict.fromkeys(("RECORD", "TOPIC", "TOPIC_RECORD"), "subjects"),
+    **dict.fromkeys(("RECORD", "TOPIC", "TOPIC_RECORD"), "sdk.subjects"),
 }
 
 __all__ = [
@@ -126,6 +122,7 @@ __all__ = [
     "SubjectVersion",
     "TlsSettings",
     "TruncatedFrame",
+    "UnexpectedReply",
     "UnknownSchemaId",
     "Visibility",
 ]
@@ -136,7 +133,7 @@ def __getattr__(name: str) -> object:
     module = _MODULE_BY_NAME.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{module}"), name)
+    value = getattr(import_module(f"counterfoil.{module}"), name)
     globals()[name] = value
     return value
 

@@ -100,6 +100,8 @@ class AsyncRegistry:
         """The registry that a ``SchemaRegistryClient`` of confluent-kafka would ask with the same dict."""
         return cls(settings_from_confluent(conf))
 
+    call = _call(Calls.call)
+    call_all = _call(Calls.call_all)
     schema_by_id = _call(Calls.schema_by_id)
     schema_by_guid = _call(Calls.schema_by_guid)
     schema_text_by_id = _call(Calls.schema_text_by_id)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from counterfoil.schema.errors import SchemaNotFound
+from counterfoil.schema.rest.versions import Deletion, Visibility
 from counterfoil.sdk import operations
 from counterfoil.sdk.cache import Cache
-from counterfoil.sdk.entities import Deletion, Visibility
 from counterfoil.sdk.exchange import Clock, Exchange
 
 if TYPE_CHECKING:
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
     from counterfoil.schema.model import Schema
-    from counterfoil.sdk.entities import (
+    from counterfoil.schema.rest.config import Config
+    from counterfoil.schema.rest.modes import Mode
+    from counterfoil.schema.rest.versions import (
         Compatibility,
-        Config,
         ContextId,
-        Mode,
         RegisteredSchema,
         SubjectVersion,
         VersionNumber,
@@ -54,6 +54,23 @@ class Calls:
         self._schemas.forget()
         self._registered.forget()
         self._latest.forget()
+
+    # --- any operation ---------------------------------------------------------------------------------------------
+
+    def call(self, operation: Operation[T]) -> Script[T]:
+        """Return the result of an operation of :mod:`counterfoil.sdk.operations`; no cache is read or changed."""
+        return (yield from self._exchange.call(operation))
+
+    def call_all(self, listing: Operation[tuple[T, ...]], *, page_size: int = 1000) -> Script[tuple[T, ...]]:
+        """Return all entries of a listing, requested page by page; a registry that knows no pages gives all at once."""
+        found: list[T] = []
+        while True:
+            page = yield from self._exchange.call(operations.page_of(listing, offset=len(found), limit=page_size))
+            if found and page[:1] == tuple(found[:1]):  # it knows no pages: this is the whole listing again
+                return tuple(found)
+            found.extend(page)
+            if len(page) != page_size:
+                return tuple(found)
 
     # --- schemas by id and guid ------------------------------------------------------------------------------------
 

@@ -5,8 +5,8 @@
     CounterfoilError
     ├── RegistryError …              (counterfoil.schema.errors) the registry answered "no"
     ├── RegistryUnavailable          the registry could not be asked; retryable
+    │   └── UnexpectedReply          status: something answered, and not as a schema registry does
     ├── InvalidSettings              a setting of the client or of a serializer is not valid
-    ├── MissingExtra                 module, extra: a package is not installed
     ├── NoReply                      (counterfoil.sdk.transport) what a transport raises; becomes RegistryUnavailable
     └── SerdeError                   topic, field, subject, schema_id, data
         ├── FrameError
@@ -49,21 +49,28 @@ def _unavailable(message: str, url: str, attempts: int) -> RegistryUnavailable:
     return RegistryUnavailable(message, url=url, attempts=attempts)
 
 
+class UnexpectedReply(RegistryUnavailable):
+    """An answer that is not a schema registry's: ``status`` is its HTTP status, ``problem`` what is wrong with it."""
+
+    def __init__(self, message: str, *, url: str, attempts: int, status: int, problem: str) -> None:
+        super().__init__(message, url=url, attempts=attempts)
+        self.status = status
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_unexpected, (str(self), self.url, self.attempts, self.status, self.problem))
+
+
+def _unexpected(message: str, url: str, attempts: int, status: int, problem: str) -> UnexpectedReply:
+    return UnexpectedReply(message, url=url, attempts=attempts, status=status, problem=problem)
+
+
 class InvalidSettings(CounterfoilError):
     """A setting that is unknown, malformed, or contradicts another. ``setting`` is its name, as it was spelt."""
 
     def __init__(self, message: str, *, setting: str = "") -> None:
         super().__init__(message)
         self.setting = setting
-
-
-class MissingExtra(CounterfoilError):
-    """A part of the SDK needs a package that is installed with an extra: which ``module``, which ``extra``."""
-
-    def __init__(self, needed_by: str, *, module: str, extra: str) -> None:
-        super().__init__(f'{needed_by} needs {module}, which is not installed: pip install "counterfoil[{extra}]"')
-        self.module = module
-        self.extra = extra
 
 
 class SerdeError(CounterfoilError):

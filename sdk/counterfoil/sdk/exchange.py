@@ -13,8 +13,8 @@ from importlib.metadata import version
 from random import Random
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from counterfoil.sdk.entity_json import UnexpectedShapeError
-from counterfoil.sdk.errors import RegistryUnavailable
+from counterfoil.schema.rest.json_values import UnexpectedShapeError
+from counterfoil.sdk.errors import RegistryUnavailable, UnexpectedReply
 from counterfoil.sdk.operations import read_reply
 from counterfoil.sdk.script import Pause, Send
 from counterfoil.sdk.transport import NoReply, Reply, Request
@@ -129,10 +129,12 @@ class Exchange:
         try:
             return read_reply(operation, attempt.outcome)
         except UnexpectedShapeError as error:
-            raise RegistryUnavailable(
+            raise UnexpectedReply(
                 f"There is no schema registry at {attempt.url}, or none that talks like one: {error} ({tries})",
                 url=attempt.url,
                 attempts=attempts,
+                status=attempt.outcome.status,
+                problem=str(error),
             ) from None
 
 

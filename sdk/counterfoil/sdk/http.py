@@ -64,16 +64,20 @@ class HttpTransport:
             if self._client is None or self._owner != os.getpid():
                 import httpx
 
-                self._client = httpx.Client(**connection_options(self._settings))
+                self._client = httpx.Client(**_connection_options(self._settings))
                 self._owner = os.getpid()
             return self._client
 
 
 class AsyncHttpTransport:
-    """Sends by HTTP, from any number of tasks; in another event loop it opens connections anew."""
+    """Sends by HTTP, from any number of tasks; in another event loop it opens connections anew.
 
-    def __init__(self, settings: RegistrySettings) -> None:
+    ``connections`` is how many are open at once at most; None stands for httpx's own limit.
+    """
+
+    def __init__(self, settings: RegistrySettings, *, connections: int | None = None) -> None:
         self._settings = settings
+        self._connections = connections
         self._client: httpx.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -104,9 +108,15 @@ class AsyncHttpTransport:
 
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:  # connections end with the loop that they were opened in
-            self._client = httpx.AsyncClient(**connection_options(self._settings))
+            self._client = httpx.AsyncClient(**_connection_options(self._settings), **self._limits())
             self._loop = loop
         return self._client
+
+    def _limits(self) -> dict[str, Any]:
+        import httpx
+
+        count = self._connections
+        return {} if count is None else {"limits": httpx.Limits(max_connections=count, max_keepalive_connections=count)}
 
 
 class _Body:
@@ -169,7 +179,7 @@ def _words(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def connection_options(settings: RegistrySettings) -> dict[str, Any]:
+def _connection_options(settings: RegistrySettings) -> dict[str, Any]:
     """The arguments of both of httpx's clients."""
     import httpx
 

@@ -8,7 +8,7 @@ Source: the public REST API of Confluent Schema Registry, 8.5.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 from http import HTTPStatus
@@ -17,9 +17,26 @@ from urllib.parse import quote, urlencode
 
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, parse_level
 from counterfoil.schema.errors import InvalidSubject, error_for_code
-from counterfoil.sdk import entity_json as read
-from counterfoil.sdk.entities import Config, Deletion, Visibility
-from counterfoil.sdk.entity_json import Node, UnexpectedShapeError, config_json, config_keys, schema_json
+from counterfoil.schema.rest.config import CONFIG_KEYS, Config, config_document, read_config
+from counterfoil.schema.rest.json_values import (
+    ReplyJson,
+    UnexpectedShapeError,
+    read_each,
+    read_integer,
+    read_text,
+    read_texts,
+)
+from counterfoil.schema.rest.modes import read_mode
+from counterfoil.schema.rest.schemas import SCHEMA, schema_request
+from counterfoil.schema.rest.versions import (
+    COMPATIBILITY,
+    Deletion,
+    Visibility,
+    read_context_ids,
+    read_registered,
+    read_registration,
+    read_subject_versions,
+)
 from counterfoil.sdk.errors import InvalidSettings
 
 if TYPE_CHECKING:
@@ -28,10 +45,11 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.errors import RegistryError
     from counterfoil.schema.model import Schema
-    from counterfoil.sdk.entities import (
+    from counterfoil.schema.rest.json_values import JsonValue
+    from counterfoil.schema.rest.modes import Mode
+    from counterfoil.schema.rest.versions import (
         Compatibility,
         ContextId,
-        Mode,
         RegisteredSchema,
         SubjectVersion,
         VersionNumber,
@@ -62,7 +80,7 @@ class Operation(Generic[T]):
     name: str
     method: str
     path: str
-    read: Callable[[Node], T]
+    read: Callable[[JsonValue], T]
     query: tuple[tuple[str, str], ...] = ()
     body: bytes | None = None
     is_repeatable: bool = True
@@ -74,6 +92,20 @@ class Operation(Generic[T]):
         return f"{self.path}?{urlencode(self.query, quote_via=quote)}" if self.query else self.path
 
 
+def page_of(operation: Operation[T], *, offset: int, limit: int) -> Operation[T]:
+    """Return a listing's operation that requests ``limit`` entries at most, after the first ``offset``."""
+    return replace(operation, query=(*operation.query, ("offset", str(offset)), ("limit", str(limit))))
+
+
+def as_json(operation: Operation[Any]) -> Operation[Any]:
+    """Return the operation with its JSON as the result, unread: for what registries of other makes answer."""
+    return replace(operation, read=_value)
+
+
+def _value(reply: JsonValue) -> Any:
+    return reply.value
+
+
 def read_reply(operation: Operation[T], reply: Reply) -> T:
     """What the reply says.
 
@@ -82,16 +114,16 @@ def read_reply(operation: Operation[T], reply: Reply) -> T:
     if not HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES:
         raise _error_of(reply)
     if operation.form is ReplyForm.NOTHING:
-        return operation.read(Node(None))
-    text = _text_of(reply)
-    return operation.read(Node(text if operation.form is ReplyForm.TEXT else _json_of(text, reply)))
+        return operation.read(ReplyJson(None))
+    body = _text_of(reply)
+    return operation.read(ReplyJson(body if operation.form is ReplyForm.TEXT else _json_of(body, reply)))
 
 
 def _error_of(reply: Reply) -> RegistryError | UnexpectedShapeError:
     """The registry's error; a bare 401 or 403 needs no registry's body to be understood."""
     try:
-        node = Node(_json_of(_text_of(reply), reply))
-        return error_for_code(node.member("error_code").integer(), node.member("message").text(), status=reply.status)
+        error = ReplyJson(_json_of(_text_of(reply), reply))
+        return error_for_code(error.member("error_code").integer(), error.member("message").text(), status=reply.status)
     except UnexpectedShapeError:
         if reply.status in _REFUSALS:
             phrase = HTTPStatus(reply.status).phrase
@@ -121,6 +153,29 @@ def _shown(reply: Reply) -> str:
     begin = repr(text[:_SHOWN_CHARACTERS]) if text else "nothing"
     more = "…" if len(text) > _SHOWN_CHARACTERS else ""
     return f"{reply.status} ({media_type}) with {begin}{more}" + (f" and points to {location}" if location else "")
+
+
+def _any_texts(reply: JsonValue) -> None:
+    """Read a list of texts, which say nothing."""
+    read_texts(reply)
+
+
+def _sorted_texts(reply: JsonValue) -> tuple[str, ...]:
+    """Return a list of texts, sorted: the API promises no order."""
+    return tuple(sorted(read_texts(reply)))
+
+
+def _nothing(reply: JsonValue) -> None:
+    """Read nothing: a success needs no particular body."""
+    del reply
+
+
+def _object(reply: JsonValue) -> dict[str, Any]:
+    return dict(reply.object())
+
+
+def _objects(reply: JsonValue) -> tuple[dict[str, Any], ...]:
+    return tuple(map(_object, reply.items()))
 
 
 # --- parts of requests ---------------------------------------------------------------------------------------------
@@ -171,45 +226,49 @@ def _of_subject(root: str, subject: str | None) -> str:
 
 def ping() -> Operation[None]:
     """``GET /schemas/types``: whether a registry is there; the root has no answer under the URL of a context."""
-    return Operation("ping", "GET", "/schemas/types", read.read_any_texts)
+    return Operation("ping", "GET", "/schemas/types", _any_texts)
 
 
 def schema_types() -> Operation[tuple[str, ...]]:
     """``GET /schemas/types``: the names of the schema types it takes."""
-    return Operation("schema_types", "GET", "/schemas/types", read.read_schema_types)
+    return Operation("schema_types", "GET", "/schemas/types", _sorted_texts)
 
 
 def contexts() -> Operation[tuple[str, ...]]:
     """``GET /contexts``: the default one, ``.``, first."""
-    return Operation("contexts", "GET", "/contexts", read.read_texts)
+    return Operation("contexts", "GET", "/contexts", read_texts)
 
 
 def delete_context(context: str) -> Operation[None]:
     """``DELETE /contexts/{context}``: forget an empty context."""
     path = _path("contexts", context)
-    return Operation("delete_context", "DELETE", path, read.read_nothing, form=ReplyForm.NOTHING)
+    return Operation("delete_context", "DELETE", path, _nothing, form=ReplyForm.NOTHING)
 
 
 # --- schemas by id and guid ----------------------------------------------------------------------------------------
 
 
-def schema_by_id(schema_id: int, *, subject: str | None) -> Operation[Schema]:
-    """``GET /schemas/ids/{id}``; ``subject`` says in which context to look first."""
+def schema_by_id(schema_id: int, *, subject: str | None, with_max_id: bool = False) -> Operation[Schema]:
+    """``GET /schemas/ids/{id}``; ``subject`` says in which context to look first.
+
+    ``with_max_id``: the JSON also has ``maxId``, the highest id that the context has assigned.
+    """
     path = _path("schemas", "ids", schema_id)
-    return Operation("schema_by_id", "GET", path, read.read_schema, _query(subject=subject))
+    query = _query(subject=subject, fetchMaxId=with_max_id)
+    return Operation("schema_by_id", "GET", path, SCHEMA.read, query)
 
 
 def schema_text_by_id(schema_id: int, *, subject: str | None) -> Operation[str]:
     """``GET /schemas/ids/{id}/schema``: the bare text."""
     path = _path("schemas", "ids", schema_id, "schema")
-    return Operation("schema_text_by_id", "GET", path, Node.text, _query(subject=subject), form=ReplyForm.TEXT)
+    return Operation("schema_text_by_id", "GET", path, read_text, _query(subject=subject), form=ReplyForm.TEXT)
 
 
 def subjects_of_id(schema_id: int, *, subject: str | None, visibility: Visibility) -> Operation[tuple[str, ...]]:
     """``GET /schemas/ids/{id}/subjects``."""
     path = _path("schemas", "ids", schema_id, "subjects")
     query = _query(subject=subject) + _deleted(visibility)
-    return Operation("subjects_of_id", "GET", path, lambda node: tuple(sorted(read.read_texts(node))), query)
+    return Operation("subjects_of_id", "GET", path, _sorted_texts, query)
 
 
 def versions_of_id(
@@ -218,17 +277,17 @@ def versions_of_id(
     """``GET /schemas/ids/{id}/versions``."""
     path = _path("schemas", "ids", schema_id, "versions")
     query = _query(subject=subject) + _deleted(visibility)
-    return Operation("versions_of_id", "GET", path, read.read_subject_versions, query)
+    return Operation("versions_of_id", "GET", path, read_subject_versions, query)
 
 
 def schema_by_guid(guid: UUID | str) -> Operation[Schema]:
     """``GET /schemas/guids/{guid}``."""
-    return Operation("schema_by_guid", "GET", _path("schemas", "guids", str(guid)), read.read_schema)
+    return Operation("schema_by_guid", "GET", _path("schemas", "guids", str(guid)), SCHEMA.read)
 
 
 def ids_of_guid(guid: UUID | str) -> Operation[tuple[ContextId, ...]]:
     """``GET /schemas/guids/{guid}/ids``."""
-    return Operation("ids_of_guid", "GET", _path("schemas", "guids", str(guid), "ids"), read.read_context_ids)
+    return Operation("ids_of_guid", "GET", _path("schemas", "guids", str(guid), "ids"), read_context_ids)
 
 
 # --- subjects and versions -----------------------------------------------------------------------------------------
@@ -236,71 +295,74 @@ def ids_of_guid(guid: UUID | str) -> Operation[tuple[ContextId, ...]]:
 
 def subjects(*, prefix: str | None, visibility: Visibility) -> Operation[tuple[str, ...]]:
     """``GET /subjects``."""
-    return Operation(
-        "subjects", "GET", "/subjects", read.read_texts, _query(subjectPrefix=prefix) + _deleted(visibility)
-    )
+    return Operation("subjects", "GET", "/subjects", read_texts, _query(subjectPrefix=prefix) + _deleted(visibility))
 
 
 def lookup(subject: str, schema: Schema, *, normalize: bool, visibility: Visibility) -> Operation[RegisteredSchema]:
     """``POST /subjects/{subject}``: the version that holds this content."""
     query = _query(normalize=normalize) + _deleted(visibility)
     return Operation(
-        "lookup", "POST", _path("subjects", subject), read.read_registered, query, _json(schema_json(schema))
+        "lookup", "POST", _path("subjects", subject), read_registered, query, _json(schema_request(schema))
     )
 
 
-def register(subject: str, schema: Schema, *, normalize: bool) -> Operation[RegisteredSchema]:
-    """``POST /subjects/{subject}/versions``: repeatable, since content that is there is found again."""
-    reader = partial(read.read_registration, subject, schema)
+def register(
+    subject: str, schema: Schema, *, normalize: bool, schema_id: int | None = None, number: int | None = None
+) -> Operation[RegisteredSchema]:
+    """``POST /subjects/{subject}/versions``: repeatable, since content that is there is found again.
+
+    ``schema_id`` and ``number``, the version, are what the schema gets in IMPORT mode.
+    """
+    reader = partial(read_registration, subject, schema)
     path = _path("subjects", subject, "versions")
-    return Operation("register", "POST", path, reader, _query(normalize=normalize), _json(schema_json(schema)))
+    assigned = {name: value for name, value in (("id", schema_id), ("version", number)) if value is not None}
+    body = _json({**schema_request(schema), **assigned})
+    return Operation("register", "POST", path, reader, _query(normalize=normalize), body)
 
 
 def versions(subject: str, *, visibility: Visibility) -> Operation[tuple[int, ...]]:
     """``GET /subjects/{subject}/versions``."""
     path = _path("subjects", subject, "versions")
-    return Operation("versions", "GET", path, read.read_integers, _deleted(visibility))
+    return Operation("versions", "GET", path, read_each(read_integer), _deleted(visibility))
 
 
 def version(subject: str, number: VersionNumber, *, visibility: Visibility) -> Operation[RegisteredSchema]:
     """``GET /subjects/{subject}/versions/{version}``."""
     path = _path("subjects", subject, "versions", number)
-    return Operation("version", "GET", path, read.read_registered, _deleted(visibility))
+    return Operation("version", "GET", path, read_registered, _deleted(visibility))
 
 
 def schema_text(subject: str, number: VersionNumber, *, visibility: Visibility) -> Operation[str]:
     """``GET /subjects/{subject}/versions/{version}/schema``: the bare text."""
     path = _path("subjects", subject, "versions", number, "schema")
-    return Operation("schema_text", "GET", path, Node.text, _deleted(visibility), form=ReplyForm.TEXT)
+    return Operation("schema_text", "GET", path, read_text, _deleted(visibility), form=ReplyForm.TEXT)
 
 
 def version_with_metadata(subject: str, properties: Mapping[str, str]) -> Operation[RegisteredSchema]:
     """``GET /subjects/{subject}/metadata``: the highest version whose metadata has all these properties."""
     pairs = sorted(properties.items())
     query = tuple(("key", _unicode(key)) for key, _ in pairs) + tuple(("value", _unicode(value)) for _, value in pairs)
-    return Operation(
-        "version_with_metadata", "GET", _path("subjects", subject, "metadata"), read.read_registered, query
-    )
+    return Operation("version_with_metadata", "GET", _path("subjects", subject, "metadata"), read_registered, query)
 
 
 def referenced_by(subject: str, number: VersionNumber, *, visibility: Visibility) -> Operation[tuple[int, ...]]:
     """``GET /subjects/{subject}/versions/{version}/referencedby``: ids of schemas that refer to this one."""
     path = _path("subjects", subject, "versions", number, "referencedby")
-    return Operation("referenced_by", "GET", path, read.read_integers, _deleted(visibility))
+    return Operation("referenced_by", "GET", path, read_each(read_integer), _deleted(visibility))
 
 
 def delete_subject(subject: str, *, deletion: Deletion) -> Operation[tuple[int, ...]]:
     """``DELETE /subjects/{subject}``: the versions that went. Not repeatable: the second time it is not there."""
     query = _query(permanent=deletion is Deletion.PERMANENT)
     path = _path("subjects", subject)
-    return Operation("delete_subject", "DELETE", path, read.read_integers, query, is_repeatable=False)
+    return Operation("delete_subject", "DELETE", path, read_each(read_integer), query, is_repeatable=False)
 
 
 def delete_version(subject: str, number: VersionNumber, *, deletion: Deletion) -> Operation[int]:
     """``DELETE /subjects/{subject}/versions/{version}``: the version that went."""
     query = _query(permanent=deletion is Deletion.PERMANENT)
     path = _path("subjects", subject, "versions", number)
-    return Operation("delete_version", "DELETE", path, read.read_integer, query, is_repeatable=False)
+    return Operation("delete_version", "DELETE", path, read_integer, query, is_repeatable=False)
 
 
 # --- compatibility -------------------------------------------------------------------------------------------------
@@ -313,7 +375,7 @@ def check_compatibility(
     segments: Sequence[str | int] = () if number is None else (number,)
     path = _path("compatibility", "subjects", subject, "versions", *segments)
     query = _query(verbose=verbose, normalize=normalize)
-    return Operation("check_compatibility", "POST", path, read.read_compatibility, query, _json(schema_json(schema)))
+    return Operation("check_compatibility", "POST", path, COMPATIBILITY.read, query, _json(schema_request(schema)))
 
 
 # --- config and mode -----------------------------------------------------------------------------------------------
@@ -322,7 +384,7 @@ def check_compatibility(
 def config(subject: str | None, *, default_to_global: bool) -> Operation[Config]:
     """``GET /config[/{subject}]``."""
     query = _query(defaultToGlobal=default_to_global)
-    return Operation("config", "GET", _of_subject("config", subject), read.read_config, query)
+    return Operation("config", "GET", _of_subject("config", subject), read_config, query)
 
 
 def set_config(
@@ -331,34 +393,138 @@ def set_config(
     """``PUT /config[/{subject}]``: what is None is left alone, what ``clear`` names is unset."""
     if isinstance(change, str):  # a level is one, too
         change = Config(compatibility_level=parse_level(change))
-    body = config_json(change)
-    key_by_name = config_keys()
+    body = config_document(change)
     for name in clear:
-        if name not in key_by_name:
-            raise InvalidSettings(f"A config has no {name!r}; expected one of {', '.join(key_by_name)}", setting=name)
-        body[key_by_name[name]] = None
-    return Operation("set_config", "PUT", _of_subject("config", subject), read.read_config, body=_json(body))
+        if name not in CONFIG_KEYS:
+            raise InvalidSettings(f"A config has no {name!r}; expected one of {', '.join(CONFIG_KEYS)}", setting=name)
+        body[CONFIG_KEYS[name]] = None
+    return Operation("set_config", "PUT", _of_subject("config", subject), read_config, body=_json(body))
 
 
 def delete_config(subject: str | None) -> Operation[Config]:
     """``DELETE /config[/{subject}]``: what was set."""
     path = _of_subject("config", subject)
-    return Operation("delete_config", "DELETE", path, read.read_config, is_repeatable=False)
+    return Operation("delete_config", "DELETE", path, read_config, is_repeatable=False)
 
 
 def mode(subject: str | None, *, default_to_global: bool) -> Operation[Mode | None]:
     """``GET /mode[/{subject}]``."""
     query = _query(defaultToGlobal=default_to_global)
-    return Operation("mode", "GET", _of_subject("mode", subject), read.read_mode, query)
+    return Operation("mode", "GET", _of_subject("mode", subject), read_mode, query)
 
 
 def set_mode(subject: str | None, new: Mode | str | None, *, force: bool) -> Operation[Mode | None]:
     """``PUT /mode[/{subject}]``; None unsets it."""
     body = _json({"mode": None if new is None else str(new)})
-    return Operation("set_mode", "PUT", _of_subject("mode", subject), read.read_mode, _query(force=force), body)
+    return Operation("set_mode", "PUT", _of_subject("mode", subject), read_mode, _query(force=force), body)
 
 
 def delete_mode(subject: str | None, *, recursive: bool) -> Operation[Mode | None]:
     """``DELETE /mode[/{subject}]``: what was set."""
     path = _of_subject("mode", subject)
-    return Operation("delete_mode", "DELETE", path, read.read_mode, _query(recursive=recursive), is_repeatable=False)
+    return Operation("delete_mode", "DELETE", path, read_mode, _query(recursive=recursive), is_repeatable=False)
+
+
+# --- as the API's own JSON objects ------------------------------------------------------
+
+_KEKS: Final = ("dek-registry", "v1", "keks")
+
+
+def schemas(
+    *, prefix: str | None, visibility: Visibility, latest_only: bool, aliases: bool
+) -> Operation[tuple[dict[str, Any], ...]]:
+    """``GET /schemas``: versions with their schemas.
+
+    ``prefix`` is one of subjects; None means the default context, ``:*:`` every context. ``aliases``: also the subjects
+    that are reached by an alias, with their ``aliases``.
+    """
+    query = _query(subjectPrefix=prefix, latestOnly=latest_only, aliases=aliases) + _deleted(visibility)
+    return Operation("schemas", "GET", "/schemas", _objects, query)
+
+
+def keks(*, visibility: Visibility) -> Operation[tuple[str, ...]]:
+    """``GET /dek-registry/v1/keks``: the names of the key encryption keys."""
+    return Operation("keks", "GET", _path(*_KEKS), read_texts, _deleted(visibility))
+
+
+def kek(name: str, *, visibility: Visibility) -> Operation[dict[str, Any]]:
+    """``GET /dek-registry/v1/keks/{name}``."""
+    return Operation("kek", "GET", _path(*_KEKS, name), _object, _deleted(visibility))
+
+
+def create_kek(body: Mapping[str, Any]) -> Operation[dict[str, Any]]:
+    """``POST /dek-registry/v1/keks``: repeatable, since the same key is found again."""
+    return Operation("create_kek", "POST", _path(*_KEKS), _object, body=_json(body))
+
+
+def delete_kek(name: str) -> Operation[None]:
+    """``DELETE /dek-registry/v1/keks/{name}``: a soft deletion."""
+    return _acting("delete_kek", "DELETE", _path(*_KEKS, name))
+
+
+def undelete_kek(name: str) -> Operation[None]:
+    """``POST /dek-registry/v1/keks/{name}/undelete``."""
+    return _acting("undelete_kek", "POST", _path(*_KEKS, name, "undelete"))
+
+
+def dek_subjects(kek_name: str, *, visibility: Visibility) -> Operation[tuple[str, ...]]:
+    """``GET /dek-registry/v1/keks/{name}/deks``: the subjects that have keys under this one."""
+    return Operation("dek_subjects", "GET", _path(*_KEKS, kek_name, "deks"), read_texts, _deleted(visibility))
+
+
+def dek_versions(kek_name: str, subject: str, *, algorithm: str, visibility: Visibility) -> Operation[tuple[int, ...]]:
+    """``GET /dek-registry/v1/keks/{name}/deks/{subject}/versions``."""
+    query = _query(algorithm=algorithm) + _deleted(visibility)
+    return Operation("dek_versions", "GET", _deks(kek_name, subject, "versions"), read_each(read_integer), query)
+
+
+def dek(
+    kek_name: str, subject: str, number: int, *, algorithm: str, visibility: Visibility
+) -> Operation[dict[str, Any]]:
+    """``GET /dek-registry/v1/keks/{name}/deks/{subject}/versions/{version}``."""
+    query = _query(algorithm=algorithm) + _deleted(visibility)
+    return Operation("dek", "GET", _deks(kek_name, subject, "versions", number), _object, query)
+
+
+def create_dek(kek_name: str, subject: str, body: Mapping[str, Any]) -> Operation[dict[str, Any]]:
+    """``POST /dek-registry/v1/keks/{name}/deks/{subject}``: repeatable, since the same key is found again."""
+    return Operation("create_dek", "POST", _deks(kek_name, subject), _object, body=_json(body))
+
+
+def delete_dek(kek_name: str, subject: str, number: int, *, algorithm: str) -> Operation[None]:
+    """``DELETE /dek-registry/v1/keks/{name}/deks/{subject}/versions/{version}``: a soft deletion."""
+    path = _deks(kek_name, subject, "versions", number)
+    return _acting("delete_dek", "DELETE", path, _query(algorithm=algorithm))
+
+
+def _deks(kek_name: str, subject: str, *more: str | int) -> str:
+    return _path(*_KEKS, kek_name, "deks", subject, *more)
+
+
+def _acting(name: str, method: str, path: str, query: tuple[tuple[str, str], ...] = ()) -> Operation[None]:
+    """The operation of which only the effect counts; the second time it may be refused, as it has been done."""
+    return Operation(name, method, path, _nothing, query, is_repeatable=False, form=ReplyForm.NOTHING)
+
+
+def associations() -> Operation[tuple[dict[str, Any], ...]]:
+    """``GET /associations/resources/-/-``: those of all resources."""
+    return Operation("associations", "GET", _path("associations", "resources", "-", "-"), _objects)
+
+
+def associations_of_resource(
+    resource_id: str, *, resource_type: str | None, association_type: str | None
+) -> Operation[tuple[dict[str, Any], ...]]:
+    """``GET /associations/resources/{resourceId}``."""
+    query = _query(resourceType=resource_type, associationType=association_type)
+    path = _path("associations", "resources", resource_id)
+    return Operation("associations_of_resource", "GET", path, _objects, query)
+
+
+def create_associations(body: Mapping[str, Any]) -> Operation[dict[str, Any]]:
+    """``POST /associations``: repeatable, since what is there already is found again."""
+    return Operation("create_associations", "POST", "/associations", _object, body=_json(body))
+
+
+def changes(*, after: str | None, limit: int | None) -> Operation[dict[str, Any]]:
+    """``GET /changes``, of this project's registry: the changes after a position, such as ``"latest"``."""
+    return Operation("changes", "GET", "/changes", _object, _query(after=after, limit=limit))

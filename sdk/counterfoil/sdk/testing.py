@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit
 
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
+from counterfoil.schema.errors import MissingExtra
 from counterfoil.sdk.async_client import AsyncRegistry
 from counterfoil.sdk.client import Registry
-from counterfoil.sdk.errors import MissingExtra
 from counterfoil.sdk.transport import Reply
 
 if TYPE_CHECKING:

@@ -13,13 +13,14 @@ from counterfoil.contracts.cli.installed import COMMAND_GROUP, parse_entries
 from counterfoil.contracts.cli.options import Output, parse_outputs, shown_address
 from counterfoil.contracts.cli.root import command_table
 from counterfoil.contracts.cli.run import exit_code_for, run
-from counterfoil.contracts.errors import MissingExtra, PreconditionFailed, UsageMistake
+from counterfoil.contracts.errors import PreconditionFailed, UsageMistake
 from counterfoil.contracts.reports.text import printable
 from counterfoil.schema.errors import (
     BadRequest,
     CounterfoilError,
     Forbidden,
     IncompatibleSchema,
+    MissingExtra,
     RegistryError,
     StoreUnavailable,
     SubjectNotFound,
@@ -136,7 +137,7 @@ def test_an_unexpected_error_is_one_line_and_a_file(capsys):
         (SubjectNotFound("no"), 14),
         (BadRequest("no"), 14),
         (PreconditionFailed("no"), 14),
-        (MissingExtra(command="a", module="b", extra="c"), 14),
+        (MissingExtra("a", module="b", extra="c"), 14),
         (CounterfoilError("no"), 14),
         (PermissionError(13, "Permission denied"), 14),
         (UsageMistake("no"), 2),

@@ -12,7 +12,8 @@ from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.errors import BadRequest, ConfigNotFound, SubjectNotFound, VersionNotFound
 from counterfoil.schema.model import Reference, Schema, SchemaType
-from counterfoil.sdk.entities import Config, RegisteredSchema
+from counterfoil.schema.rest.config import Config
+from counterfoil.schema.rest.versions import RegisteredSchema
 
 
 @dataclass

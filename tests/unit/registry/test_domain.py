@@ -1,25 +1,12 @@
 from __future__ import annotations
 
-import json
 import uuid
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from counterfoil.registry.domain.config import CONFIG_FIELDS, Config, effective_config
+from counterfoil.registry.domain.config import effective_config, level_of
 from counterfoil.registry.domain.content import make_content
-from counterfoil.registry.domain.documents import (
-    config_document,
-    metadata_document,
-    read_config,
-    read_config_changes,
-    read_metadata,
-    read_rule_set,
-    rule_set_document,
-)
 from counterfoil.registry.domain.equivalence import may_match
-from counterfoil.registry.domain.json_fields import boolean_of, integer_of, list_of, text_of
 from counterfoil.registry.domain.merging import (
     merge_metadata,
     merge_rule_sets,
@@ -28,14 +15,13 @@ from counterfoil.registry.domain.merging import (
     stamped,
     unstamped,
 )
-from counterfoil.registry.domain.modes import Mode, check_registration, effective_mode, parse_mode
+from counterfoil.registry.domain.modes import check_registration, effective_mode, parse_mode
 from counterfoil.registry.domain.rules import check_rule_set
 from counterfoil.registry.domain.subjects import check_name, check_subject
 from counterfoil.registry.domain.versions import History, VersionEntry, parse_version
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.contexts import GLOBAL_LEVEL, TOP_LEVEL, parse_subject
 from counterfoil.schema.errors import (
-    BadRequest,
     InvalidMode,
     InvalidRuleSet,
     InvalidSubject,
@@ -45,6 +31,8 @@ from counterfoil.schema.errors import (
     VersionNotFound,
 )
 from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet, SchemaType
+from counterfoil.schema.rest.config import Config
+from counterfoil.schema.rest.modes import Mode
 
 SUBJECT = parse_subject("s")
 
@@ -152,67 +140,19 @@ def test_who_may_register(mode: Mode, with_id: bool, allowed: bool) -> None:  # 
 
 
 def test_a_scope_without_config_takes_the_next_level_whole() -> None:
-    level = Config(compatibility=CompatibilityLevel.NONE, alias="a")
+    level = Config(compatibility_level=CompatibilityLevel.NONE, alias="a")
     assert effective_config(None, None, [None, level, Config()]) == level
-    assert effective_config(None, None, [None]).level is CompatibilityLevel.BACKWARD
+    assert level_of(effective_config(None, None, [None])) is CompatibilityLevel.BACKWARD
 
 
 def test_a_config_of_its_own_hides_the_level_above_but_not_the_plain_fields() -> None:
-    top = Config(normalize=True, compatibility=CompatibilityLevel.FULL, alias="x", compatibility_group="g")
+    top = Config(normalize=True, compatibility_level=CompatibilityLevel.FULL, alias="x", compatibility_group="g")
     found = effective_config(Config(compatibility_group="own"), top, ())
     assert found == Config(normalize=True, compatibility_group="own")
-    assert found.level is CompatibilityLevel.BACKWARD
-
-
-def test_an_update_keeps_sets_and_clears() -> None:
-    changes = read_config_changes({"normalize": True, "alias": None, "unknown": 1, "compatibility": "full"})
-    changed = Config(alias="a", compatibility_group="g").updated(changes)
-    assert changed == Config(normalize=True, compatibility_group="g", compatibility=CompatibilityLevel.FULL)
-
-
-configs = st.builds(
-    Config,
-    alias=st.none() | st.text(max_size=3),
-    normalize=st.none() | st.booleans(),
-    validate_rules=st.none() | st.booleans(),
-    compatibility=st.none() | st.sampled_from(CompatibilityLevel),
-    compatibility_policy=st.none() | st.sampled_from(["STRICT", "LENIENT"]),
-    default_metadata=st.none()
-    | st.builds(Metadata, properties=st.dictionaries(st.text(max_size=2), st.text(max_size=2))),
-    override_rule_set=st.none() | st.builds(RuleSet, domain_rules=st.just((Rule("r", "CEL", params={"a": "b"}),))),
-)
-
-
-@given(configs)
-def test_a_config_survives_its_document(config: Config) -> None:
-    assert read_config(json.loads(json.dumps(config_document(config)))) == config
-
-
-def test_every_config_field_has_a_document_field() -> None:
-    everything = Config(
-        alias="a", alias_for_deks="d", normalize=True, validate_fields=True, validate_new_schemas=True,
-        validate_rules=True, compatibility=CompatibilityLevel.NONE, compatibility_policy="STRICT",
-        compatibility_group="g", default_metadata=Metadata(), override_metadata=Metadata(),
-        default_rule_set=RuleSet(), override_rule_set=RuleSet(),
-    )  # fmt: skip
-    assert len(config_document(everything)) == len(CONFIG_FIELDS)
+    assert level_of(found) is CompatibilityLevel.BACKWARD
 
 
 # --- metadata and rules
-
-
-def test_documents_leave_out_what_is_empty_and_sort_the_rest() -> None:
-    metadata = read_metadata({"tags": {"b": ["Z", "A", "A"]}, "properties": {"k": 1, "n": None}, "x": 1}, "metadata")
-    assert metadata_document(metadata) == {"tags": {"b": ["A", "Z"]}, "properties": {"k": "1"}}
-    assert metadata_document(Metadata()) == {}
-    assert metadata_document(None) is None
-
-
-def test_rules_get_their_defaults() -> None:
-    rules = read_rule_set({"domainRules": [{"name": "r", "type": "CEL", "extra": 1}]}, "ruleSet")
-    assert rule_set_document(rules) == {
-        "domainRules": [{"name": "r", "kind": "TRANSFORM", "mode": "WRITEREAD", "type": "CEL", "disabled": False}]
-    }
 
 
 def test_merging_metadata_replaces_by_key_and_joins_what_is_sensitive() -> None:
@@ -290,33 +230,3 @@ def stored(**parts: object) -> object:
 )
 def test_what_may_match_version_3(asked: dict, held: dict, same: bool) -> None:  # noqa: FBT001 - a column of the table
     assert may_match(stored(**asked), stored(**held), 3) is same
-
-
-# --- lenient JSON
-
-
-def test_plain_values_are_coerced() -> None:
-    assert [text_of(value, "x") for value in (5, 1.5, True, "a")] == ["5", "1.5", "true", "a"]
-    assert [integer_of(value, "x") for value in (7, 1.9, -1.9, " 12 ", "-3")] == [7, 1, -1, 12, -3]
-    assert [boolean_of(value, "x") for value in (True, 0, 2, "TRUE", "false")] == [True, False, True, True, False]
-
-
-@pytest.mark.parametrize(
-    ("read", "value"),
-    [
-        (text_of, []),
-        (text_of, {}),
-        (integer_of, "x"),
-        (integer_of, True),
-        (integer_of, 2**31),
-        (integer_of, float("inf")),
-        (integer_of, float("nan")),
-        (integer_of, "9" * 5000),
-        (boolean_of, "maybe"),
-        (boolean_of, 0.5),
-        (lambda value, what: list_of(value, what, text_of), {}),
-    ],
-)
-def test_what_cannot_be_coerced_is_named(read: object, value: object) -> None:
-    with pytest.raises(BadRequest, match="the field"):
-        read(value, "the field")  # type: ignore[operator]  # one of the readers above

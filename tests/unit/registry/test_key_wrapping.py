@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from counterfoil.registry.domain.keys.model import Kek
 from counterfoil.registry.kms.local import LocalKms
 from counterfoil.registry.kms.opening import open_kms
 from counterfoil.registry.service.keys.wrapping import KeyWrapping
 from counterfoil.schema.errors import InvalidKey, KeyWrapFailed
+from counterfoil.schema.rest.keys import Kek
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

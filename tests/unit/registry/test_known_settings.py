@@ -8,7 +8,6 @@ import pytest
 
 from counterfoil.registry.domain.changes import Change, ChangeKind
 from counterfoil.registry.domain.content import make_content
-from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.service.storage import (
     Append,
     Appended,
@@ -25,6 +24,7 @@ from counterfoil.registry.service.storage import (
 from counterfoil.registry.store.known.settings import MAX_SCOPES, KnownSettings
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.rest.modes import Mode
 
 ORDERS = parse_subject("orders")
 READONLY, IMPORT = ScopeSettings(mode=Mode.READONLY), ScopeSettings(mode=Mode.IMPORT)

@@ -9,12 +9,12 @@ import pytest
 
 from counterfoil.registry.moving.errors import Clashes
 from counterfoil.registry.moving.importing import Import
-from counterfoil.registry.moving.peer_source import PeerSource
-from counterfoil.registry.moving.peer_target import PeerTarget
+from counterfoil.registry.moving.peer.source import PeerSource
+from counterfoil.registry.moving.peer.target import PeerTarget
 from counterfoil.registry.moving.progress import Progress
 from counterfoil.registry.moving.source import facts_of
-from counterfoil.registry.moving.store_source import StoreSource
-from counterfoil.registry.moving.store_target import StoreTarget
+from counterfoil.registry.moving.store.source import StoreSource
+from counterfoil.registry.moving.store.target import StoreTarget
 from counterfoil.registry.store.memory import MemoryStorage
 from registry_driver import InProcessRegistry
 from registry_peers import ours, peer_of

@@ -19,8 +19,8 @@ from counterfoil.registry.moving.errors import Clashes, DamagedFile, SourceChang
 from counterfoil.registry.moving.exporting import ATTEMPTS, export
 from counterfoil.registry.moving.importing import Import, Outcome
 from counterfoil.registry.moving.progress import Progress
-from counterfoil.registry.moving.store_source import StoreSource
-from counterfoil.registry.moving.store_target import StoreTarget
+from counterfoil.registry.moving.store.source import StoreSource
+from counterfoil.registry.moving.store.target import StoreTarget
 from counterfoil.registry.moving.target import State
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.schema.errors import StoreUnavailable

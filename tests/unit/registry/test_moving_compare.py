@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 from typing import TYPE_CHECKING, Any
-
-import httpx
+from urllib.parse import urlsplit
 
 from counterfoil.registry.moving.comparing import Difference, Verdicts, differences
-from counterfoil.registry.moving.peer_source import PeerSource
+from counterfoil.registry.moving.peer.source import PeerSource
 from counterfoil.registry.moving.progress import Progress
 from registry_driver import InProcessRegistry
 from registry_histories import ITEM
-from registry_peers import Filter, karapace, ours, peer_of
+from registry_peers import Filter, json_reply, karapace, ours, peer_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from counterfoil.sdk.transport import AsyncTransport, Reply, Request
 
 QUIET = Progress()
 
@@ -94,14 +95,14 @@ def test_other_ids_are_found() -> None:
 class Lenient(Filter):
     """Finds everything compatible."""
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        if request.url.path.startswith("/compatibility"):
-            return httpx.Response(200, json={"is_compatible": True})
-        return await super().handle_async_request(request)
+    async def asend(self, request: Request) -> Reply:
+        if urlsplit(request.url).path.startswith("/compatibility"):
+            return json_reply(200, {"is_compatible": True})
+        return await super().asend(request)
 
 
 def test_verdicts_are_compared() -> None:
-    async def judged(left: InProcessRegistry, right: httpx.AsyncBaseTransport) -> tuple[list[Any], int]:
+    async def judged(left: InProcessRegistry, right: AsyncTransport) -> tuple[list[Any], int]:
         async with peer_of(ours(left)) as one, peer_of(right) as other:
             verdicts = Verdicts(one, other, QUIET)
             found = [each async for each in verdicts.differences(PeerSource(one), PeerSource(other))]

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-import httpx
 import pytest
 from hypothesis import given, settings
 
@@ -21,24 +21,27 @@ from counterfoil.registry.moving.errors import (
     UnreadableContent,
 )
 from counterfoil.registry.moving.importing import Import
-from counterfoil.registry.moving.peer import Peer
-from counterfoil.registry.moving.peer_source import PeerSource
-from counterfoil.registry.moving.peer_target import PeerTarget
+from counterfoil.registry.moving.peer.connection import Refusal
+from counterfoil.registry.moving.peer.source import PeerSource
+from counterfoil.registry.moving.peer.target import PeerTarget
 from counterfoil.registry.moving.progress import Progress
 from counterfoil.registry.moving.source import facts_of
 from counterfoil.registry.moving.spool import read_once
-from counterfoil.registry.moving.store_target import StoreTarget
+from counterfoil.registry.moving.store.target import StoreTarget
 from counterfoil.registry.moving.target import State
 from counterfoil.registry.store.memory import MemoryStorage
-from counterfoil.sdk.settings import RegistrySettings
+from counterfoil.schema.rest.versions import Deletion
+from counterfoil.sdk import operations
+from counterfoil.sdk.transport import NoReply, Reply
 from registry_driver import InProcessRegistry
 from registry_histories import HISTORIES, ITEM, REFERRING, all_answers, live
-from registry_peers import Filter, apicurio, karapace, old_confluent, ours, peer_of
+from registry_peers import Filter, apicurio, json_reply, karapace, old_confluent, ours, peer_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from counterfoil.registry.moving.importing import Outcome
+    from counterfoil.sdk.transport import Request
 
 QUIET = Progress()
 PROTO = 'syntax = "proto3";\nmessage M { string a = 1; }\n'
@@ -162,12 +165,12 @@ class Failing(Filter):
 
     after = 2
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def asend(self, request: Request) -> Reply:
         if request.method == "POST":
             self.after -= 1
             if self.after < 0:
-                return httpx.Response(422, json={"error_code": 42201, "message": "no"})
-        return await super().handle_async_request(request)
+                return json_reply(422, {"error_code": 42201, "message": "no"})
+        return await super().asend(request)
 
 
 def test_modes_are_put_back_after_a_failure_and_the_next_run_completes() -> None:
@@ -254,10 +257,10 @@ def test_schemas_that_cannot_be_read_are_told_apart() -> None:
 class Lying(Filter):
     """Forgets a soft delete."""
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        if request.method == "DELETE" and "/subjects" in str(request.url):
-            return httpx.Response(200, json=2)
-        return await super().handle_async_request(request)
+    async def asend(self, request: Request) -> Reply:
+        if request.method == "DELETE" and "/subjects" in request.url:
+            return json_reply(200, 2)
+        return await super().asend(request)
 
 
 def test_what_reads_back_otherwise_is_told() -> None:
@@ -270,132 +273,57 @@ def test_what_reads_back_otherwise_is_told() -> None:
     asyncio.run(check())
 
 
-class Flaky(httpx.AsyncBaseTransport):
-    """Gives ``answers`` first, one for each request, then those of ``inner``; an exception is raised."""
+class Flaky(Filter):
+    """Gives ``outcomes`` first, one for each request, then the answers of the registry; ``NoReply`` is raised."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, answers: Sequence[httpx.Response | Exception]) -> None:
-        self.inner = inner
-        self.answers = list(answers)
+    outcomes: Sequence[Reply | NoReply] = ()
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        if not self.answers:
-            return await self.inner.handle_async_request(request)
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+    async def asend(self, request: Request) -> Reply:
+        if not self.outcomes:
+            return await super().asend(request)
+        outcome, *self.outcomes = self.outcomes
+        if isinstance(outcome, NoReply):
+            raise outcome
+        return outcome
 
 
-def test_requests_are_made_again_with_growing_pauses() -> None:
-    waited: list[float] = []
+def flaky(registry: InProcessRegistry, outcomes: Sequence[Reply | NoReply]) -> Flaky:
+    transport = Flaky(registry, fields=frozenset(), plain_avro=False, by_id=True)
+    transport.outcomes = outcomes
+    return transport
 
-    async def pause(seconds: float) -> None:
-        waited.append(seconds)
 
+def test_every_request_of_a_move_is_repeated_also_a_deletion() -> None:
     async def check() -> None:
-        trouble = [
-            httpx.ConnectError("no route"),
-            httpx.Response(429, headers={"Retry-After": "7"}),
-            httpx.Response(503),
-            httpx.ReadTimeout("slow"),
-        ]
-        transport = Flaky(ours(await filled()), trouble)
-        settings = RegistrySettings.of("http://registry.test/", retries=4)
-        async with Peer(settings, transport=transport, pause=pause) as peer:
-            assert await peer.get("/subjects/cart/versions") == [1]
-        assert 0.1 <= waited[0] <= 0.2
-        assert waited[1] == 7
-        assert 0.4 <= waited[2] <= 0.8 <= waited[3] * 2
+        registry = await filled()
+        trouble = [NoReply("no route", was_sent=False), Reply(503), NoReply("slow")]
+        async with peer_of(flaky(registry, trouble), retries=3) as peer:
+            deletion = operations.delete_version("item", 1, deletion=Deletion.SOFT)
+            found = await peer.outcome(deletion)
+        assert isinstance(found, Refusal)
+        assert found.code == 42206  # a reference is in the way: the fourth request was answered
 
     asyncio.run(check())
 
 
 @pytest.mark.parametrize(
-    ("answer", "error"),
+    ("outcome", "error"),
     [
-        (httpx.ConnectError("refused"), PeerUnreachable),
-        (httpx.ReadTimeout(""), PeerUnreachable),
-        (httpx.Response(401, text="who are you"), PeerRefused),
-        (httpx.Response(403, json={"message": "not you"}), PeerRefused),
-        (httpx.Response(500, text="<html>"), PeerRefused),
-        (httpx.Response(429), PeerRefused),
-        (httpx.Response(404, text="<html>nothing here</html>"), PeerRefused),
-        (httpx.Response(200, text="<html>hello</html>"), PeerRefused),
+        (NoReply("refused", was_sent=False), PeerUnreachable),
+        (NoReply("slow"), PeerUnreachable),
+        (Reply(401, body=b"who are you"), PeerRefused),
+        (json_reply(403, {"message": "not you"}), PeerRefused),
+        (Reply(500, body=b"<html>"), PeerRefused),
+        (Reply(429), PeerRefused),
+        (Reply(404, body=b"<html>nothing here</html>"), PeerRefused),
+        (Reply(200, body=b"<html>hello</html>"), PeerRefused),
     ],
 )
-def test_a_registry_that_does_not_answer_well_is_told(answer: Any, error: type[MovingError]) -> None:
+def test_a_registry_that_does_not_answer_well_is_told(outcome: Reply | NoReply, error: type[MovingError]) -> None:
     async def check() -> None:
-        transport = Flaky(httpx.MockTransport(lambda _: httpx.Response(500)), [answer] * 20)
-        async with peer_of(transport, retries=2) as peer:
-            with pytest.raises(error):
+        async with peer_of(flaky(InProcessRegistry(), [outcome] * 20), retries=2) as peer:
+            with pytest.raises(error, match=r"http://registry\.test"):
                 await PeerSource(peer).subjects()
-
-    asyncio.run(check())
-
-
-def test_the_next_url_is_asked_when_one_does_not_answer() -> None:
-    asked: list[str] = []
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        asked.append(request.url.host)
-        return httpx.Response(200 if request.url.host == "b.test" else 503, json=[])
-
-    async def at_once(seconds: float) -> None:
-        del seconds
-
-    async def check() -> None:
-        settings = RegistrySettings.of("http://a.test,http://b.test/", retries=1)
-        async with Peer(settings, transport=httpx.MockTransport(answer), pause=at_once) as peer:
-            assert await peer.get("/subjects") == []
-
-    asyncio.run(check())
-    assert asked == ["a.test", "b.test"]
-
-
-@pytest.mark.parametrize(
-    ("url", "settings_", "header"),
-    [
-        ("http://name:p%40ss@registry.test", {}, "Basic bmFtZTpwQHNz"),
-        ("http://registry.test", {"auth": ("name", "p:w")}, "Basic bmFtZTpwOnc="),
-        ("http://registry.test", {"auth": "t0ken"}, "Bearer t0ken"),
-        ("http://name:x@registry.test", {"auth": "t0ken"}, "Bearer t0ken"),
-    ],
-)
-def test_it_says_who_it_is(url: str, settings_: dict[str, str], header: str) -> None:
-    seen: list[httpx.Request] = []
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        seen.append(request)
-        return httpx.Response(200, json=[])
-
-    async def check() -> None:
-        settings = RegistrySettings.of(url, **settings_)
-        async with Peer(settings, transport=httpx.MockTransport(answer)) as peer:
-            assert peer.url == "http://registry.test"
-            await peer.get("/subjects")
-
-    asyncio.run(check())
-    assert seen[0].headers["authorization"] == header
-
-
-def test_long_listings_are_read_page_by_page() -> None:
-    names = [f"s{number:04}" for number in range(2500)]
-    asked: list[str] = []
-
-    def paged(request: httpx.Request) -> httpx.Response:
-        query = request.url.params
-        asked.append(query["offset"])
-        return httpx.Response(200, json=names[int(query["offset"]) :][: int(query["limit"])])
-
-    def unpaged(_: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, json=names[:2000])
-
-    async def check() -> None:
-        async with peer_of(httpx.MockTransport(paged)) as peer:
-            assert await peer.pages("/subjects") == names
-        assert asked == ["0", "1000", "2000"]
-        async with peer_of(httpx.MockTransport(unpaged)) as peer:
-            assert await peer.pages("/subjects") == names[:2000]
 
     asyncio.run(check())
 
@@ -421,11 +349,11 @@ def test_a_running_registry_that_is_written_to_meanwhile_is_read_again() -> None
 
         written = 0
 
-        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-            if request.url.path == "/config" and not self.written:
+        async def asend(self, request: Request) -> Reply:
+            if urlsplit(request.url).path == "/config" and not self.written:
                 self.written = 1
                 await self.registry.register("item", '"bytes"')
-            return await super().handle_async_request(request)
+            return await super().asend(request)
 
     async def check() -> None:
         first, storage, said = await filled(), MemoryStorage(), Said()

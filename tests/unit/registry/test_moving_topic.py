@@ -15,8 +15,8 @@ from counterfoil.registry.moving.errors import MovingError, UnreadableContent
 from counterfoil.registry.moving.importing import Import, Outcome
 from counterfoil.registry.moving.progress import Progress
 from counterfoil.registry.moving.source import facts_of
-from counterfoil.registry.moving.store_target import StoreTarget
-from counterfoil.registry.moving.topic import TopicSource
+from counterfoil.registry.moving.store.target import StoreTarget
+from counterfoil.registry.moving.topic.source import TopicSource
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.schema.model import SchemaType
 from registry_driver import InProcessRegistry

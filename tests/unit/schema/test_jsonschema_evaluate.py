@@ -1,4 +1,4 @@
-"""Whether values fit schemas: the same answer from SOUND, from the search for witnesses, and from other validators."""
+"""Whether values fit schemas: the same answer from us and from other validators."""
 
 from __future__ import annotations
 
@@ -15,10 +15,8 @@ import pytest
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.formats.jsonschema.read.reading import read_exact_json
-from counterfoil.schema.formats.jsonschema.read.sites import root_of
-from counterfoil.schema.formats.jsonschema.samples.holds import Sieve
-from counterfoil.schema.formats.jsonschema.sound.evaluate import Evaluator
-from counterfoil.schema.formats.jsonschema.sound.facts import Source
+from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
+from counterfoil.schema.formats.jsonschema.view.written import root_of
 from counterfoil.schema.formats.jsonschema.witness.validator import SchemaValidator, ValidatorRefuses
 from counterfoil.schema.judgement.confirmation import confirm_compatible
 from counterfoil.schema.parsed import Validation
@@ -89,8 +87,7 @@ def test_every_judge_of_ours_says_what_the_specification_says(
 ):
     schema = parse_json_schema(json.dumps({"$schema": draft, **document}))
     value = read_exact_json(text)
-    assert Evaluator(1_000).accepts(Source(schema.document, schema.resolver).root, value) is fits
-    assert Sieve(1_000).fits(value, root_of(schema)) is fits
+    assert Evaluator(1_000).accepts(root_of(schema), value) is fits
     assert SchemaValidator(schema).accepts(value) is fits
 
 
@@ -122,7 +119,7 @@ def test_generated_values_are_judged_alike(seed: int):
     known = asked = 0
     for document, _ in evolutions(rng, 60):
         schema = parse_json_schema(json.dumps(document), validation=Validation.LENIENT)
-        root, guesser = Source(schema.document, schema.resolver).root, Guesser(rng, document)
+        root, guesser = root_of(schema), Guesser(rng, document)
         foreign = jsonschema_rs.validator_for(document, validate_formats=False)
         for value in [guesser.value(document) for _ in range(12)]:
             asked += 1

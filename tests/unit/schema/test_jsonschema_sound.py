@@ -18,9 +18,9 @@ from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
 from counterfoil.schema.formats.jsonschema.policies import find_differences
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.formats.jsonschema.read.reading import read_exact_json
-from counterfoil.schema.formats.jsonschema.sound.evaluate import Evaluator, OutOfSteps
-from counterfoil.schema.formats.jsonschema.sound.facts import Source
 from counterfoil.schema.formats.jsonschema.sound.policy import decide
+from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOfSteps
+from counterfoil.schema.formats.jsonschema.view.written import root_of
 from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.parsed import Validation
 
@@ -439,7 +439,7 @@ def test_our_judgement_of_values_is_the_validators(seed: int):
     known = asked = 0
     for first, _ in schema_pairs(rng, 120):
         one = parse_json_schema(json.dumps(first), validation=Validation.LENIENT)
-        judge, root = validator(one), Source(one.document, one.resolver).root
+        judge, root = validator(one), root_of(one)
         for value in [plain(random_value(rng, first)) for _ in range(8)] + [plain(any_value(rng, 0)) for _ in range(4)]:
             asked += 1
             ours = Evaluator(100_000).accepts(root, parse_value(value))
@@ -456,4 +456,4 @@ def parse_value(value: Any) -> Any:
 def test_a_judgement_ends():
     one = schema({"items": {"$ref": "#"}})
     with pytest.raises(OutOfSteps):
-        Evaluator(10).accepts(Source(one.document, one.resolver).root, [[[[[[[[[[[[]]]]]]]]]]]])
+        Evaluator(10).accepts(root_of(one), [[[[[[[[[[[[]]]]]]]]]]]])

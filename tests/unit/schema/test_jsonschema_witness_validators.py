@@ -1,4 +1,4 @@
-"""Three validators, and our own sieve, against each other: on witnesses of recorded pairs and on generated values."""
+"""Three validators and our evaluator against each other: on witnesses of recorded pairs and on generated values."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from hypothesis import given, settings
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
 from counterfoil.schema.formats.jsonschema.policies import find_differences
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
-from counterfoil.schema.formats.jsonschema.read.sites import root_of
-from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sieve
-from counterfoil.schema.formats.jsonschema.samples.values import ValueSource
+from counterfoil.schema.formats.jsonschema.values.samples import Sampler
+from counterfoil.schema.formats.jsonschema.values.solver import Solver
+from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOfSteps
+from counterfoil.schema.formats.jsonschema.view.written import root_of
 from counterfoil.schema.formats.jsonschema.witness.validator import SchemaValidator
 from counterfoil.schema.judgement.witnesses import search_for_witness
 from counterfoil.schema.witness import Witness
@@ -117,7 +118,7 @@ def test_a_third_validator_says_the_same_of_every_witness_up_to_draft_7(
 def test_all_agree_about_any_value(document: dict[str, Any], value: Any):
     schema = parse_json_schema(json.dumps(document))
     exact = json.loads(json.dumps(value), parse_float=Decimal)
-    verdicts = {Sieve(10_000).fits(exact, root_of(schema)), SchemaValidator(schema).accepts(exact)}
+    verdicts = {Evaluator(10_000).may_accept(root_of(schema), exact), SchemaValidator(schema).accepts(exact)}
     assert verdicts == {accepted_by_rust(schema, value)}
 
 
@@ -126,7 +127,7 @@ def test_all_agree_about_any_value(document: dict[str, Any], value: Any):
 def test_all_agree_about_values_made_to_fit(document: dict[str, Any]):
     schema = parse_json_schema(json.dumps(document))
     root = root_of(schema)
-    with suppress(OutOfBudget):  # some schemas let the making go on for long; what was made by then is good
-        for value in islice(ValueSource(Sieve(100_000)).values([root], [root]), 20):
+    with suppress(OutOfSteps):  # some schemas let the making go on for long; what was made by then is good
+        for value in islice(Sampler(Solver(Evaluator(100_000))).values([(root, True)], [root]), 20):
             assert SchemaValidator(schema).accepts(value)
             assert accepted_by_rust(schema, _floats(value))

@@ -6,7 +6,15 @@ import pickle
 
 import pytest
 
-from counterfoil.sdk import BasicAuth, BearerToken, InvalidSettings, Registry, RegistrySettings, RegistryUnavailable
+from counterfoil.sdk import (
+    BasicAuth,
+    BearerToken,
+    InvalidSettings,
+    Registry,
+    RegistrySettings,
+    RegistryUnavailable,
+    UnexpectedReply,
+)
 from counterfoil.sdk.settings_sources import settings_from_confluent, settings_from_environment
 
 
@@ -104,6 +112,8 @@ def test_settings_travel_to_other_processes():
 def test_unavailable_travels_to_other_processes():
     error = pickle.loads(pickle.dumps(RegistryUnavailable("gone", url="http://h/", attempts=3)))
     assert (str(error), error.url, error.attempts) == ("gone", "http://h/", 3)
+    odd = UnexpectedReply("odd", url="http://h/", attempts=1, status=404, problem="no JSON")
+    assert vars(pickle.loads(pickle.dumps(odd))) == vars(odd)
 
 
 # --- environment ---------------------------------------------------------------------------------------------------

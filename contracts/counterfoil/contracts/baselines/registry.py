@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
     from counterfoil.schema.compatibility.policies import CompatibilityPolicy
     from counterfoil.schema.model import Reference, Schema
-    from counterfoil.sdk.entities import RegisteredSchema, VersionNumber
+    from counterfoil.schema.rest.versions import RegisteredSchema, VersionNumber
 
 _SUBJECT_ENDS: Final = ("-key", "-value")
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from counterfoil.contracts.cli.installed import CommandEntry
-    from counterfoil.contracts.errors import MissingExtra
+    from counterfoil.schema.errors import MissingExtra
 
 
 def root_command() -> CommandTable:
@@ -98,12 +98,12 @@ class CommandTable(click.Group):
 
 def _absent(entry: CommandEntry, missing: ModuleNotFoundError) -> ModuleNotFoundError | MissingExtra:
     """The error to raise for a module that is not there: ours to repair, unless an extra of the command brings it."""
-    from counterfoil.contracts.errors import MissingExtra
+    from counterfoil.schema.errors import MissingExtra
 
     module = missing.name or ""
     if not entry.extra or module.partition(".")[0] == DISTRIBUTION:
         return missing
-    return MissingExtra(command=entry.name, module=module, extra=entry.extra)
+    return MissingExtra(entry.name, module=module, extra=entry.extra)
 
 
 def _stand_in(name: str, problem: ModuleNotFoundError | MissingExtra) -> click.Command:

@@ -3,71 +3,63 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.api.tags import read_tag_edit
+from counterfoil.registry.domain.config import level_of
 from counterfoil.registry.domain.content import make_content
-from counterfoil.registry.domain.documents import (
-    Document,
-    config_document,
-    metadata_document,
-    read_metadata,
-    read_reference,
-    read_rule_set,
-    reference_document,
-    rule_set_document,
-)
-from counterfoil.registry.domain.json_fields import boolean_of, integer_of, list_of, object_of, optional, text_of
 from counterfoil.registry.service.requests import SchemaRequest
 from counterfoil.schema.contexts import parse_subject
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.rest.config import CONFIG_KEYS, LEVEL_IN_FORCE, config_document
+from counterfoil.schema.rest.json_values import RequestJson, read_flag, read_text
+from counterfoil.schema.rest.object_forms import Member, ObjectForm
+from counterfoil.schema.rest.schemas import BESIDE_TEXT, schema_document
 
 if TYPE_CHECKING:
-    from counterfoil.registry.domain.config import Config
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.domain.versions import VersionEntry
     from counterfoil.registry.service.catalog import ById
     from counterfoil.registry.service.lookup import Stored
     from counterfoil.registry.service.registration import Registered
     from counterfoil.registry.service.storage import Use
+    from counterfoil.schema.rest.config import Config
+    from counterfoil.schema.rest.json_values import JsonValue
+    from counterfoil.schema.rest.object_forms import Document
+
+
+def _given_id(value: JsonValue) -> int | None:
+    number = value.integer()
+    return None if number < 0 else number
+
+
+_SCHEMA_REQUEST: Final = ObjectForm(
+    SchemaRequest,
+    (
+        Member("id", "schema_id", _given_id),
+        Member("version", "version", lambda value: value.integer() or None),
+        Member("schemaType", "schema_type", read_text),
+        Member("schema", "text", read_text),
+        *BESIDE_TEXT,
+    ),
+)
 
 
 def read_schema_request(value: object) -> SchemaRequest:
     """The schema request in a body; an unknown field is ignored."""
-    fields = object_of(value, "The request body")
-    schema_id = optional(fields, "id", integer_of)
-    version = optional(fields, "version", integer_of)
-    schema_type = optional(fields, "schemaType", text_of)
-    return SchemaRequest(
-        text=optional(fields, "schema", text_of),
-        schema_type=SchemaType.AVRO.value if schema_type is None else schema_type,
-        references=optional(fields, "references", lambda items, at: list_of(items, at, read_reference)) or (),
-        metadata=optional(fields, "metadata", read_metadata),
-        rule_set=optional(fields, "ruleSet", read_rule_set),
-        schema_id=None if schema_id is None or schema_id < 0 else schema_id,
-        version=version or None,
-    )
+    return _SCHEMA_REQUEST.read(RequestJson(value))
 
 
 def read_registration(value: object) -> SchemaRequest:
     """The same with the fields about tags, which only a registration knows."""
-    fields = object_of(value, "The request body")
-    request = read_schema_request(fields)
-    tag_edit = read_tag_edit(fields, add="schemaTagsToAdd", remove="schemaTagsToRemove")
-    propagates = optional(fields, "propagateSchemaTags", boolean_of) or False
+    body = RequestJson(value)
+    request = _SCHEMA_REQUEST.read(body)
+    tag_edit = read_tag_edit(body, add="schemaTagsToAdd", remove="schemaTagsToRemove")
+    propagates = body.optional("propagateSchemaTags", read_flag) or False
     return replace(request, tag_edit=tag_edit, propagates_tags=propagates) if tag_edit or propagates else request
 
 
 def _content_fields(content: Content, *, text: str) -> Document:
-    document: Document = {"guid": str(content.guid), "schemaType": content.schema_type.value}
-    if content.references:
-        document["references"] = [reference_document(reference) for reference in content.references]
-    if content.metadata is not None:
-        document["metadata"] = metadata_document(content.metadata)
-    if content.rule_set is not None:
-        document["ruleSet"] = rule_set_document(content.rule_set)
-    document["schema"] = text
-    return document
+    return {"guid": str(content.guid), **schema_document(content), "schema": text}
 
 
 def _times(entry: VersionEntry | Use) -> Document:
@@ -136,6 +128,6 @@ def _qualified(content: Content, context: str, text: str) -> Content:
 def stored_config_document(config: Config) -> Document:
     """A config as GET and DELETE print it: the level is there always, under the name ``compatibilityLevel``."""
     document = config_document(config)
-    document.pop("compatibility", None)
-    document["compatibilityLevel"] = config.level.value
+    document.pop(CONFIG_KEYS["compatibility_level"], None)
+    document[LEVEL_IN_FORCE] = level_of(config).value
     return {key: value for key, value in document.items() if value != ""}

@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.registry.api.documents import read_schema_request, stored_config_document
-from counterfoil.registry.domain.documents import config_document, read_config_changes
-from counterfoil.registry.domain.json_fields import object_of, text_of
-from counterfoil.registry.domain.modes import Mode, parse_mode
+from counterfoil.registry.domain.modes import parse_mode
 from counterfoil.registry.domain.subjects import check_name
 from counterfoil.registry.domain.versions import parse_version
 from counterfoil.schema.errors import InvalidMode
+from counterfoil.schema.rest.config import config_document, read_config_changes
+from counterfoil.schema.rest.json_values import RequestJson, read_text
+from counterfoil.schema.rest.modes import Mode
+from counterfoil.schema.rest.versions import COMPATIBILITY
 
 if TYPE_CHECKING:
     from counterfoil.registry.api.call import Call
-    from counterfoil.registry.service.compatibility import CompatibilityResult
+    from counterfoil.schema.rest.object_forms import Document
+    from counterfoil.schema.rest.versions import Compatibility
 
 
 # --- config
@@ -28,8 +31,8 @@ async def get_config(call: Call) -> Any:
 
 async def put_config(call: Call) -> Any:
     """The config as it is stored after the changes in the body."""
-    fields = dict(object_of(await call.json(), "The request body"))
-    return config_document(await call.cases.settings.put_config(call.scope_subject(), read_config_changes(fields)))
+    changes = read_config_changes(RequestJson(await call.json()))
+    return config_document(await call.cases.settings.put_config(call.scope_subject(), changes))
 
 
 async def delete_config(call: Call) -> Any:
@@ -59,10 +62,10 @@ async def put_mode(call: Call) -> Any:
 def _mode_text(body: object) -> str | None:
     if isinstance(body, str):
         return body
-    fields = object_of(body, "The request body")
-    if "mode" not in fields:
+    request = RequestJson(body)
+    if "mode" not in request.object():
         raise InvalidMode(f"The request names no mode; expected one of {', '.join(Mode)}, or null")
-    return None if fields["mode"] is None else text_of(fields["mode"], "mode")
+    return request.optional("mode", read_text)
 
 
 async def delete_mode(call: Call) -> Any:
@@ -99,8 +102,8 @@ async def test_against_version(call: Call) -> Any:
     return _result_document(result, verbose=verbose)
 
 
-def _result_document(result: CompatibilityResult, *, verbose: bool) -> dict[str, Any]:
-    document: dict[str, Any] = {"is_compatible": result.is_compatible}
-    if verbose:
-        document["messages"] = list(result.messages)
+def _result_document(result: Compatibility, *, verbose: bool) -> Document:
+    document = COMPATIBILITY.write(result)
+    if not verbose:
+        del document["messages"]
     return document

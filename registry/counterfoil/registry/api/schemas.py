@@ -11,20 +11,21 @@ from counterfoil.registry.api.documents import by_guid_document, by_id_document,
 from counterfoil.registry.api.http.answers import NOTHING, RawText
 from counterfoil.registry.api.subjects import formatted
 from counterfoil.registry.api.tags import found_tags
-from counterfoil.registry.domain.associations import association_document
 from counterfoil.registry.service.associations.filter import AssociationFilter
 from counterfoil.registry.service.catalog import MAX_SUBJECTS
 from counterfoil.registry.service.requests import SUPPORTED_TYPES
 from counterfoil.schema.contexts import parse_prefix, parse_subject
 from counterfoil.schema.errors import NotFound, SchemaNotFound
+from counterfoil.schema.rest.associations import Lifecycle, association_document
+from counterfoil.schema.rest.versions import CONTEXT_ID, SUBJECT_VERSION, ContextId, SubjectVersion
 
 if TYPE_CHECKING:
     from counterfoil.registry.api.call import Call
+    from counterfoil.schema.model import RuleSet
 
 _PAGE = 1000
 _GUID_DIGITS = 32
-_LIFECYCLES = frozenset({"STRONG", "WEAK", "NONE"})
-_RULE_LISTS = ("migrationRules", "domainRules", "encodingRules")
+_LIFECYCLES = frozenset({*Lifecycle, "NONE"})
 
 
 async def list_schemas(call: Call) -> Any:
@@ -42,11 +43,12 @@ async def list_schemas(call: Call) -> Any:
     )
     found: list[dict[str, Any]] = []
     async for listed in listing:
-        document = version_document(listed.stored, text=listed.stored.content.text)
+        content = listed.stored.content
+        if rule_type and not _has_rule(content.rule_set, rule_type):
+            continue
+        document = version_document(listed.stored, text=content.text)
         if listed.aliases:
             document["aliases"] = list(listed.aliases)
-        if rule_type and not _has_rule(document, rule_type):
-            continue
         if by_association is not None:
             associations = await by_association.find(listed.stored.subject)
             if associations is None:
@@ -59,9 +61,8 @@ async def list_schemas(call: Call) -> Any:
     return found[first:]
 
 
-def _has_rule(document: dict[str, Any], rule_type: str) -> bool:
-    rules = document.get("ruleSet") or {}
-    return any(rule.get("type") == rule_type for name in _RULE_LISTS for rule in rules.get(name, ()))
+def _has_rule(rule_set: RuleSet | None, rule_type: str) -> bool:
+    return rule_set is not None and any(rule.type == rule_type for rule in rule_set.rules)
 
 
 def _association_filter(call: Call) -> AssociationFilter | None:
@@ -122,7 +123,7 @@ async def list_versions_of_id(call: Call) -> Any:
     uses = await call.cases.catalog.uses(
         call.integer_segment("id"), await call.subject_parameter(), deleted=call.flag("deleted")
     )
-    return [{"subject": str(use.subject), "version": use.version} for use in uses][first:last]
+    return [SUBJECT_VERSION.write(SubjectVersion(str(use.subject), use.version)) for use in uses[first:last]]
 
 
 async def get_by_guid(call: Call) -> Any:
@@ -140,7 +141,7 @@ async def list_ids_of_guid(call: Call) -> Any:
     """The contexts and ids of a fingerprint."""
     guid = _guid(call.segment("guid"))
     ids = [] if guid is None else await call.cases.catalog.ids_of_guid(guid)
-    return [{"context": context, "id": schema_id} for context, schema_id in ids]
+    return [CONTEXT_ID.write(ContextId(context, schema_id)) for context, schema_id in ids]
 
 
 def _guid(text: str) -> UUID | None:

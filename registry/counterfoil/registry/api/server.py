@@ -6,7 +6,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.registry.api.http.json_body import parse_json
-from counterfoil.registry.domain.json_fields import object_of
+from counterfoil.schema.rest.json_values import RequestJson
 
 if TYPE_CHECKING:
     from counterfoil.registry.api.call import Call
@@ -21,7 +21,7 @@ async def post_root(call: Call) -> Any:
     """An empty object, whatever map of texts was sent."""
     body = await call.raw_body()
     if body.strip():
-        object_of(parse_json(body), "The request body")
+        RequestJson(parse_json(body)).object()
     return {}
 
 

@@ -14,9 +14,9 @@ from counterfoil.registry.api.http.answers import RawText
 from counterfoil.registry.api.tags import found_tags, read_tag_request
 from counterfoil.registry.domain.subjects import check_subject
 from counterfoil.registry.domain.versions import parse_version
-from counterfoil.registry.service.storage import Visibility
 from counterfoil.schema.contexts import parse_prefix
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.rest.versions import Visibility
 
 if TYPE_CHECKING:
     from counterfoil.registry.api.call import Call
@@ -28,8 +28,8 @@ _ALL_CONTEXTS = ":*:"
 def visibility_of(call: Call) -> Visibility:
     """What the flags ``deleted`` and ``deletedOnly`` ask for; the second beats the first."""
     if call.flag("deletedOnly"):
-        return Visibility.DELETED
-    return Visibility.ALL if call.flag("deleted") else Visibility.ACTIVE
+        return Visibility.DELETED_ONLY
+    return Visibility.WITH_DELETED if call.flag("deleted") else Visibility.ACTIVE
 
 
 async def formatted(call: Call, context: str, content: Content) -> str:

@@ -1,4 +1,4 @@
-"""Associations: which subject holds the schemas of a topic's keys or values, and whom that subject belongs to.
+"""Associations as they are stored, and what may be said in a request for one.
 
 Source: Confluent's description of the Schema Registry REST API, associations.
 """
@@ -6,108 +6,27 @@ Source: Confluent's description of the Schema Registry REST API, associations.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import InvalidAssociation
+from counterfoil.schema.rest.associations import (
+    TOPIC,
+    Association,
+    AssociationType,
+    Lifecycle,
+    Resource,
+    association_document,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from counterfoil.registry.domain.documents import Document
-
-TOPIC: Final = "topic"
-"""The only type of resource there is."""
-
-WILDCARD: Final = "-"
-"""In a look-up by name: any name, or any namespace."""
+    from counterfoil.schema.rest.object_forms import Document
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,256}")
 _RESOURCE_ID: Final = re.compile(r"[^\x00-\x1f\x7f]{1,256}")
-
-
-class AssociationType(StrEnum):
-    """Which part of a topic's records."""
-
-    KEY = "key"
-    VALUE = "value"
-
-
-class Lifecycle(StrEnum):
-    """Whom the subject belongs to."""
-
-    STRONG = "STRONG"
-    """To the resource alone: it carries the resource's name and goes with it."""
-    WEAK = "WEAK"
-    """To nobody: resources may share it, and it stays when they go."""
-
-    @property
-    def freezes(self) -> bool:
-        """Whether an association is frozen where nothing else is said."""
-        return self is Lifecycle.STRONG
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Resource:
-    """What a subject is associated with: a topic, in the namespace of its cluster, known by an id."""
-
-    name: str
-    namespace: str
-    type: str
-    id: str
-
-    def subject_of(self, association_type: AssociationType) -> QualifiedSubject:
-        """The subject that belongs to this resource alone: ``:.namespace:name-type``."""
-        return QualifiedSubject(f".{self.namespace}", f"{self.name}-{association_type}")
-
-    def __str__(self) -> str:
-        return f"{self.type} {self.namespace}/{self.name} ({self.id})"
-
-
-@dataclass(frozen=True, slots=True)
-class Association:
-    """One subject of one resource. Times are epoch milliseconds; ``guid`` is the association's own."""
-
-    subject: QualifiedSubject
-    guid: UUID
-    resource: Resource
-    type: AssociationType
-    lifecycle: Lifecycle
-    frozen: bool
-    create_ts: int
-    update_ts: int
-
-    @property
-    def sort_key(self) -> tuple[str, ...]:
-        """By name, namespace, type of resource, type of association, subject."""
-        resource = self.resource
-        return resource.name, resource.namespace, resource.type, self.type, str(self.subject), resource.id
-
-
-def association_document(association: Association) -> Document:
-    """The association as the API prints it: ``frozen`` only where the lifecycle does not say it already."""
-    resource = association.resource
-    document: Document = {
-        "subject": str(association.subject),
-        "guid": str(association.guid),
-        "resourceName": resource.name,
-        "resourceNamespace": resource.namespace,
-        "resourceId": resource.id,
-        "resourceType": resource.type,
-        "associationType": association.type.value,
-        **bond_fields(association.lifecycle, frozen=association.frozen),
-    }
-    return {**document, "createTs": association.create_ts, "updateTs": association.update_ts}
-
-
-def bond_fields(lifecycle: Lifecycle, *, frozen: bool) -> Document:
-    """The fields that say how close an association is."""
-    if frozen == lifecycle.freezes:
-        return {"lifecycle": lifecycle.value}
-    return {"lifecycle": lifecycle.value, "frozen": frozen}
 
 
 def stored_document(association: Association) -> Document:

@@ -13,8 +13,8 @@ from counterfoil.schema.model import Metadata, RuleSet
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from counterfoil.registry.domain.config import Config
     from counterfoil.schema.model import Rule
+    from counterfoil.schema.rest.config import Config
 
 _T = TypeVar("_T")
 

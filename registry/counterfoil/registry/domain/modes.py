@@ -5,34 +5,14 @@ Source: Confluent Schema Registry's documentation of modes; the narrowest level 
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.contexts import GLOBAL_LEVEL, QualifiedSubject
 from counterfoil.schema.errors import InvalidMode, OperationNotPermitted
+from counterfoil.schema.rest.modes import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-
-class Mode(StrEnum):
-    """What a scope lets its callers write."""
-
-    READWRITE = "READWRITE"
-    READONLY = "READONLY"
-    READONLY_OVERRIDE = "READONLY_OVERRIDE"
-    IMPORT = "IMPORT"
-    FORWARD = "FORWARD"
-
-    @property
-    def is_read_only(self) -> bool:
-        """Whether nothing but modes can be written."""
-        return self in {Mode.READONLY, Mode.READONLY_OVERRIDE}
-
-    @property
-    def takes_ids(self) -> bool:
-        """Whether registrations bring their ids along, unchecked and unmerged."""
-        return self in {Mode.IMPORT, Mode.FORWARD}
 
 
 def parse_mode(text: str, scope: QualifiedSubject) -> Mode:

@@ -6,15 +6,11 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.errors import InvalidRuleSet
+from counterfoil.schema.rest.schemas import MIGRATION_MODES, OTHER_MODES
 
 if TYPE_CHECKING:
     from counterfoil.schema.model import Rule, RuleSet
 
-KINDS: Final = ("TRANSFORM", "CONDITION")
-ENABLE_AT: Final = ("ALL", "CLIENT", "GATEWAY", "SERVER", "NONE")
-_MIGRATION_MODES: Final = ("UPGRADE", "DOWNGRADE", "UPDOWN")
-_OTHER_MODES: Final = ("WRITE", "READ", "WRITEREAD")
-MODES: Final = (*_MIGRATION_MODES, *_OTHER_MODES)
 _PAIRED_MODES: Final = frozenset({"UPDOWN", "WRITEREAD"})
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,255}")
 
@@ -25,9 +21,9 @@ def check_rule_set(rule_set: RuleSet | None) -> None:
         return
     seen: set[str] = set()
     for rule in rule_set.migration_rules:
-        _check(rule, seen, _MIGRATION_MODES)
+        _check(rule, seen, MIGRATION_MODES)
     for rule in (*rule_set.domain_rules, *rule_set.encoding_rules):
-        _check(rule, seen, _OTHER_MODES)
+        _check(rule, seen, OTHER_MODES)
 
 
 def _check(rule: Rule, seen: set[str], modes: tuple[str, ...]) -> None:

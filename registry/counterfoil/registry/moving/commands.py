@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -16,15 +17,15 @@ from counterfoil.registry.moving.backup import BackupReader
 from counterfoil.registry.moving.comparing import Difference, Verdicts, differences
 from counterfoil.registry.moving.exporting import export
 from counterfoil.registry.moving.importing import WIDTH, Import
-from counterfoil.registry.moving.peer import Peer
-from counterfoil.registry.moving.peer_source import PeerSource
-from counterfoil.registry.moving.peer_target import PeerTarget
+from counterfoil.registry.moving.peer.connection import Peer
+from counterfoil.registry.moving.peer.source import PeerSource
+from counterfoil.registry.moving.peer.target import PeerTarget
 from counterfoil.registry.moving.progress import to_stderr
 from counterfoil.registry.moving.source import facts_of
 from counterfoil.registry.moving.spool import read_once
-from counterfoil.registry.moving.store_source import StoreSource
-from counterfoil.registry.moving.store_target import StoreTarget
-from counterfoil.registry.moving.topic import TopicSource
+from counterfoil.registry.moving.store.source import StoreSource
+from counterfoil.registry.moving.store.target import StoreTarget
+from counterfoil.registry.moving.topic.source import TopicSource
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.upgrading import check_is_store, is_new_store
 from counterfoil.schema.counting import counted
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 Options = dict[str, Any]
 _TIMEOUT_S = 30.0
 _RETRIES = 5
+_RETRIED_FOR_S = 300.0
 
 
 def run_export(file: str, options: Options) -> int:
@@ -120,7 +122,8 @@ def _comparison_document(urls: list[str], found: list[Difference], asked: int | 
 
 
 def _settings(access: RegistryAccess) -> RegistrySettings:
-    return access.settings(timeout_s=_TIMEOUT_S, retries=_RETRIES)
+    settings = access.settings(timeout_s=_TIMEOUT_S, retries=_RETRIES)
+    return replace(settings, retry=replace(settings.retry, total_s=_RETRIED_FOR_S))
 
 
 def _peer(settings: RegistrySettings, options: Options) -> Peer:

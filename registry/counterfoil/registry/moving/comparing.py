@@ -5,28 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.domain.documents import (
-    config_document,
-    metadata_document,
-    reference_document,
-    rule_set_document,
-    without_null,
-)
-from counterfoil.registry.moving.facts import Unreadable, VersionFact
+from counterfoil.registry.moving.facts import Unreadable, VersionFact, schema_of
 from counterfoil.registry.moving.lanes import gathered
-from counterfoil.registry.moving.peer import versions_path
-from counterfoil.registry.moving.store_target import as_read
+from counterfoil.registry.moving.peer.connection import Refusal
+from counterfoil.registry.moving.store.target import as_read
+from counterfoil.schema.rest.config import config_document
+from counterfoil.schema.rest.schemas import metadata_document, reference_documents, rule_set_document
+from counterfoil.sdk import operations
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
-    from counterfoil.registry.domain.content import Content
-    from counterfoil.registry.domain.documents import Document
     from counterfoil.registry.moving.facts import SettingsFact
-    from counterfoil.registry.moving.peer import Answer, Peer
-    from counterfoil.registry.moving.peer_source import PeerSource
+    from counterfoil.registry.moving.peer.connection import Peer
+    from counterfoil.registry.moving.peer.source import PeerSource
     from counterfoil.registry.moving.progress import Progress
     from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.rest.object_forms import Document
+    from counterfoil.schema.rest.versions import Compatibility
+    from counterfoil.sdk.operations import Operation
 
 _AT_A_TIME: Final = 16
 
@@ -130,7 +127,7 @@ def _version_fields(fact: VersionFact) -> Document:
         "deleted": fact.deleted,
         "schemaType": content.schema_type.value,
         "schema": content.text,
-        "references": [reference_document(reference) for reference in content.references] or None,
+        "references": reference_documents(content.references) or None,
         "metadata": metadata_document(content.metadata),
         "ruleSet": rule_set_document(content.rule_set),
     }
@@ -166,29 +163,19 @@ class Verdicts:
                     where = f"subject {str(subject)!r} version {fact.version} against the latest"
                     yield Difference("verdict", where, ours, theirs)
 
-    async def _judge(self, fact: VersionFact) -> tuple[Any, Any]:
-        path = f"/compatibility{versions_path(fact.subject, 'latest')}"
-        body = _request(fact.content)
-        ours, theirs = await gathered(*(peer.ask("POST", path, body=body) for peer in self._peers))
+    async def _judge(self, fact: VersionFact) -> tuple[str, str]:
+        operation = operations.check_compatibility(
+            str(fact.subject), schema_of(fact.content), number="latest", verbose=False, normalize=False
+        )
+        ours, theirs = await gathered(*(self._verdict(peer, operation) for peer in self._peers))
         self.asked += 1
         self._progress.step("verdicts compared")
-        return _verdict(ours), _verdict(theirs)
+        return ours, theirs
 
-
-def _request(content: Content) -> Document:
-    return without_null(
-        {
-            "schema": content.text,
-            "schemaType": content.schema_type.value,
-            "references": [reference_document(reference) for reference in content.references] or None,
-            "metadata": metadata_document(content.metadata),
-            "ruleSet": rule_set_document(content.rule_set),
-        }
-    )
-
-
-def _verdict(answer: Answer) -> Any:
-    """``compatible``, ``incompatible``, or the code of an error."""
-    if answer.is_ok and isinstance(answer.value, dict):
-        return "compatible" if answer.value.get("is_compatible") else "incompatible"
-    return f"error {answer.code or answer.status}"
+    @staticmethod
+    async def _verdict(peer: Peer, operation: Operation[Compatibility]) -> str:
+        """``compatible``, ``incompatible``, or the code of an error."""
+        found = await peer.outcome(operation)
+        if isinstance(found, Refusal):
+            return f"error {found.code or found.status}"
+        return "compatible" if found.is_compatible else "incompatible"

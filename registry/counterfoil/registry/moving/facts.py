@@ -10,28 +10,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.domain.content import Content, make_content
-from counterfoil.registry.domain.documents import (
-    config_document,
-    metadata_document,
-    read_config,
-    read_metadata,
-    read_reference,
-    read_rule_set,
-    reference_document,
-    rule_set_document,
-    without_null,
-)
-from counterfoil.registry.domain.json_fields import list_of, object_of, optional, text_of
-from counterfoil.registry.domain.modes import Mode
+from counterfoil.registry.service.storage import SCOPE_SETTINGS
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import BadRequest
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.model import Schema
+from counterfoil.schema.rest.json_values import RequestJson, read_texts
+from counterfoil.schema.rest.object_forms import without_null
+from counterfoil.schema.rest.schemas import SCHEMA, schema_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from counterfoil.registry.domain.config import Config
-    from counterfoil.registry.domain.documents import Document
+    from counterfoil.schema.rest.config import Config
+    from counterfoil.schema.rest.modes import Mode
+    from counterfoil.schema.rest.object_forms import Document
 
 Key = tuple[QualifiedSubject, int]
 """A subject and the number of one of its versions."""
@@ -114,8 +106,7 @@ def fact_document(fact: Fact) -> Document:
         case RecordFact():
             return {"fact": "record", "kind": fact.kind, "key": list(fact.key), "document": fact.document}
         case SettingsFact():
-            config = None if fact.config is None else config_document(fact.config)
-            return without_null({"fact": "settings", **_place(fact.scope), "config": config, "mode": fact.mode})
+            return {"fact": "settings", **_place(fact.scope), **SCOPE_SETTINGS.write(fact)}
 
 
 def _place(subject: QualifiedSubject) -> Document:
@@ -123,8 +114,6 @@ def _place(subject: QualifiedSubject) -> Document:
 
 
 def _version_document(fact: VersionFact) -> Document:
-    content = fact.content
-    references = [reference_document(reference) for reference in content.references]
     return without_null(
         {
             **_place(fact.subject),
@@ -132,19 +121,15 @@ def _version_document(fact: VersionFact) -> Document:
             "id": fact.schema_id,
             "deleted": fact.deleted,
             "ts": fact.ts,
-            "guid": str(content.guid),
-            "schemaType": content.schema_type.value,
-            "references": references or None,
-            "metadata": metadata_document(content.metadata),
-            "ruleSet": rule_set_document(content.rule_set),
-            "schema": content.text,
+            "guid": str(fact.content.guid),
+            **schema_document(fact.content),
         }
     )
 
 
 def read_fact(value: object) -> Fact:
     """The fact that ``value`` says; ``BadRequest`` names what is wrong in it."""
-    fields = object_of(value, "The line")
+    fields = RequestJson(value, root="The line").object()
     kind = fields.get("fact")
     read = _READERS.get(kind) if isinstance(kind, str) else None
     if read is None:
@@ -153,7 +138,8 @@ def read_fact(value: object) -> Fact:
 
 
 def _subject_of(fields: Mapping[str, Any]) -> QualifiedSubject:
-    return QualifiedSubject(text_of(fields.get("context"), "context"), text_of(fields.get("subject"), "subject"))
+    line = RequestJson(fields)
+    return QualifiedSubject(line.member("context").text(), line.member("subject").text())
 
 
 def _read_version(fields: Mapping[str, Any]) -> VersionFact:
@@ -175,16 +161,19 @@ def _read_version(fields: Mapping[str, Any]) -> VersionFact:
 
 def read_content(fields: Mapping[str, Any]) -> Content:
     """The content in a document that this API, or a backup, has of a version; Avro where it names no type."""
-    schema_type = optional(fields, "schemaType", text_of) or SchemaType.AVRO.value
-    if schema_type not in set(SchemaType):
-        raise BadRequest(f"schemaType is {schema_type[:80]!r}; expected one of {', '.join(SchemaType)}")
+    schema = SCHEMA.read(RequestJson(fields))
     return make_content(
-        text_of(fields.get("schema"), "schema"),
-        SchemaType(schema_type),
-        references=optional(fields, "references", lambda items, at: list_of(items, at, read_reference)) or (),
-        metadata=optional(fields, "metadata", read_metadata),
-        rule_set=optional(fields, "ruleSet", read_rule_set),
+        schema.text,
+        schema.schema_type,
+        references=schema.references,
+        metadata=schema.metadata,
+        rule_set=schema.rule_set,
     )
+
+
+def schema_of(content: Content) -> Schema:
+    """Return the schema as a client sends it."""
+    return Schema(content.text, content.schema_type, content.references, content.metadata, content.rule_set)
 
 
 def whole_number(fields: Mapping[str, Any], name: str, *, least: int = 0) -> int:
@@ -204,26 +193,20 @@ def _flag(fields: Mapping[str, Any], name: str) -> bool:
 
 def _read_context(fields: Mapping[str, Any]) -> ContextFact:
     return ContextFact(
-        text_of(fields.get("context"), "context"), whole_number(fields, "maxId"), listed=_flag(fields, "listed")
+        RequestJson(fields).member("context").text(), whole_number(fields, "maxId"), listed=_flag(fields, "listed")
     )
 
 
 def _read_record(fields: Mapping[str, Any]) -> RecordFact:
+    line = RequestJson(fields)
     return RecordFact(
-        text_of(fields.get("kind"), "kind"),
-        list_of(fields.get("key"), "key", text_of),
-        dict(object_of(fields.get("document"), "document")),
+        line.member("kind").text(), read_texts(line.member("key")), dict(line.member("document").object())
     )
 
 
 def _read_settings(fields: Mapping[str, Any]) -> SettingsFact:
-    mode = fields.get("mode")
-    if mode is not None and mode not in set(Mode):
-        raise BadRequest(f"mode is {mode!r}; expected one of {', '.join(Mode)}")
-    config = optional(fields, "config", object_of)
-    return SettingsFact(
-        _subject_of(fields), None if config is None else read_config(config), None if mode is None else Mode(mode)
-    )
+    settings = SCOPE_SETTINGS.read(RequestJson(fields))
+    return SettingsFact(_subject_of(fields), settings.config, settings.mode)
 
 
 _READERS: Final[Mapping[str, Callable[[Mapping[str, Any]], Fact]]] = {

@@ -12,12 +12,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from counterfoil.registry.domain.changes import ChangeKind
-from counterfoil.registry.domain.documents import read_config
-from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.domain.versions import History, VersionEntry
 from counterfoil.registry.service.moments import iso_time
-from counterfoil.registry.service.storage import ScopeSettings, Visibility
+from counterfoil.registry.service.storage import SCOPE_SETTINGS, ScopeSettings
 from counterfoil.schema.errors import BadRequest, SchemaNotFound
+from counterfoil.schema.rest.json_values import RequestJson
+from counterfoil.schema.rest.versions import Visibility
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence
@@ -158,11 +158,7 @@ class AsOf:
         """What was stored for a scope."""
         for change in reversed(await self._changes_until(scope)):
             if change.kind is ChangeKind.SETTINGS:
-                document = change.document or {}
-                config, mode = document.get("config"), document.get("mode")
-                return ScopeSettings(
-                    None if config is None else read_config(config), None if mode is None else Mode(mode)
-                )
+                return SCOPE_SETTINGS.read(RequestJson(change.document or {}))
         return ScopeSettings()
 
     async def settings_revision(self) -> int:
@@ -257,7 +253,7 @@ def _entries(changes: Iterable[Change]) -> list[VersionEntry]:
 
 
 def _is_listed(entries: Sequence[VersionEntry], visibility: Visibility) -> bool:
-    if visibility is Visibility.ALL:
+    if visibility is Visibility.WITH_DELETED:
         return bool(entries)
     has_active = any(not entry.deleted for entry in entries)
     return bool(entries) and has_active == (visibility is Visibility.ACTIVE)

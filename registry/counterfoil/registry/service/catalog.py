@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.registry.domain.versions import VersionEntry, subject_not_found
 from counterfoil.registry.service.lookup import Stored
 from counterfoil.registry.service.reading import in_context
-from counterfoil.registry.service.storage import Visibility
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, SubjectPrefix, parse_subject
 from counterfoil.schema.errors import SchemaNotFound, SubjectNotFound, VersionNotFound
+from counterfoil.schema.rest.versions import Visibility
 from counterfoil.schema.tags.edit import find_tags
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Catalog:
         if deleted_as_negative:
             return [-entry.version if entry.deleted else entry.version for entry in history.entries]
         entries: Sequence[VersionEntry] = history.visible(deleted=visibility is not Visibility.ACTIVE)
-        if visibility is Visibility.DELETED:
+        if visibility is Visibility.DELETED_ONLY:
             entries = [entry for entry in entries if entry.deleted]
         return [entry.version for entry in entries]
 
@@ -186,7 +186,7 @@ class Catalog:
         ones, for whoever knows that more of them will not be needed.
         """
         names_by_subject: dict[QualifiedSubject, list[str]] = {}
-        visibility = Visibility.ALL if deleted else Visibility.ACTIVE
+        visibility = Visibility.WITH_DELETED if deleted else Visibility.ACTIVE
         names = await self._storage.subject_names(prefix, visibility, first=0, last=at_most)
         subjects = {parse_subject(name) for name in json.loads(names)}
         if aliases:

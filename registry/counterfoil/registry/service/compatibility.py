@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.registry.domain.config import level_of, policy_of
 from counterfoil.registry.domain.reserved import reservation_messages
 from counterfoil.registry.service.reading import PARSED_AT_ONCE
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
@@ -17,11 +18,11 @@ from counterfoil.schema.judgement.messages import confluent_messages
 from counterfoil.schema.judgement.witnesses import find_witness
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
+from counterfoil.schema.rest.versions import Compatibility
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from counterfoil.registry.domain.config import Config
     from counterfoil.registry.domain.equivalence import Candidate
     from counterfoil.registry.domain.versions import VersionEntry
     from counterfoil.registry.service.reading import SchemaReader
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.model import Metadata
     from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.rest.config import Config
     from counterfoil.schema.witness import Witness
 
 _MAX_WITNESSES: Final = 10
@@ -39,15 +41,7 @@ _MANY_VERSIONS: Final = 50
 """A check against more of them takes long enough that others should be answered meanwhile."""
 
 
-@dataclass(frozen=True, slots=True)
-class CompatibilityResult:
-    """A verdict, and why: the message list of this API, empty when compatible."""
-
-    is_compatible: bool
-    messages: tuple[str, ...] = ()
-
-
-_COMPATIBLE: Final = CompatibilityResult(is_compatible=True)
+_COMPATIBLE: Final = Compatibility(is_compatible=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +60,21 @@ class Verdict:
     def messages(self) -> tuple[str, ...]:
         """The message list of an incompatible verdict: differences with a witness each, versions, the level."""
         validates = "true" if self.config.validate_fields else "false"
-        settings = f"{{validateFields: '{validates}', compatibility: '{self.config.level}'}}"
+        settings = f"{{validateFields: '{validates}', compatibility: '{level_of(self.config)}'}}"
         found = confluent_messages(self.report, witnesses=_witnesses(self.report))
         return (*self.reservations, *found, settings)
 
 
 def check_sound(parsed: ParsedSchema, config: Config) -> None:
     """Raise ``InvalidSchema`` where the policy is SOUND and the schema says what its own language forbids."""
-    if config.policy is not CompatibilityPolicy.SOUND:
+    if policy_of(config) is not CompatibilityPolicy.SOUND:
         return
     warnings = parsed.warnings()
     if warnings:
         said = "; ".join(
             f"{each.text} ({each.rule}, {parsed.locate(each.pointer) or 'in a reference'})" for each in warnings
         )
-        raise InvalidSchema(f"Invalid schema under policy {config.policy}: {said}")
+        raise InvalidSchema(f"Invalid schema under policy {policy_of(config)}: {said}")
 
 
 class CompatibilityCheck:
@@ -94,9 +88,9 @@ class CompatibilityCheck:
     ) -> Verdict:
         """The verdict on ``candidate`` against ``versions``, which are ascending, under ``config``."""
         earlier: list[Earlier] = []
-        if config.level.directions:
+        if level_of(config).directions:
             earlier = await self._earlier(subject, candidate, versions, config)
-        check = partial(check_compatibility, candidate.parsed, earlier, config.level, policy=config.policy)
+        check = partial(check_compatibility, candidate.parsed, earlier, level_of(config), policy=policy_of(config))
         report = await asyncio.to_thread(check) if len(earlier) > _MANY_VERSIONS else check()
         return Verdict(report, config, await self._reservations(candidate, versions, config))
 
@@ -124,7 +118,7 @@ class CompatibilityCheck:
             validation = Validation.LOOKUP if content.schema_type is SchemaType.JSON else Validation.LENIENT
             parsed = await self._reader.parsed(subject.context, content, validation=validation)
             earlier.append(Earlier(parsed, entry.version))
-            if not config.level.is_transitive:
+            if not level_of(config).is_transitive:
                 break
         return earlier
 
@@ -156,14 +150,14 @@ class CompatibilityTest:
 
     async def against_all(
         self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, verbose: bool
-    ) -> CompatibilityResult:
+    ) -> Compatibility:
         """The verdict that registering ``request`` now would get."""
         history = await self._storage.history(subject)
         return await self._test(subject, request, history.active, normalize=normalize, verbose=verbose)
 
     async def against_version(
         self, subject: QualifiedSubject, version: int | None, request: SchemaRequest, *, normalize: bool, verbose: bool
-    ) -> CompatibilityResult:
+    ) -> Compatibility:
         """The verdict against one version, or the latest for None; a subject without a latest takes anything."""
         entry = (await self._storage.history(subject)).find(version, deleted=False)
         if entry is None and version is not None:
@@ -179,7 +173,7 @@ class CompatibilityTest:
         *,
         normalize: bool,
         verbose: bool,
-    ) -> CompatibilityResult:
+    ) -> Compatibility:
         config = await self._scopes.config(subject)
         try:
             reading = await self._reader.read(
@@ -193,8 +187,8 @@ class CompatibilityTest:
         except InvalidSchema as error:
             if not verbose:
                 raise
-            return CompatibilityResult(is_compatible=False, messages=(error.message,))
+            return Compatibility(is_compatible=False, messages=(error.message,))
         verdict = await self._check.verdict(subject, reading.candidate, versions, config)
         if verdict.is_compatible:
             return _COMPATIBLE
-        return CompatibilityResult(is_compatible=False, messages=verdict.messages() if verbose else ())
+        return Compatibility(is_compatible=False, messages=verdict.messages() if verbose else ())

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from uuid import UUID
 
-    from counterfoil.registry.domain.config import Config
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.domain.equivalence import Candidate
     from counterfoil.registry.domain.versions import History, VersionEntry
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.requests import SchemaRequest
     from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.rest.config import Config
 
 
 _MAX_MARKS: Final = 100_000

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from counterfoil.registry.domain.config import is_merged
 from counterfoil.registry.domain.keys.in_rules import with_key_names
 from counterfoil.registry.domain.merging import stamp_of, stamped
 from counterfoil.registry.domain.modes import check_registration
@@ -131,7 +132,7 @@ class Registration:
         now = _Situation(subject, terms, history, normalize, force)
         asked = await self._tagging.edited(subject.context, request)
         sent = await self._read_as_sent(now, asked)
-        compared = None if asked.tag_edit or asked.propagates_tags or terms.config.merges else sent
+        compared = None if asked.tag_edit or asked.propagates_tags or is_merged(terms.config) else sent
         if compared is not None:
             there = await self._already_there(now, asked, compared.candidate)
             if there is not None:

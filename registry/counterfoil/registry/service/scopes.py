@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.domain.config import Config, effective_config
-from counterfoil.registry.domain.modes import Mode, effective_mode
+from counterfoil.registry.domain.config import effective_config
+from counterfoil.registry.domain.modes import effective_mode
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, GLOBAL_LEVEL, TOP_LEVEL, QualifiedSubject, parse_subject
 
 if TYPE_CHECKING:
     from counterfoil.registry.service.storage import ScopeSettings, Storage
+    from counterfoil.schema.rest.config import Config
+    from counterfoil.schema.rest.modes import Mode
 
 
 _MAX_KNOWN: Final = 10_000

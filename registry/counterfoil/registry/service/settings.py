@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.domain.config import Config
-from counterfoil.registry.domain.modes import Mode, check_writable
+from counterfoil.registry.domain.config import without_empty_texts
+from counterfoil.registry.domain.modes import check_writable
 from counterfoil.registry.domain.rules import check_rule_set
 from counterfoil.registry.domain.subjects import check_name
 from counterfoil.registry.service.retrying import Turns
 from counterfoil.registry.service.storage import PutSettings, ScopeSettings
 from counterfoil.schema.contexts import GLOBAL_LEVEL, TOP_LEVEL, SubjectPrefix
 from counterfoil.schema.errors import ConfigNotFound, ModeNotFound, SubjectNotFound
+from counterfoil.schema.rest.config import Config
+from counterfoil.schema.rest.modes import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,23 +52,23 @@ class Settings:
             return Config()
         raise ConfigNotFound(f"Subject {str(scope)!r} has no config of its own; ask with defaultToGlobal=true")
 
-    async def put_config(self, scope: QualifiedSubject, changes: Mapping[str, object]) -> Config:
+    async def put_config(self, scope: QualifiedSubject, changes: Mapping[str, Any]) -> Config:
         """The config of ``scope`` with ``changes`` made to it.
 
         It is stored so, but for empty texts: they are answered once, and set nothing.
         """
-        changed = Config().updated(changes)
+        changed = replace(Config(), **changes)
         check_rule_set(changed.default_rule_set)
         check_rule_set(changed.override_rule_set)
         check_name(scope)
         return await self._turns.take(partial(self._put_config, scope, changes), written=Settings)
 
-    async def _put_config(self, scope: QualifiedSubject, changes: Mapping[str, object]) -> Config:
+    async def _put_config(self, scope: QualifiedSubject, changes: Mapping[str, Any]) -> Config:
         terms = await self._scopes.terms(scope)
         check_writable(terms.mode, scope)
         stored = await self._storage.settings(scope)
-        config = (stored.config or Config()).without_empty_texts().updated(changes)
-        await self._put({scope: replace(stored, config=config.without_empty_texts())}, terms.settings_revision)
+        config = replace(without_empty_texts(stored.config or Config()), **changes)
+        await self._put({scope: replace(stored, config=without_empty_texts(config))}, terms.settings_revision)
         return config
 
     async def delete_config(self, scope: QualifiedSubject) -> Config:

@@ -8,29 +8,24 @@ nothing they were decided on has changed (``StaleWrite`` when it has: plan again
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
+
+from counterfoil.schema.rest.config import config_document, read_config
+from counterfoil.schema.rest.modes import Mode
+from counterfoil.schema.rest.object_forms import Member, ObjectForm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
     from counterfoil.registry.domain.changes import Change
-    from counterfoil.registry.domain.config import Config
     from counterfoil.registry.domain.content import Content
-    from counterfoil.registry.domain.documents import Document
-    from counterfoil.registry.domain.modes import Mode
     from counterfoil.registry.domain.versions import History
     from counterfoil.registry.service.contact import StoreContact
     from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
-
-
-class Visibility(Enum):
-    """Which subjects or versions a listing holds."""
-
-    ACTIVE = "active"
-    ALL = "all"
-    DELETED = "deleted"
+    from counterfoil.schema.rest.config import Config
+    from counterfoil.schema.rest.object_forms import Document
+    from counterfoil.schema.rest.versions import Visibility
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +34,17 @@ class ScopeSettings:
 
     config: Config | None = None
     mode: Mode | None = None
+
+
+SCOPE_SETTINGS: Final = ObjectForm(
+    ScopeSettings,
+    (
+        Member("config", "config", read_config, config_document),
+        Member("mode", "mode", lambda value: value.one_of(Mode), str),
+    ),
+    keeps_empty=True,
+)
+"""The document of all that is stored for a scope."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

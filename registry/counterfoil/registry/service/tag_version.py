@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from counterfoil.registry.domain.merging import merge_rule_sets, without_rules
 from counterfoil.registry.domain.rules import check_rule_set
 from counterfoil.registry.domain.versions import check_next_version
 from counterfoil.registry.service.requests import NEXT_VERSION, SchemaRequest
+from counterfoil.schema.entity import TagEdit
 from counterfoil.schema.errors import InvalidRuleSet
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.registration import Registered, Registration
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.entity import TagEdit
     from counterfoil.schema.model import Metadata, RuleSet
 
 
@@ -28,7 +28,7 @@ class TagRequest:
     ``new_version`` must be the number after the latest one, where it is given.
     """
 
-    edit: TagEdit
+    edit: TagEdit = field(default_factory=TagEdit)
     new_version: int | None = None
     metadata: Metadata | None = None
     rule_set: RuleSet | None = None

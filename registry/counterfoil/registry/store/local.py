@@ -14,18 +14,10 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.domain.versions import History
-    from counterfoil.registry.service.storage import (
-        Appended,
-        Observer,
-        Plan,
-        Record,
-        ScopeSettings,
-        Totals,
-        Use,
-        Visibility,
-    )
+    from counterfoil.registry.service.storage import Appended, Observer, Plan, Record, ScopeSettings, Totals, Use
     from counterfoil.registry.store.tables import Reads
     from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
+    from counterfoil.schema.rest.versions import Visibility
 
 
 class LocalStorage:

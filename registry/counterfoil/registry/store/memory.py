@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from counterfoil.registry.domain.changes import Change
 from counterfoil.registry.domain.versions import History
-from counterfoil.registry.service.storage import Record, ScopeSettings, Totals, Use, Visibility
+from counterfoil.registry.service.storage import Record, ScopeSettings, Totals, Use
 from counterfoil.registry.store.local import LocalStorage
 from counterfoil.registry.store.tables import apply, now_ms
 from counterfoil.registry.store.terms import KINDS
 from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.schema.rest.versions import Visibility
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.domain.changes import ChangeKind
     from counterfoil.registry.domain.content import Content
-    from counterfoil.registry.domain.documents import Document
     from counterfoil.registry.domain.versions import VersionEntry
     from counterfoil.registry.service.storage import Appended, Plan, RecordWrite, Target
     from counterfoil.schema.contexts import SubjectPrefix
+    from counterfoil.schema.rest.object_forms import Document
 
 _Key = tuple[QualifiedSubject, int]
 
@@ -272,7 +273,7 @@ class MemoryTables:
 
 
 def _is_listed(history: History, visibility: Visibility) -> bool:
-    if visibility is Visibility.ALL:
+    if visibility is Visibility.WITH_DELETED:
         return bool(history.entries)
     return bool(history.active) == (visibility is Visibility.ACTIVE) and bool(history.entries)
 

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING
 
 from counterfoil.registry.domain.changes import Change, ChangeKind
 from counterfoil.registry.domain.content import Content
-from counterfoil.registry.domain.documents import read_config, read_metadata, read_reference, read_rule_set
-from counterfoil.registry.domain.modes import Mode
 from counterfoil.registry.service.storage import ScopeSettings, Use
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.rest.config import read_config
+from counterfoil.schema.rest.json_values import RequestJson
+from counterfoil.schema.rest.modes import Mode
+from counterfoil.schema.rest.schemas import METADATA, REFERENCE, RULE_SET
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from counterfoil.registry.domain.documents import Document
+    from counterfoil.schema.rest.object_forms import Document
 
 
 def document_text(document: Document | None) -> str | None:
@@ -34,9 +36,9 @@ def content_of(row: tuple[UUID, str, str, str | None, str | None, str | None]) -
         guid,
         SchemaType(schema_type),
         text,
-        tuple(read_reference(item, "reference") for item in json.loads(references or "[]")),
-        None if metadata is None else read_metadata(json.loads(metadata), "metadata"),
-        None if rule_set is None else read_rule_set(json.loads(rule_set), "ruleSet"),
+        tuple(map(REFERENCE.read, RequestJson(json.loads(references or "[]"), "references").items())),
+        None if metadata is None else METADATA.read(RequestJson(json.loads(metadata), "metadata")),
+        None if rule_set is None else RULE_SET.read(RequestJson(json.loads(rule_set), "ruleSet")),
     )
 
 
@@ -58,5 +60,5 @@ def use_of(row: tuple[str, str, int, int, bool, int]) -> Use:
 def settings_of(config: str | None, mode: str | None) -> ScopeSettings:
     """What a row of ``settings`` holds."""
     return ScopeSettings(
-        None if config is None else read_config(json.loads(config)), None if mode is None else Mode(mode)
+        None if config is None else read_config(RequestJson(json.loads(config))), None if mode is None else Mode(mode)
     )

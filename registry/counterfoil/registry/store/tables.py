@@ -10,9 +10,9 @@ import time
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from counterfoil.registry.domain.changes import ChangeKind
-from counterfoil.registry.domain.documents import scope_document
 from counterfoil.registry.domain.versions import VersionEntry, reference_exists
 from counterfoil.registry.service.storage import (
+    SCOPE_SETTINGS,
     Append,
     Appended,
     DropContext,
@@ -21,7 +21,6 @@ from counterfoil.registry.service.storage import (
     PutSettings,
     SoftDelete,
     Together,
-    Visibility,
 )
 from counterfoil.registry.store.refusals import (
     context_not_empty,
@@ -34,6 +33,7 @@ from counterfoil.registry.store.refusals import (
 )
 from counterfoil.registry.store.terms import scopes_behind
 from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, SubjectPrefix
+from counterfoil.schema.rest.versions import Visibility
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.domain.content import Content
-    from counterfoil.registry.domain.documents import Document
     from counterfoil.registry.domain.versions import History
     from counterfoil.registry.service.storage import Plan, Record, RecordWrite, ScopeSettings, Target, Totals, Use
+    from counterfoil.schema.rest.object_forms import Document
 
 
 class Reads(Protocol):
@@ -335,14 +335,14 @@ def _put_settings(tables: Tables, plan: PutSettings) -> None:
 
 
 def _put_scope(tables: Tables, scope: QualifiedSubject, settings: ScopeSettings) -> None:
-    tables.note(ChangeKind.SETTINGS, scope, document=scope_document(settings.config, settings.mode))
+    tables.note(ChangeKind.SETTINGS, scope, document=SCOPE_SETTINGS.write(settings))
     tables.put_settings(scope, settings)
 
 
 def _purgeable(tables: Tables, scope: SubjectPrefix | QualifiedSubject) -> Sequence[QualifiedSubject]:
     """The subjects in ``scope``, all of whose versions are soft-deleted and referred to by none that stays."""
     if isinstance(scope, SubjectPrefix):
-        subjects = tables.subjects(scope, Visibility.ALL)
+        subjects = tables.subjects(scope, Visibility.WITH_DELETED)
     else:
         subjects = [scope] if tables.history(scope).entries else []
     for subject in subjects:
@@ -363,7 +363,7 @@ def _check_unreferenced_outside(
 
 
 def _drop_context(tables: Tables, plan: DropContext) -> None:
-    if tables.subjects(SubjectPrefix(plan.context, ""), Visibility.ALL):
+    if tables.subjects(SubjectPrefix(plan.context, ""), Visibility.WITH_DELETED):
         raise context_not_empty(plan.context)
     tables.drop_context(plan.context)
     tables.note(ChangeKind.CONTEXT_DELETED, QualifiedSubject(plan.context, ""))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeAlias
 from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.model import Schema
 from counterfoil.schema.parsed import Validation
+from counterfoil.schema.rest.versions import RegisteredSchema
 from counterfoil.schema.wire import guid_prefix, id_prefix
-from counterfoil.sdk.entities import RegisteredSchema
 from counterfoil.sdk.errors import EncodeError, InvalidSettings, RegistryUnavailable
 from counterfoil.sdk.serde.avro_codec import compile_encoder
 from counterfoil.sdk.serde.confluent_settings import serializer_settings

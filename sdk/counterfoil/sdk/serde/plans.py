@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.model import Reference, Rule, Schema
-    from counterfoil.sdk.entities import RegisteredSchema
+    from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.sdk.serde.avro_codec import Decode, Encode
     from counterfoil.sdk.subjects import Field
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from counterfoil.registry.api.documents import read_registration, registered_document
-from counterfoil.registry.domain.associations import bond_fields, parse_association_type, parse_lifecycle
-from counterfoil.registry.domain.json_fields import boolean_of, list_of, object_of, optional, text_of
+from counterfoil.registry.domain.associations import parse_association_type, parse_lifecycle
 from counterfoil.registry.service.associations.requests import AssociationRequest, Operation, ResourceRequest
 from counterfoil.registry.service.registration import Registered
 from counterfoil.schema.errors import InvalidAssociation
+from counterfoil.schema.rest.associations import bond_fields, resource_fields
+from counterfoil.schema.rest.json_values import RequestJson, read_each, read_flag, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from counterfoil.registry.domain.associations import Association, Resource
-    from counterfoil.registry.domain.documents import Document
     from counterfoil.registry.service.associations.requests import Outcome
     from counterfoil.registry.service.storage import Append
+    from counterfoil.schema.rest.associations import Association, Resource
+    from counterfoil.schema.rest.json_values import JsonValue
+    from counterfoil.schema.rest.object_forms import Document
 
 
 def read_resource_request(
@@ -28,38 +31,33 @@ def read_resource_request(
     ``operation`` is that of every item; None where each names its own. ``resource_id`` is the one in the path, which
     one in the body must repeat: ``InvalidAssociation``.
     """
-    fields = object_of(value, "The request")
-    given = optional(fields, "resourceId", text_of)
+    request = RequestJson(value, root="The request")
+    given = request.optional("resourceId", read_text)
     if resource_id is not None and given not in {None, "", resource_id}:
         raise InvalidAssociation(
             f"The association's property 'resourceId' is {given[:80]!r}, and the path says {resource_id[:80]!r}"
         )
 
-    def read_item(item: object, at: str) -> AssociationRequest:
-        return _read_association(item, at, operation)
-
     return ResourceRequest(
-        optional(fields, "associations", lambda items, at: list_of(items, at, read_item)) or (),
+        request.optional("associations", read_each(partial(_read_association, operation=operation))) or (),
         id=resource_id if resource_id is not None else given or None,
-        name=optional(fields, "resourceName", text_of),
-        namespace=optional(fields, "resourceNamespace", text_of),
-        type=optional(fields, "resourceType", text_of) or "topic",
+        name=request.optional("resourceName", read_text),
+        namespace=request.optional("resourceNamespace", read_text),
+        type=request.optional("resourceType", read_text) or "topic",
         context=context,
     )
 
 
-def _read_association(value: object, what: str, operation: Operation | None) -> AssociationRequest:
-    fields = object_of(value, what)
-    within = f"{what}."
+def _read_association(value: JsonValue, *, operation: Operation | None) -> AssociationRequest:
     return AssociationRequest(
-        operation or _read_operation(optional(fields, "opType", text_of, within=within)),
-        parse_association_type(optional(fields, "associationType", text_of, within=within)),
-        subject=optional(fields, "subject", text_of, within=within) or None,
-        lifecycle=parse_lifecycle(optional(fields, "lifecycle", text_of, within=within)),
-        frozen=optional(fields, "frozen", boolean_of, within=within),
-        schema=optional(fields, "schema", lambda schema, _: read_registration(schema), within=within),
-        normalize=optional(fields, "normalize", boolean_of, within=within) or False,
-        cascades=optional(fields, "cascadeLifecycle", boolean_of, within=within) or False,
+        operation or _read_operation(value.optional("opType", read_text)),
+        parse_association_type(value.optional("associationType", read_text)),
+        subject=value.optional("subject", read_text) or None,
+        lifecycle=parse_lifecycle(value.optional("lifecycle", read_text)),
+        frozen=value.optional("frozen", read_flag),
+        schema=value.optional("schema", lambda schema: read_registration(schema.value)),
+        normalize=value.optional("normalize", read_flag) or False,
+        cascades=value.optional("cascadeLifecycle", read_flag) or False,
     )
 
 
@@ -84,10 +82,7 @@ def resource_document(
 ) -> Document:
     """A resource, and associations of it with a schema each."""
     document: Document = {
-        "resourceName": resource.name,
-        "resourceNamespace": resource.namespace,
-        "resourceId": resource.id,
-        "resourceType": resource.type,
+        **resource_fields(resource),
         "associations": [_association_fields(association, schema) for association, schema in associations],
     }
     return {name: value for name, value in document.items() if value not in ("", [])}

@@ -10,13 +10,6 @@ from counterfoil.registry.api.associations.documents import (
     resource_document,
 )
 from counterfoil.registry.api.http.answers import NOTHING, error_document
-from counterfoil.registry.domain.associations import (
-    TOPIC,
-    AssociationType,
-    Lifecycle,
-    association_document,
-)
-from counterfoil.registry.domain.json_fields import list_of, object_of, optional, text_of
 from counterfoil.registry.service.associations.requests import Operation
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import (
@@ -28,14 +21,16 @@ from counterfoil.schema.errors import (
     StoreTimeout,
     StoreUnavailable,
 )
+from counterfoil.schema.rest.associations import TOPIC, AssociationType, Lifecycle, association_document
+from counterfoil.schema.rest.json_values import RequestJson, read_each, read_text, read_texts
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable
 
     from counterfoil.registry.api.call import Call
-    from counterfoil.registry.domain.associations import Association
-    from counterfoil.registry.domain.documents import Document
     from counterfoil.registry.service.associations.use_cases import Associations
+    from counterfoil.schema.rest.associations import Association
+    from counterfoil.schema.rest.object_forms import Document
 
 _PAGE: Final = 1000
 _BAD_ITEM: Final = 500
@@ -151,12 +146,12 @@ async def batch_get(call: Call) -> Any:
 
 
 async def _got(associations: Associations, item: object, *, with_schemas: bool) -> Document:
-    fields = object_of(item, "The request")
-    resource_type = optional(fields, "resourceType", text_of) or TOPIC
-    resource_id = optional(fields, "resourceId", text_of)
-    name, namespace = optional(fields, "resourceName", text_of), optional(fields, "resourceNamespace", text_of)
-    types = optional(fields, "associationTypes", lambda items, at: list_of(items, at, text_of)) or ()
-    lifecycle = optional(fields, "lifecycle", text_of)
+    query = RequestJson(item, root="The request")
+    resource_type = query.optional("resourceType", read_text) or TOPIC
+    resource_id = query.optional("resourceId", read_text)
+    name, namespace = query.optional("resourceName", read_text), query.optional("resourceNamespace", read_text)
+    types = query.optional("associationTypes", read_texts) or ()
+    lifecycle = query.optional("lifecycle", read_text)
     _check_known(types, AssociationType, "associationTypes")
     _check_known([lifecycle] if lifecycle else [], Lifecycle, "lifecycle")
     if resource_id:
@@ -197,8 +192,7 @@ async def batch_mutate(call: Call) -> Any:
 
 async def _results(body: object, result: Callable[[object], Awaitable[Document]]) -> Document:
     """The results of the items of a batch; a store that fails, fails the whole batch."""
-    fields = object_of(body, "The request body")
-    items = optional(fields, "requests", lambda found, at: list_of(found, at, lambda item, _: item)) or ()
+    items = RequestJson(body).optional("requests", read_each(lambda item: item.value)) or ()
     results: list[Document] = []
     for item in items:
         try:

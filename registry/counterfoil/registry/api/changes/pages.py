@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.api.call import Call
     from counterfoil.registry.domain.changes import Change
-    from counterfoil.registry.domain.documents import Document
     from counterfoil.registry.service.storage import Storage
+    from counterfoil.schema.rest.object_forms import Document
 
 LATEST: Final = "latest"
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.registry.api.http.answers import NOTHING
-from counterfoil.registry.api.keys.documents import dek_document, kek_document, read_dek, read_kek, read_kek_changes
-from counterfoil.registry.domain.keys.model import DEFAULT_ALGORITHM, FIRST_VERSION, Algorithm
+from counterfoil.registry.api.keys.documents import read_dek, read_kek, read_kek_changes
+from counterfoil.registry.domain.keys.validity import FIRST_VERSION
 from counterfoil.registry.domain.versions import parse_version
 from counterfoil.registry.service.keys.deks import DekGroup
 from counterfoil.schema.contexts import parse_prefix
 from counterfoil.schema.errors import NotFound
+from counterfoil.schema.rest.keys import DEFAULT_ALGORITHM, KEK, Algorithm, dek_document
 
 if TYPE_CHECKING:
     from counterfoil.registry.api.call import Call
+    from counterfoil.registry.service.keys.deks import ShownDek
     from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.rest.object_forms import Document
 
 
 def _algorithm(call: Call) -> Algorithm:
@@ -34,6 +37,10 @@ async def _group(call: Call) -> DekGroup:
     return DekGroup(call.segment("name"), await _subject(call), _algorithm(call))
 
 
+def _shown(key: ShownDek) -> Document:
+    return dek_document(key.dek, plain=key.plain)
+
+
 # --- key encryption keys
 
 
@@ -46,18 +53,18 @@ async def list_keks(call: Call) -> Any:
 
 async def get_kek(call: Call) -> Any:
     """One key encryption key."""
-    return kek_document(await call.cases.keks.get(call.segment("name"), deleted=call.flag("deleted")))
+    return KEK.write(await call.cases.keks.get(call.segment("name"), deleted=call.flag("deleted")))
 
 
 async def create_kek(call: Call) -> Any:
     """The key encryption key in the body, which is kept from now on."""
-    return kek_document(await call.cases.keks.create(read_kek(await call.json()), test=call.flag("testSharing")))
+    return KEK.write(await call.cases.keks.create(read_kek(await call.json()), test=call.flag("testSharing")))
 
 
 async def change_kek(call: Call) -> Any:
     """A key encryption key with the changes in the body."""
     changes = read_kek_changes(await call.json())
-    return kek_document(await call.cases.keks.change(call.segment("name"), changes, test=call.flag("testSharing")))
+    return KEK.write(await call.cases.keks.change(call.segment("name"), changes, test=call.flag("testSharing")))
 
 
 async def delete_kek(call: Call) -> Any:
@@ -74,7 +81,7 @@ async def undelete_kek(call: Call) -> Any:
 
 async def test_kek(call: Call) -> Any:
     """The key encryption key, when the registry could wrap something with it."""
-    return kek_document(await call.cases.keks.test(call.segment("name")))
+    return KEK.write(await call.cases.keks.test(call.segment("name")))
 
 
 # --- data encryption keys
@@ -95,25 +102,25 @@ async def list_dek_versions(call: Call) -> Any:
 async def get_dek(call: Call) -> Any:
     """A subject's key of version 1."""
     group = await _group(call)
-    return dek_document(await call.cases.deks.get(group, FIRST_VERSION, deleted=call.flag("deleted")))
+    return _shown(await call.cases.deks.get(group, FIRST_VERSION, deleted=call.flag("deleted")))
 
 
 async def get_dek_version(call: Call) -> Any:
     """A subject's key of one version."""
     version = parse_version(call.segment("version"))
-    return dek_document(await call.cases.deks.get(await _group(call), version, deleted=call.flag("deleted")))
+    return _shown(await call.cases.deks.get(await _group(call), version, deleted=call.flag("deleted")))
 
 
 async def create_dek(call: Call) -> Any:
     """The key in the body, or one that the registry has made, which is kept from now on."""
     request = read_dek(await call.json(), call.segment("name"), await _subject(call))
-    return dek_document(await call.cases.deks.create(request, rewrap=call.flag("rewrap")))
+    return _shown(await call.cases.deks.create(request, rewrap=call.flag("rewrap")))
 
 
 async def create_dek_of_body(call: Call) -> Any:
     """The same with the subject in the body, as older clients have it."""
     request = read_dek(await call.json(), call.segment("name"), None)
-    return dek_document(await call.cases.deks.create(request, rewrap=call.flag("rewrap")))
+    return _shown(await call.cases.deks.create(request, rewrap=call.flag("rewrap")))
 
 
 async def delete_deks(call: Call) -> Any:

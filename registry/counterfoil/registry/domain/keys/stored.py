@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.domain.keys.model import Algorithm, Dek, DekId, Kek
 from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.schema.rest.keys import Algorithm, Dek, DekId, Kek
 
 if TYPE_CHECKING:
-    from counterfoil.registry.domain.documents import Document
+    from counterfoil.schema.rest.object_forms import Document
 
 KEK_KIND: Final = "kek"
 DEK_KIND: Final = "dek"

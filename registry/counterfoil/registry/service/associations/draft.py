@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from counterfoil.registry.domain.associations import Association, Lifecycle, property_fault
-from counterfoil.registry.domain.modes import Mode, check_writable
+from counterfoil.registry.domain.associations import property_fault
+from counterfoil.registry.domain.modes import check_writable
 from counterfoil.registry.domain.subjects import check_subject
 from counterfoil.registry.service.associations.index import check_unreferenced
 from counterfoil.registry.service.associations.requests import Effect, Operation
@@ -24,17 +24,19 @@ from counterfoil.schema.errors import (
     SubjectAssociated,
     SubjectOwned,
 )
+from counterfoil.schema.rest.associations import Association, Lifecycle
+from counterfoil.schema.rest.modes import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from counterfoil.registry.domain.associations import AssociationType, Resource
     from counterfoil.registry.service.associations.index import AssociationIndex
     from counterfoil.registry.service.associations.requests import AssociationRequest
     from counterfoil.registry.service.registration import Registered, Registration
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.rest.associations import AssociationType, Resource
 
 
 class Draft:

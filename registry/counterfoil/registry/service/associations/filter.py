@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from counterfoil.registry.domain.associations import Association
     from counterfoil.registry.service.associations.use_cases import Associations
     from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.rest.associations import Association
 
 NO_LIFECYCLE: Final = "NONE"
 """Among lifecycles: subjects without any association too."""

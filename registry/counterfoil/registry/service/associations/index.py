@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.domain.associations import (
-    WILDCARD,
-    Association,
-    Lifecycle,
-    Resource,
-    stored_association,
-    stored_document,
-)
+from counterfoil.registry.domain.associations import stored_association, stored_document
 from counterfoil.registry.domain.versions import reference_exists
 from counterfoil.registry.service.storage import RecordWrite
 from counterfoil.schema.errors import AssociatedSubjectEmpty, OperationNotPermitted, SubjectAssociated
+from counterfoil.schema.rest.associations import WILDCARD, Association, Lifecycle, Resource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,18 +6,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from counterfoil.registry.domain.associations import (
-    TOPIC,
-    Association,
-    AssociationType,
-    Lifecycle,
-    Resource,
-    check_name,
-    check_resource_id,
-    check_resource_type,
-    property_fault,
-)
+from counterfoil.registry.domain.associations import check_name, check_resource_id, check_resource_type, property_fault
 from counterfoil.schema.contexts import DEFAULT_CONTEXT
+from counterfoil.schema.rest.associations import TOPIC, Association, AssociationType, Lifecycle, Resource
 
 if TYPE_CHECKING:
     from counterfoil.registry.service.registration import Registered

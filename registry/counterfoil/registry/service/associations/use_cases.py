@@ -25,13 +25,13 @@ from counterfoil.schema.errors import AssociationExists, RegistryError, StoreTim
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from counterfoil.registry.domain.associations import Association, Resource
     from counterfoil.registry.service.associations.index import AssociationIndex
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.registration import Registration
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.rest.associations import Association, Resource
 
 
 class Associations:

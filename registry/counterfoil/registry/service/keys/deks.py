@@ -7,30 +7,23 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from counterfoil.registry.domain.keys.model import (
-    Algorithm,
-    Dek,
-    DekId,
-    Kek,
-    check_kek_name,
-    check_key_subject,
-    check_key_version,
-)
+from counterfoil.registry.domain.keys.validity import check_kek_name, check_key_subject, check_key_version
 from counterfoil.registry.domain.modes import check_writable
 from counterfoil.registry.service.keys.records import HeldDek
 from counterfoil.registry.service.keys.wrapping import new_material
 from counterfoil.registry.service.retrying import Turns
 from counterfoil.schema.errors import InvalidKey, KeyEncryptionKeyDeleted, KeyExists, KeyNotFound, KeyNotSoftDeleted
+from counterfoil.schema.rest.keys import Algorithm, Dek, DekId, Kek
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from counterfoil.registry.domain.modes import Mode
     from counterfoil.registry.service.keys.keks import KeyLimit
     from counterfoil.registry.service.keys.records import HeldKek, KeyRecords
     from counterfoil.registry.service.keys.wrapping import KeyWrapping
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.rest.modes import Mode
 
 _T = TypeVar("_T")
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.domain.keys.model import Kek, check_kek_name, check_kms
+from counterfoil.registry.domain.keys.validity import check_kek_name, check_kms
 from counterfoil.registry.domain.modes import check_writable
 from counterfoil.registry.service.keys.records import HeldKek
 from counterfoil.registry.service.retrying import until_current
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.keys.wrapping import KeyWrapping
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
+    from counterfoil.schema.rest.keys import Kek
 
 _SERVERS_IN_MIND: Final = 16
 

@@ -26,9 +26,9 @@ from counterfoil.schema.errors import KeyNotFound
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from counterfoil.registry.domain.keys.model import Algorithm, Dek, DekId, Kek
     from counterfoil.registry.service.storage import Record, Storage
     from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.rest.keys import Algorithm, Dek, DekId, Kek
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,14 @@ import os
 from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Final, Protocol
 
-from counterfoil.registry.domain.keys.model import Algorithm
 from counterfoil.registry.settings import DEFAULT_KMS_TIMEOUT_S
 from counterfoil.schema.errors import InvalidKey, KeyAccessDenied, KeyWrapFailed
+from counterfoil.schema.rest.keys import Algorithm
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from counterfoil.registry.domain.keys.model import Kek
+    from counterfoil.schema.rest.keys import Kek
 
 _FIELD_AND_SIZE: Final = {
     Algorithm.AES128_GCM: (3, 16),

@@ -7,11 +7,12 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.registry.domain.content import make_content
-from counterfoil.registry.domain.documents import read_metadata, read_reference, read_rule_set
 from counterfoil.registry.store.inspection.breach import Breach
 from counterfoil.registry.store.inspection.rows import text_of, uuid_of
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.model import Reference, SchemaType
+from counterfoil.schema.rest.json_values import RequestJson
+from counterfoil.schema.rest.schemas import METADATA, REFERENCE, RULE_SET
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,13 +46,13 @@ def _fingerprint(schema_type: str, text: Any, refs: str | None, metadata: str | 
         text_of(text),
         SchemaType(schema_type),
         references=_references(refs),
-        metadata=None if metadata is None else read_metadata(json.loads(metadata), "metadata"),
-        rule_set=None if rule_set is None else read_rule_set(json.loads(rule_set), "ruleSet"),
+        metadata=None if metadata is None else METADATA.read(RequestJson(json.loads(metadata), "metadata")),
+        rule_set=None if rule_set is None else RULE_SET.read(RequestJson(json.loads(rule_set), "ruleSet")),
     ).guid
 
 
 def _references(refs: str | None) -> tuple[Reference, ...]:
-    return tuple(read_reference(item, "reference") for item in json.loads(refs or "[]"))
+    return tuple(map(REFERENCE.read, RequestJson(json.loads(refs or "[]"), "references").items()))
 
 
 def check_references(rows: Rows) -> Iterator[Breach]:

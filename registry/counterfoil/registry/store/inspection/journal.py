@@ -9,12 +9,12 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.domain.changes import ChangeKind
-from counterfoil.registry.domain.documents import read_config
-from counterfoil.registry.domain.modes import Mode
+from counterfoil.registry.service.storage import SCOPE_SETTINGS
 from counterfoil.registry.store.inspection.breach import Breach
 from counterfoil.registry.store.inspection.rows import uuid_of
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.rest.json_values import RequestJson
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -136,11 +136,8 @@ class _Scope:
         if stored != self._told_settings:
             yield Breach("journal-replays", place, f"the journal tells {self._told_settings}, and stored is {stored}")
         try:
-            if "mode" in stored:
-                Mode(stored["mode"])
-            if "config" in stored:
-                read_config(stored["config"])
-        except (CounterfoilError, ValueError, TypeError, AttributeError) as error:
+            SCOPE_SETTINGS.read(RequestJson(stored))
+        except CounterfoilError as error:
             yield Breach("settings-readable", place, f"they cannot be read: {error}")
 
 

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from io import StringIO
-from pathlib import Path
+from importlib import resources
 from typing import Final
-
-from alembic.operations import Operations
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 
 from counterfoil.registry.store.formats import FORMAT
 from counterfoil.registry.store.postgres.functions import own_functions
@@ -23,9 +18,11 @@ _MARK: Final = {
 }
 
 
-def revisions() -> list[int]:
-    """The numbers of all formats, in order."""
-    return [int(script.revision) for script in reversed(list(_directory().walk_revisions()))]
+def migrations(dialect: str) -> dict[int, str]:
+    """Return the SQL that makes each format of the one before it, in order; a file's name begins with the number."""
+    folder = resources.files(__package__).joinpath(dialect)
+    files = sorted((int(file.name.partition("_")[0]), file) for file in folder.iterdir() if file.name.endswith(".sql"))
+    return {number: file.read_text("utf-8") for number, file in files}
 
 
 def upgrade_script(dialect: str, found: int, *, until: int = FORMAT) -> str:
@@ -34,21 +31,14 @@ def upgrade_script(dialect: str, found: int, *, until: int = FORMAT) -> str:
     They are meant for one transaction, which is the caller's. In PostgreSQL they also make this version's functions
     where they are not there, and remove those of all others.
     """
-    output = StringIO()
-    if dialect == POSTGRESQL:
-        output.write("SET LOCAL search_path = counterfoil, pg_catalog, pg_temp;\n\n")
-    for script in reversed(list(_directory().walk_revisions())):
-        number = int(script.revision)
+    parts = ["SET LOCAL search_path = counterfoil, pg_catalog, pg_temp;\n"] if dialect == POSTGRESQL else []
+    for number, statements in migrations(dialect).items():
         if found < number <= until:
-            output.write(f"-- format {number}: {script.doc}\n\n")
-            options = {"as_sql": True, "output_buffer": output}
-            with Operations.context(MigrationContext.configure(dialect_name=dialect, opts=options)):
-                script.module.upgrade()
-            output.write(_MARK[dialect].format(number=number) + "\n")
+            parts.append(f"-- format {number}\n{statements}\n{_MARK[dialect].format(number=number)}")
     if dialect == POSTGRESQL and until == FORMAT:
-        output.write(f"-- the functions of this version, and no others\n{own_functions().removal_of_others}\n")
-        output.write(own_functions().creation)
-    return output.getvalue()
+        parts.append(f"-- the functions of this version, and no others\n{own_functions().removal_of_others}")
+        parts.append(own_functions().creation)
+    return "\n".join(parts)
 
 
 def in_transaction(dialect: str, script: str) -> str:
@@ -56,8 +46,3 @@ def in_transaction(dialect: str, script: str) -> str:
     if dialect == SQLITE:
         return f"{_WITHOUT_KEYS}\nBEGIN IMMEDIATE;\n\n{script}\nCOMMIT;\n"
     return f"BEGIN;\n\n{script}\nCOMMIT;\n"
-
-
-def _directory() -> ScriptDirectory:
-    here = Path(__file__).parent
-    return ScriptDirectory(str(here), version_locations=[str(here / "versions")])

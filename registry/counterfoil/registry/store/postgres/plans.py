@@ -6,16 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.registry.domain.documents import (
-    Document,
-    config_document,
-    metadata_document,
-    reference_document,
-    rule_set_document,
-    scope_document,
-)
 from counterfoil.registry.domain.versions import reference_exists
 from counterfoil.registry.service.storage import (
+    SCOPE_SETTINGS,
     Append,
     Appended,
     DropContext,
@@ -39,6 +32,8 @@ from counterfoil.registry.store.stored_rows import document_text
 from counterfoil.registry.store.terms import scopes_behind
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import StoreUnavailable
+from counterfoil.schema.rest.config import config_document
+from counterfoil.schema.rest.schemas import metadata_document, reference_documents, rule_set_document
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +42,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.service.storage import Plan, RecordWrite, ScopeSettings
     from counterfoil.schema.errors import CounterfoilError
+    from counterfoil.schema.rest.object_forms import Document
 
 
 def name_of(text: str) -> str:
@@ -97,7 +93,7 @@ def _document(plan: Plan, contents: list[Content]) -> Document:
 
 def _append(plan: Append, *, content: int) -> Document:
     held = plan.content
-    references = [reference_document(reference) for reference in held.references]
+    references = reference_documents(held.references)
     return {
         "kind": "append",
         **_decided_on(plan),
@@ -157,7 +153,7 @@ def _put_settings(plan: PutSettings) -> Document:
 
 def _stored(settings: ScopeSettings) -> Document:
     config = None if settings.config is None else json.dumps(config_document(settings.config))
-    document = json.dumps(scope_document(settings.config, settings.mode))
+    document = json.dumps(SCOPE_SETTINGS.write(settings))
     return {"config": config, "mode": settings.mode, "document": document}
 
 

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from counterfoil.registry.domain.versions import History, VersionEntry
-from counterfoil.registry.service.storage import Record, ScopeSettings, Totals, Use, Visibility
+from counterfoil.registry.service.storage import Record, ScopeSettings, Totals, Use
 from counterfoil.registry.store.gathered_reads import GatheredReads
 from counterfoil.registry.store.name_ranges import above
 from counterfoil.registry.store.postgres.news import MAX_TOLD, Journal, Stamps
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.domain.content import Content
     from counterfoil.schema.contexts import SubjectPrefix
+    from counterfoil.schema.rest.versions import Visibility
 
 _HISTORY = """
 SELECT w.position, s.revision, v.version, v.schema_id, i.guid, v.deleted, v.ts
@@ -64,21 +65,21 @@ ORDER BY c.name, s.name, v.version"""
 _SUBJECTS = """
 SELECT c.name, s.name FROM counterfoil.subjects s JOIN counterfoil.contexts c ON c.id = s.context_id
 WHERE ($1::text IS NULL OR c.name = $1) AND s.name >= $2 AND starts_with(s.name, $2)
-  AND ($3 = 'all' OR (s.active_versions > 0) = ($3 = 'active'))
+  AND ($3 = 'with deleted' OR (s.active_versions > 0) = ($3 = 'active'))
 ORDER BY c.name, s.name"""
 _SUBJECT_NAMES = """
 SELECT '[' || coalesce(string_agg(to_json(name)::text, ','), '') || ']' FROM (
   SELECT (CASE c.name WHEN '.' THEN s.name ELSE ':' || c.name || ':' || s.name END) COLLATE "C" AS name
   FROM counterfoil.subjects s JOIN counterfoil.contexts c ON c.id = s.context_id
   WHERE ($1::text IS NULL OR c.name = $1) AND s.name >= $2 AND starts_with(s.name, $2)
-    AND ($3 = 'all' OR (s.active_versions > 0) = ($3 = 'active'))
+    AND ($3 = 'with deleted' OR (s.active_versions > 0) = ($3 = 'active'))
   ORDER BY 1 OFFSET $4 LIMIT $5) named"""
 _NAMES_OF_CONTEXT = """
 SELECT '[' || coalesce(string_agg(to_json(name)::text, ','), '') || ']' FROM (
   SELECT CASE $1::text WHEN '.' THEN s.name ELSE ':' || $1 || ':' || s.name END AS name FROM counterfoil.subjects s
   WHERE s.context_id = (SELECT id FROM counterfoil.contexts WHERE name = $1)
     AND s.name >= $2 AND ($6::text IS NULL OR s.name < $6)
-    AND ($3 = 'all' OR (s.active_versions > 0) = ($3 = 'active'))
+    AND ($3 = 'with deleted' OR (s.active_versions > 0) = ($3 = 'active'))
   ORDER BY s.name OFFSET $4 LIMIT $5) named"""
 _TOTALS = """
 SELECT count(*), coalesce(sum(active_versions), 0)::bigint FROM counterfoil.subjects WHERE active_versions > 0"""

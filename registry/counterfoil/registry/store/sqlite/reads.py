@@ -10,7 +10,7 @@ from uuid import UUID
 
 from counterfoil.registry.domain.changes import Change, ChangeKind
 from counterfoil.registry.domain.versions import History, VersionEntry
-from counterfoil.registry.service.storage import Record, ScopeSettings, Totals, Use, Visibility
+from counterfoil.registry.service.storage import Record, ScopeSettings, Totals, Use
 from counterfoil.registry.store.name_ranges import above
 from counterfoil.registry.store.record_keys import key_of, key_range
 from counterfoil.registry.store.sqlite.errors import at_run_time, intact
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.domain.content import Content
     from counterfoil.schema.contexts import SubjectPrefix
+    from counterfoil.schema.rest.versions import Visibility
 
 _HISTORY = """
 SELECT s.id, s.revision, v.version, v.schema_id, i.guid, v.deleted, v.ts
@@ -45,21 +46,21 @@ _TOTALS = "SELECT count(*), coalesce(sum(active_versions), 0) FROM subjects WHER
 _SUBJECTS = """
 SELECT c.name, s.name FROM subjects s JOIN contexts c ON c.id = s.context_id
 WHERE (:context IS NULL OR c.name = :context) AND s.name >= :low AND s.name < :high
-  AND (:visibility = 'all' OR (s.active_versions > 0) = (:visibility = 'active'))
+  AND (:visibility = 'with deleted' OR (s.active_versions > 0) = (:visibility = 'active'))
 ORDER BY c.name, s.name"""
 _SUBJECT_NAMES = """
 SELECT json_group_array(name) FROM (
   SELECT CASE c.name WHEN '.' THEN s.name ELSE ':' || c.name || ':' || s.name END AS name
   FROM subjects s JOIN contexts c ON c.id = s.context_id
   WHERE s.name >= :low AND s.name < :high
-    AND (:visibility = 'all' OR (s.active_versions > 0) = (:visibility = 'active'))
+    AND (:visibility = 'with deleted' OR (s.active_versions > 0) = (:visibility = 'active'))
   ORDER BY 1 LIMIT :limit OFFSET :offset)"""
 _NAMES_OF_CONTEXT = """
 SELECT json_group_array(name) FROM (
   SELECT CASE :context WHEN '.' THEN s.name ELSE ':' || :context || ':' || s.name END AS name
   FROM subjects s
   WHERE s.context_id = (SELECT id FROM contexts WHERE name = :context) AND s.name >= :low AND s.name < :high
-    AND (:visibility = 'all' OR (s.active_versions > 0) = (:visibility = 'active'))
+    AND (:visibility = 'with deleted' OR (s.active_versions > 0) = (:visibility = 'active'))
   ORDER BY s.name LIMIT :limit OFFSET :offset)"""
 _GUID: Final = 7
 _ABOVE_ALL_TEXTS: Final = b""

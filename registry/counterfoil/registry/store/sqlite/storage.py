@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from counterfoil.registry.domain.versions import History
-    from counterfoil.registry.service.storage import Appended, Plan, ScopeSettings, Totals, Visibility
+    from counterfoil.registry.service.storage import Appended, Plan, ScopeSettings, Totals
     from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
+    from counterfoil.schema.rest.versions import Visibility
 
 
 _PATIENCE_MS: Final = 3000

@@ -11,13 +11,6 @@ import json
 import sqlite3
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.domain.documents import (
-    Document,
-    config_document,
-    metadata_document,
-    reference_document,
-    rule_set_document,
-)
 from counterfoil.registry.domain.versions import History
 from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.registry.service.storage import ScopeSettings
@@ -27,6 +20,8 @@ from counterfoil.registry.store.sqlite.reads import SqliteReads, StoredSubject
 from counterfoil.registry.store.sqlite.rows import Rows
 from counterfoil.registry.store.stored_rows import document_text
 from counterfoil.registry.store.tables import now_ms
+from counterfoil.schema.rest.config import config_document
+from counterfoil.schema.rest.schemas import metadata_document, reference_documents, rule_set_document
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,6 +32,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.versions import VersionEntry
     from counterfoil.registry.service.storage import RecordWrite, Target
     from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.rest.object_forms import Document
 
 _MAX_REMEMBERED_VERSIONS: Final = 50_000
 
@@ -146,7 +142,7 @@ class SqliteTables(SqliteReads):
 
     def put_content(self, content: Content) -> None:
         """Store a content."""
-        references = [reference_document(reference) for reference in content.references]
+        references = reference_documents(content.references)
         row = (
             content.guid.bytes,
             content.schema_type.value,

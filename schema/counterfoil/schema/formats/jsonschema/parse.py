@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.formats.jsonschema.read.reading import read_exact_json
-from counterfoil.schema.formats.jsonschema.read.validity import check_validity
 from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+from counterfoil.schema.formats.jsonschema.validity import check_validity
 from counterfoil.schema.jsontext.document import locate
 from counterfoil.schema.parsed import Validation
 

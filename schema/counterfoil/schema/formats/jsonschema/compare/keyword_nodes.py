@@ -5,7 +5,6 @@ A type takes the keywords of its kind; keywords of another kind, or without a ty
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from counterfoil.schema.formats.jsonschema.compare.model import (
@@ -30,11 +29,13 @@ from counterfoil.schema.formats.jsonschema.compare.model import (
 )
 from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
+from counterfoil.schema.formats.jsonschema.read.values import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from counterfoil.schema.formats.jsonschema.read.resolve import Base
+    from counterfoil.schema.formats.jsonschema.read.values import Number
 
 _TEXT = frozenset({"minLength", "maxLength", "pattern"})
 _NUMBER = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
@@ -297,9 +298,9 @@ class SchemaKeywords:
         listed = self._value.get(keyword)
         return {name: self._below(keyword, name) for name in listed} if isinstance(listed, dict) else {}
 
-    def _number_at(self, keyword: str, default: int | None = None) -> int | Decimal | None:
+    def _number_at(self, keyword: str, default: int | None = None) -> Number | None:
         value = self._value.get(keyword, default)
-        return value if isinstance(value, int | Decimal) and not isinstance(value, bool) else None
+        return value if is_number(value) else None
 
     def _names(self, value: Any) -> Iterable[str]:
         return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []

@@ -15,13 +15,10 @@ import quopri
 import re
 import struct
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from counterfoil.schema.formats.jsonschema.sound.annotations import Annotation
-
 _DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME: Final = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
 _EXAMPLES_BY_FORMAT: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
@@ -81,6 +78,19 @@ _DECODER_BY_ENCODING: Final[Mapping[str, Callable[[bytes], bytes]]] = {
     "base64url": base64.urlsafe_b64decode,
 }
 _SHOWN: Final = 60
+
+
+class Annotation(NamedTuple):
+    """A keyword that holds for a value, its word in lower case, and where it stands.
+
+    ``steps`` lead from the root to the schema that says it, references followed, as in a difference's path; ``pointer``
+    is its place in the text, empty where it stands in another one.
+    """
+
+    keyword: str
+    word: str
+    steps: tuple[str, ...]
+    pointer: str
 
 
 def examples_of(annotation: Annotation) -> Sequence[Any]:

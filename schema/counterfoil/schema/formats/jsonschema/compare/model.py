@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from decimal import Decimal
 
-    Number = int | Decimal
+    from counterfoil.schema.formats.jsonschema.read.values import Number
 
 
 class Criterion(Enum):

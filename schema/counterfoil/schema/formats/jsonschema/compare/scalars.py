@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from decimal import Context, Decimal
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from counterfoil.schema.formats.jsonschema.compare import rules
 from counterfoil.schema.formats.jsonschema.compare.bound_rules import BOUNDS
@@ -12,13 +11,12 @@ from counterfoil.schema.formats.jsonschema.compare.findings import Finding, at, 
 from counterfoil.schema.formats.jsonschema.compare.places import spot_of_value
 from counterfoil.schema.formats.jsonschema.compare.wording import listed
 from counterfoil.schema.formats.jsonschema.read.canonical import print_number
+from counterfoil.schema.formats.jsonschema.read.values import is_multiple
 
 if TYPE_CHECKING:
     from counterfoil.schema.compatibility.rules import CompatibilityRule
-    from counterfoil.schema.formats.jsonschema.compare.model import Choice, Constant, Node, Number, Numeric, Text
-
-_MAX_DIGITS: Final = 2000
-"""How many digits a quotient may have before two multiples count as having nothing to do with each other."""
+    from counterfoil.schema.formats.jsonschema.compare.model import Choice, Constant, Node, Numeric, Text
+    from counterfoil.schema.formats.jsonschema.read.values import Number
 
 
 def compare_bound(
@@ -118,16 +116,6 @@ def _multiple_rule(reader: Number | None, writer: Number | None) -> Compatibilit
     if is_multiple(reader, writer):
         return rules.MULTIPLE_OF_EXPANDED
     return rules.MULTIPLE_OF_REDUCED if is_multiple(writer, reader) else rules.MULTIPLE_OF_CHANGED
-
-
-def is_multiple(number: Number, of: Number) -> bool:
-    """Whether ``number`` is a whole multiple of ``of``, in decimal arithmetic; False where that takes too long."""
-    if isinstance(number, int) and isinstance(of, int):
-        return of != 0 and number % of == 0
-    dividend, divisor = Decimal(number), Decimal(of)
-    if not divisor or abs(dividend.adjusted() - divisor.adjusted()) > _MAX_DIGITS:
-        return not dividend and bool(divisor)
-    return not Context(prec=2 * _MAX_DIGITS).remainder(dividend, divisor)
 
 
 def compare_choices(reader: Choice, writer: Choice) -> list[Finding]:

@@ -13,7 +13,8 @@ from counterfoil.schema.change import Change, ChangeKind
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.jsonschema.diff.wording import draft_words, said, type_words, value_words
 from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
-from counterfoil.schema.formats.jsonschema.read.sites import Site, alike, is_number, root_of
+from counterfoil.schema.formats.jsonschema.read.values import alike, is_number
+from counterfoil.schema.formats.jsonschema.view.written import root_of
 from counterfoil.schema.jsontext.scanner import escape_pointer
 from counterfoil.schema.paths.model import ITEMS, VALUES, dependency, item, member
 from counterfoil.schema.paths.model import branch as branch_step
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+    from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema
     from counterfoil.schema.paths.model import FieldPath, Step
 
 _LOWER: Final = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"})
@@ -82,17 +84,17 @@ def find_changes(earlier: JsonSchema, later: JsonSchema) -> list[Change]:
 class _At(NamedTuple):
     """The two schemas that are compared, where each stands in its own text, and the place they describe."""
 
-    earlier: Site
-    later: Site
+    earlier: WrittenSchema
+    later: WrittenSchema
     earlier_pointer: str = ""
     later_pointer: str = ""
     place: FieldPath = ()
 
-    def gone(self, earlier: Site, *steps: str | int, into: FieldPath = ()) -> _At:
+    def gone(self, earlier: WrittenSchema, *steps: str | int, into: FieldPath = ()) -> _At:
         """A schema inside the earlier one that the later one does not have."""
         return _At(earlier, self.later, self.earlier_pointer + _steps(steps), self.later_pointer, self.place + into)
 
-    def added(self, later: Site, *steps: str | int, into: FieldPath = ()) -> _At:
+    def added(self, later: WrittenSchema, *steps: str | int, into: FieldPath = ()) -> _At:
         """A schema inside the later one that the earlier one does not have."""
         return _At(self.earlier, later, self.earlier_pointer, self.later_pointer + _steps(steps), self.place + into)
 
@@ -201,8 +203,8 @@ class _Walk:
                 before, after = was.get(name, _ABSENT), now.get(name, _ABSENT)
                 if isinstance(before, dict | bool) and isinstance(after, dict | bool):
                     steps = (keyword, name)
-                    inside = at.gone(at.earlier.child(before, *steps), *steps, into=(dependency(name),))
-                    self.schemas(inside.added(at.later.child(after, *steps), *steps))
+                    inside = at.gone(at.earlier.below(*steps), *steps, into=(dependency(name),))
+                    self.schemas(inside.added(at.later.below(*steps), *steps))
                 else:
                     self._constraint(keyword, at, before, after, name=name)
 
@@ -220,8 +222,8 @@ class _Walk:
                 self._add(ChangeKind.PROPERTY_ADDED, added, None, type_words(schema))
 
     def _prefixes(self, at: _At) -> None:
-        was, now = at.earlier.prefix(), at.later.prefix()
-        keywords = [site.prefix_keyword for site in (at.earlier, at.later)]
+        keywords = [side.prefix_keyword for side in (at.earlier, at.later)]
+        was, now = at.earlier.children(keywords[0]), at.later.children(keywords[1])
         for index in range(max(len(was), len(now))):
             inside = at._replace(place=(*at.place, item(index)))
             if index < len(was):
@@ -240,7 +242,7 @@ class _Walk:
         if was is None and now is None:
             return
         if was is None or now is None or isinstance(was.value, bool) or isinstance(now.value, bool):
-            before, after = (_ABSENT if site is None else site.value for site in (was, now))
+            before, after = (_ABSENT if schema is None else schema.value for schema in (was, now))
             self._constraint(keyword, at, before, after)
         else:
             self.schemas(at.gone(was, keyword, into=(step,)).added(now, keyword))
@@ -282,34 +284,34 @@ class _Walk:
                 self._add(ChangeKind.PROPERTY_CHANGED, at, words[0], words[1], keyword)
 
     @staticmethod
-    def _kept(at: _At, keyword: str) -> Iterator[tuple[tuple[str, Site], Site]]:
+    def _kept(at: _At, keyword: str) -> Iterator[tuple[tuple[str, WrittenSchema], WrittenSchema]]:
         """Definitions that both sides have; those that are used somewhere were compared there."""
         now = dict(at.later.named(keyword))
         yield from (((name, before), now[name]) for name, before in at.earlier.named(keyword) if name in now)
 
     def _add(self, kind: ChangeKind, at: _At, was: str | None, now: str | None, keyword: str = "") -> None:
         pointers = [
-            pointer + (f"/{escape_pointer(keyword)}" if _says(site, keyword) else "")
-            for site, pointer in ((at.earlier, at.earlier_pointer), (at.later, at.later_pointer))
+            pointer + (f"/{escape_pointer(keyword)}" if _says(schema, keyword) else "")
+            for schema, pointer in ((at.earlier, at.earlier_pointer), (at.later, at.later_pointer))
         ]
         self.changes.append(Change(kind, at.place, was, now, pointers[0], pointers[1]))
 
 
-def _says(site: Site, keyword: str) -> bool:
-    return bool(keyword) and not site.base.document and keyword in site.keywords
+def _says(schema: WrittenSchema, keyword: str) -> bool:
+    return bool(keyword) and not schema.base.document and keyword in schema.keywords
 
 
-def _followed(site: Site, pointer: str) -> tuple[Site, str]:
+def _followed(schema: WrittenSchema, pointer: str) -> tuple[WrittenSchema, str]:
     """What a schema that is nothing but a reference means, through any number of them."""
     seen: set[int] = set()
-    while id(site.value) not in seen:
-        seen.add(id(site.value))
-        referred = site.referred()
-        if len(referred) != 1 or site.keywords.keys() - {"$ref", "$dynamicRef", "$recursiveRef", "$schema"}:
+    while id(schema.value) not in seen:
+        seen.add(id(schema.value))
+        referred = schema.referred
+        if len(referred) != 1 or schema.keywords.keys() - {"$ref", "$dynamicRef", "$recursiveRef", "$schema"}:
             break
-        site = referred[0]
-        pointer = pointer if site.base.document else site.base.pointer
-    return site, pointer
+        schema = referred[0]
+        pointer = pointer if schema.base.document else schema.base.pointer
+    return schema, pointer
 
 
 def _direction(keyword: str, was: Any, now: Any) -> ChangeKind:
@@ -331,10 +333,10 @@ def _direction(keyword: str, was: Any, now: Any) -> ChangeKind:
     return ChangeKind.CONSTRAINT_TIGHTENED if is_tighter else ChangeKind.CONSTRAINT_RELAXED
 
 
-def _matching(was: list[Site], now: list[Site]) -> dict[int, int]:
+def _matching(was: list[WrittenSchema], now: list[WrittenSchema]) -> dict[int, int]:
     """The earlier branch of each later one: the same text first, then the same type; what is left in order."""
     pairs: dict[int, int] = {}
-    keys: list[Callable[[Site], str]] = [lambda site: print_exact(site.value, sort_keys=True), type_words]
+    keys: list[Callable[[WrittenSchema], str]] = [lambda schema: print_exact(schema.value, sort_keys=True), type_words]
     if len(was) == len(now):
         keys.append(lambda _: "")
     left = list(range(len(was)))
@@ -368,8 +370,8 @@ def _names(value: Any) -> list[str]:
     return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
 
 
-def _mapping(site: Site, keyword: str) -> Mapping[str, Any]:
-    held = site.keywords.get(keyword)
+def _mapping(schema: WrittenSchema, keyword: str) -> Mapping[str, Any]:
+    held = schema.keywords.get(keyword)
     return held if isinstance(held, dict) else {}
 
 

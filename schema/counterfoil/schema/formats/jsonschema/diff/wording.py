@@ -8,7 +8,7 @@ from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.jsonschema.read.sites import Site
+    from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema
 
 _LONGEST: Final = 80
 _MAX_DEPTH: Final = 4
@@ -37,28 +37,28 @@ def said(keyword: str, value: Any) -> str:
     return f"{keyword} {value_words(value)}"
 
 
-def type_words(site: Site, depth: int = 0) -> str:
+def type_words(schema: WrittenSchema, depth: int = 0) -> str:
     """A schema in one line: ``string | null``, ``array<integer>``, ``enum ["A","B"]``, ``anything``."""
-    if isinstance(site.value, bool):
-        return "anything" if site.value else "nothing"
-    keywords = site.keywords
+    if isinstance(schema.value, bool):
+        return "anything" if schema.value else "nothing"
+    keywords = schema.keywords
     if depth > _MAX_DEPTH:
         return "…"
     if "enum" in keywords or "const" in keywords:
         return said("enum", keywords["enum"]) if "enum" in keywords else said("const", keywords["const"])
-    referred = site.referred()
+    referred = schema.referred
     if referred:
         return type_words(referred[0], depth + 1)
     named = keywords.get("type")
     if named is not None:
         names = named if isinstance(named, list) else [named]
-        return " | ".join(_name_words(name, site, depth) for name in names)
+        return " | ".join(_name_words(name, schema, depth) for name in names)
     for keyword, sign in (("anyOf", " | "), ("oneOf", " | "), ("allOf", " & ")):
         if keyword in keywords:
-            return sign.join(type_words(branch, depth + 1) for branch in site.children(keyword)) or "anything"
+            return sign.join(type_words(branch, depth + 1) for branch in schema.children(keyword)) or "anything"
     return "object" if "properties" in keywords else "anything"
 
 
-def _name_words(name: Any, site: Site, depth: int) -> str:
-    items = site.one("items") if name == "array" else None
+def _name_words(name: Any, schema: WrittenSchema, depth: int) -> str:
+    items = schema.one("items") if name == "array" else None
     return f"array<{type_words(items, depth + 1)}>" if items else str(name)

@@ -9,7 +9,6 @@ Source: the validation specifications of draft-04 to 2020-12; recorded answers o
 
 from __future__ import annotations
 
-from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.schema.formats.jsonschema.read.canonical import print_number
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.formats.jsonschema.read.patterns import fault_of_pattern
+from counterfoil.schema.formats.jsonschema.read.values import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -168,9 +168,9 @@ def has_shape(value: Any, shape: Shape, draft: Draft) -> bool:
         case Shape.BOOLEAN:
             return isinstance(value, bool)
         case Shape.NUMBER | Shape.FACTOR:
-            return _is_number(value) and not (shape is Shape.FACTOR and value == 0)
+            return is_number(value) and not (shape is Shape.FACTOR and value == 0)
         case Shape.INTEGER:
-            return _is_number(value) and (draft.is_modern or print_number(value).lstrip("-").isdigit())
+            return is_number(value) and (draft.is_modern or print_number(value).lstrip("-").isdigit())
         case Shape.LIST | Shape.NAMES:
             return isinstance(value, list) and (shape is Shape.LIST or _are_strings(value))
         case Shape.NAMES_MAP:
@@ -209,10 +209,6 @@ def _has_schema_shape(value: Any, shape: Shape, draft: Draft) -> bool:
 
 def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
 
 def _are_strings(value: Any) -> bool:

@@ -5,11 +5,20 @@ Source: the specifications of draft-04 to 2020-12: numbers are equal by value, b
 
 from __future__ import annotations
 
-from decimal import Decimal
-from typing import Any, Final
+from decimal import Context, Decimal
+from typing import Any, Final, TypeAlias, TypeGuard
+
+Number: TypeAlias = int | Decimal
+"""A number of a JSON text: exact."""
 
 TYPES: Final = ("null", "boolean", "number", "string", "array", "object")
 """The types of values. An integer is a number."""
+
+_MAX_DIGITS: Final = 2000
+"""How many digits a quotient may have before two multiples count as having nothing to do with each other."""
+
+_MAX_WHOLE: Final = 400
+"""How many digits a number may have that is made an int."""
 
 
 def type_of(value: Any) -> str:
@@ -45,3 +54,43 @@ def are_equal(left: Any, right: Any) -> bool:
     if kind == "object":
         return left.keys() == right.keys() and all(are_equal(value, right[name]) for name, value in left.items())
     return bool(left == right)
+
+
+def is_number(value: Any) -> TypeGuard[Number]:
+    """Whether a JSON value is a number."""
+    return isinstance(value, int | Decimal) and not isinstance(value, bool)
+
+
+def is_multiple(number: Number, of: Number) -> bool:
+    """Whether ``number`` is a whole multiple of ``of``, in decimal arithmetic; False where that takes too long."""
+    if isinstance(number, int) and isinstance(of, int):
+        return of != 0 and number % of == 0
+    dividend, divisor = Decimal(number), Decimal(of)
+    if not divisor or abs(dividend.adjusted() - divisor.adjusted()) > _MAX_DIGITS:
+        return not dividend and bool(divisor)
+    return not Context(prec=2 * _MAX_DIGITS).remainder(dividend, divisor)
+
+
+def plain(value: Any) -> Any:
+    """A value with every whole number as an int, however it was spelt; equal values become alike."""
+    match value:
+        case Decimal():
+            is_whole = value.is_finite() and value.adjusted() < _MAX_WHOLE and value == value.to_integral_value()
+            return int(value) if is_whole else value
+        case list():
+            return [plain(item) for item in value]
+        case dict():
+            return {key: plain(item) for key, item in value.items()}
+    return value
+
+
+def alike(value: Any) -> Any:
+    """A key that JSON values share when they are equal: 1 and 1.0 do, 1 and true do not."""
+    match value:
+        case bool():
+            return ("boolean", value)
+        case list():
+            return ("array", tuple(alike(item) for item in value))
+        case dict():
+            return ("object", frozenset((key, alike(item)) for key, item in value.items()))
+    return value

@@ -9,15 +9,15 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.formats.jsonschema.compare.meaning import are_other_meanings
-from counterfoil.schema.formats.jsonschema.read.sites import root_of, spread
-from counterfoil.schema.formats.jsonschema.sound.annotations import KEYWORDS, has_annotations, word_of
+from counterfoil.schema.formats.jsonschema.sound.annotations import KEYWORDS, has_annotations, inside, word_of
+from counterfoil.schema.formats.jsonschema.view.facts import spread
+from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counterfoil.schema.formats.jsonschema.read.sites import Site
-    from counterfoil.schema.formats.jsonschema.samples.property_names import Step
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+    from counterfoil.schema.formats.jsonschema.values.samples import Step
 
 MAX_PLACES: Final = 2_000
 """How many places are looked at."""
@@ -34,14 +34,14 @@ def places_of_other_meanings(reader: JsonSchema, writer: JsonSchema) -> list[tup
     if not (has_annotations(reader) and has_annotations(writer)):
         return []
     found: list[tuple[Step, ...]] = []
-    waiting: deque[tuple[tuple[Step, ...], list[Site], list[Site]]] = deque(
+    waiting: deque[tuple[tuple[Step, ...], list[WrittenSchema], list[WrittenSchema]]] = deque(
         [((), [root_of(reader)], [root_of(writer)])]
     )
     seen: set[tuple[frozenset[int], frozenset[int]]] = set()
     while waiting:
         steps, mine, theirs = waiting.popleft()
-        reading, writing = spread(mine), spread(theirs)
-        key = (frozenset(id(site.value) for site in reading), frozenset(id(site.value) for site in writing))
+        reading, writing = ([one for one in spread(side) if isinstance(one, WrittenSchema)] for side in (mine, theirs))
+        key = (frozenset(map(id, reading)), frozenset(map(id, writing)))
         if not all(key) or key in seen:
             continue
         seen.add(key)
@@ -53,7 +53,7 @@ def places_of_other_meanings(reader: JsonSchema, writer: JsonSchema) -> list[tup
     return found
 
 
-def _say_other_things(reader: list[Site], writer: list[Site]) -> bool:
+def _say_other_things(reader: list[WrittenSchema], writer: list[WrittenSchema]) -> bool:
     for keyword in KEYWORDS:
         written = {word for site in writer if (word := word_of(site, keyword))}
         read = {word for site in reader if (word := word_of(site, keyword))}
@@ -62,26 +62,28 @@ def _say_other_things(reader: list[Site], writer: list[Site]) -> bool:
     return False
 
 
-def _inside(reader: list[Site], writer: list[Site]) -> Iterator[tuple[Step, list[Site], list[Site]]]:
+def _inside(
+    reader: list[WrittenSchema], writer: list[WrittenSchema]
+) -> Iterator[tuple[Step, list[WrittenSchema], list[WrittenSchema]]]:
     """The places inside a value: each property that is declared, the other ones, each item that is listed, the rest."""
     sides = (reader, writer)
     names = dict.fromkeys(name for side in sides for site in side for name, _ in site.named("properties"))
     for name in names:
-        mine, theirs = ([one for site in side for one in site.properties(name)] for side in sides)
+        mine, theirs = ([one for site in side for one in inside(site, name)] for side in sides)
         yield name, mine, theirs
     mine, theirs = ([one for site in side for one in _others(site)] for side in sides)
     yield None, mine, theirs
-    for index in range(max(len(site.prefix()) for side in sides for site in side)):
-        mine, theirs = ([one for site in side for one in site.items(index)] for side in sides)
+    for index in range(max(len(site.facts.prefix) for side in sides for site in side)):
+        mine, theirs = ([one for site in side for one in inside(site, index)] for side in sides)
         yield index, mine, theirs
     mine, theirs = ([one for site in side for one in _rest(site)] for side in sides)
     yield None, mine, theirs
 
 
-def _others(site: Site) -> Iterator[Site]:
+def _others(site: WrittenSchema) -> Iterator[WrittenSchema]:
     yield from (one for _, one in site.named("patternProperties"))
     yield from (one for keyword in _OF_NAMES if (one := site.one(keyword)))
 
 
-def _rest(site: Site) -> Iterator[Site]:
+def _rest(site: WrittenSchema) -> Iterator[WrittenSchema]:
     yield from (one for keyword in _OF_ITEMS if (one := site.one(keyword)))

@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
 from counterfoil.schema.formats.jsonschema.read.values import TYPES
 from counterfoil.schema.formats.jsonschema.sound import rules
-from counterfoil.schema.formats.jsonschema.sound.evaluate import OutOfSteps
-from counterfoil.schema.formats.jsonschema.sound.facts import ANYTHING, Facts, Schema, WrittenSchema
-from counterfoil.schema.formats.jsonschema.sound.literals import asks_for_integers
+from counterfoil.schema.formats.jsonschema.values.literals import asks_for_integers
+from counterfoil.schema.formats.jsonschema.view.evaluate import OutOfSteps
+from counterfoil.schema.formats.jsonschema.view.facts import ANYTHING, Facts, Schema, spread
+from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from counterfoil.schema.compatibility.rules import CompatibilityRule
-    from counterfoil.schema.formats.jsonschema.sound.solver import Solver
+    from counterfoil.schema.formats.jsonschema.values.solver import Solver
 
 MAX_REASONS: Final = 50
 """How many reasons are looked for; where there may be more, everything that STRICT finds counts."""
 
-_MAX_WRITERS: Final = 200
 _MAX_PAIRS: Final = 40
 _INTEGERS: Final = frozenset({*TYPES, "integer"}) - {"number"}
 
@@ -309,17 +309,7 @@ def _at_index(index: int) -> Callable[[Schema], Facts]:
 
 def _speaking(writers: tuple[Schema, ...]) -> tuple[Facts, ...]:
     """What the writers ask, and every schema of theirs that speaks of the same value, if only in some branch."""
-    found: dict[Schema, None] = {}
-    waiting = [*writers]
-    while waiting and len(found) < _MAX_WRITERS:
-        schema = waiting.pop(0)
-        if schema in found:
-            continue
-        found[schema] = None
-        facts = schema.facts
-        waiting += [*facts.all_of, *(facts.any_of or ()), *(facts.one_of or ()), *facts.needed_schemas.values()]
-        waiting += [one for one in (facts.condition, facts.consequence, facts.alternative) if one is not None]
-    return tuple(schema.facts for schema in found)
+    return tuple(schema.facts for schema in spread(writers, with_refused=False))
 
 
 def _of_property(writers: tuple[Facts, ...], name: str) -> tuple[Schema, ...]:

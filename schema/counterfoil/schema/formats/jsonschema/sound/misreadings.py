@@ -13,18 +13,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.compare.findings import ValueFinding
 from counterfoil.schema.formats.jsonschema.compare.meaning import examples_of, misreadings
-from counterfoil.schema.formats.jsonschema.read.sites import root_of
-from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sieve
-from counterfoil.schema.formats.jsonschema.samples.values import ValueSource
 from counterfoil.schema.formats.jsonschema.sound import rules
 from counterfoil.schema.formats.jsonschema.sound.annotated_places import places_of_other_meanings
 from counterfoil.schema.formats.jsonschema.sound.annotations import annotations_of
+from counterfoil.schema.formats.jsonschema.values.samples import Sampler
+from counterfoil.schema.formats.jsonschema.values.solver import Solver
+from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOfSteps
+from counterfoil.schema.formats.jsonschema.view.written import root_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from counterfoil.schema.formats.jsonschema.compare.meaning import Annotation
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
-    from counterfoil.schema.formats.jsonschema.sound.annotations import Annotation, Path
+    from counterfoil.schema.formats.jsonschema.sound.annotations import Path
 
 MAX_VALUES: Final = 60
 """How many values of any kind are looked at."""
@@ -63,8 +65,8 @@ class Meanings:
     """Compares what values mean by two schemas."""
 
     def __init__(self, reader: JsonSchema, writer: JsonSchema) -> None:
-        self._reader = root_of(reader)
-        self._writer = root_of(writer)
+        self.reader = root_of(reader)
+        self.writer = root_of(writer)
         self._shown: Counter[Annotation] = Counter()
         self.places = places_of_other_meanings(reader, writer)[:MAX_PLACES]
         """The steps to where values may mean something else, the nearest first."""
@@ -73,19 +75,19 @@ class Meanings:
         """``value`` with the next example of each format in place of what has it, where that fits the writer too."""
         if not self.places:
             return value
-        sieve = Sieve(_MAX_LOOKS_A_VALUE)
+        evaluator = Evaluator(_MAX_LOOKS_A_VALUE)
         try:
             examples = [
-                (path, self._example(notes)) for path, notes in annotations_of(value, self._writer, sieve).items()
+                (path, self._example(notes)) for path, notes in annotations_of(value, self.writer, evaluator).items()
             ]
             known = [(path, example) for path, example in examples if example is not None]
             changed = reduce(lambda whole, one: _with(whole, *one), known, value)
-            if sieve.fits(changed, self._writer):
+            if evaluator.may_accept(self.writer, changed):
                 return changed
             for one in known:
                 changed = _with(value, *one)
-                value = changed if sieve.fits(changed, self._writer) else value
-        except OutOfBudget:
+                value = changed if evaluator.may_accept(self.writer, changed) else value
+        except OutOfSteps:
             pass
         return value
 
@@ -100,10 +102,10 @@ class Meanings:
         """Each part of ``value``, which both schemas accept, that means something else to the reader."""
         if not self.places:
             return
-        sieve = Sieve(_MAX_LOOKS_A_VALUE)
+        evaluator = Evaluator(_MAX_LOOKS_A_VALUE)
         try:
-            written, read = (annotations_of(value, root, sieve) for root in (self._writer, self._reader))
-        except OutOfBudget:
+            written, read = (annotations_of(value, root, evaluator) for root in (self.writer, self.reader))
+        except OutOfSteps:
             return
         for path, notes in read.items():
             part = _at(value, path)
@@ -116,18 +118,19 @@ def find_misreadings(reader: JsonSchema, writer: JsonSchema) -> list[Misreading]
     meanings = Meanings(reader, writer)
     if not meanings.places:
         return []
-    sieve = Sieve(MAX_LOOKS)
+    evaluator = Evaluator(MAX_LOOKS)
+    solver = Solver(evaluator, trusts_unknown=True)
     found: dict[tuple[str, str], Misreading] = {}
-    sides = ([root_of(writer)], [root_of(reader)])
-    ways = [islice(ValueSource(sieve).values(*sides, steps), VALUES_A_PLACE) for steps in meanings.places]
+    sides = ([(meanings.writer, True)], [meanings.reader])
+    ways = [islice(Sampler(solver).values(*sides, steps), VALUES_A_PLACE) for steps in meanings.places]
     try:
-        for value in chain(*ways, islice(ValueSource(sieve).values(*sides), MAX_VALUES)):
+        for value in chain(*ways, islice(Sampler(solver).values(*sides), MAX_VALUES)):
             changed = meanings.telling(value)
-            if sieve.fits(changed, root_of(reader)):
+            if evaluator.may_accept(meanings.reader, changed):
                 for each in meanings.misreadings(changed):
                     difference = each.difference()
                     found.setdefault((difference.path, difference.detail), each)
-    except (OutOfBudget, ArithmeticError, RecursionError):
+    except (OutOfSteps, ArithmeticError, RecursionError):
         pass  # what was found by then is certain
     return list(found.values())
 

@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.schema.formats.jsonschema.compare.findings import ValueFinding
 from counterfoil.schema.formats.jsonschema.compare.places import pointer_in
 from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
-from counterfoil.schema.formats.jsonschema.read.sites import root_of
-from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sieve
-from counterfoil.schema.formats.jsonschema.samples.values import ValueSource
 from counterfoil.schema.formats.jsonschema.sound import rules
-from counterfoil.schema.formats.jsonschema.sound.evaluate import Evaluator, OutOfSteps
-from counterfoil.schema.formats.jsonschema.sound.facts import Source, WrittenSchema
 from counterfoil.schema.formats.jsonschema.sound.inclusion import Inclusion, Reason
-from counterfoil.schema.formats.jsonschema.sound.solver import Solver
+from counterfoil.schema.formats.jsonschema.values.samples import Sampler
+from counterfoil.schema.formats.jsonschema.values.solver import Solver
+from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOfSteps
+from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,17 +79,14 @@ def _decide(
     reader: JsonSchema, writer: JsonSchema, max_steps: int, *, marks_contained_in_2019: bool
 ) -> tuple[Decision, bool]:
     """The decision for one reading of draft 2019-09, and whether there is no other."""
-    sources = [
-        Source(one.document, one.resolver, marks_contained_in_2019=marks_contained_in_2019) for one in (writer, reader)
-    ]
-    written, read = (source.root for source in sources)
+    written, read = (root_of(one, marks_contained_in_2019=marks_contained_in_2019) for one in (writer, reader))
     evaluator = Evaluator(max_steps)
     solver = Solver(evaluator)
     try:
         answer = solver.solve([(written, True), (read, False)])
     except (OutOfSteps, ArithmeticError, RecursionError):
         return Decision(is_proved=False), True
-    is_read_one_way = not any(source.has_contains_in_2019 for source in sources)
+    is_read_one_way = not any(root.source.has_contains_in_2019 for root in (written, read))
     if not answer.values:
         return Decision(is_proved=answer.is_empty), is_read_one_way
     evaluator.refill(max_steps)
@@ -102,15 +97,15 @@ def _decide(
 def _sampled(reader: JsonSchema, writer: JsonSchema) -> list[Reason]:
     """A value of the writer's that the reader refuses, out of many that are made for that; for what is undecided."""
     evaluator = Evaluator(MAX_SAMPLING_STEPS)
-    written, read = Source(writer.document, writer.resolver).root, Source(reader.document, reader.resolver).root
-    samples = ValueSource(Sieve(MAX_SAMPLING_LOOKS), budget=MAX_SAMPLING_BUILT).values(
-        [root_of(writer)], [root_of(reader)]
+    written, read = root_of(writer), root_of(reader)
+    samples = Sampler(Solver(Evaluator(MAX_SAMPLING_LOOKS)), budget=MAX_SAMPLING_BUILT).values(
+        [(written, True)], [read]
     )
     try:
         for value in islice(samples, MAX_SAMPLES):
             if evaluator.accepts(read, value) is False and evaluator.accepts(written, value) is True:
                 return [Reason(rules.VALUE_REFUSED, (), read, "", "", (value,), written.pointer)]
-    except (OutOfBudget, OutOfSteps, ArithmeticError, RecursionError):
+    except (OutOfSteps, ArithmeticError, RecursionError):
         return []
     return []
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.formats.jsonschema.samples.property_names import Step
+    from counterfoil.schema.formats.jsonschema.values.samples import Step
     from counterfoil.schema.formats.jsonschema.witness.validator import Failure
     from counterfoil.schema.paths.model import Step as SchemaStep
 

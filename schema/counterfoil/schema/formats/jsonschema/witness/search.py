@@ -7,18 +7,20 @@ accept it. What is left is made as small as it can be.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.formats.jsonschema.read.sites import root_of
-from counterfoil.schema.formats.jsonschema.read.validity import check_validity
-from counterfoil.schema.formats.jsonschema.samples.holds import OutOfBudget, Sieve
-from counterfoil.schema.formats.jsonschema.samples.values import MAX_BUILT, MAX_VARIATIONS, ValueSource
 from counterfoil.schema.formats.jsonschema.sound.misreadings import VALUES_A_PLACE, Meanings, find_misreadings
 from counterfoil.schema.formats.jsonschema.sound.rules import CONTENT_MISREAD, FORMAT_MISREAD
+from counterfoil.schema.formats.jsonschema.validity import check_validity
+from counterfoil.schema.formats.jsonschema.values.samples import MAX_BUILT, MAX_VARIATIONS, Sampler
+from counterfoil.schema.formats.jsonschema.values.solver import Solver
+from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOfSteps
+from counterfoil.schema.formats.jsonschema.view.written import root_of
 from counterfoil.schema.formats.jsonschema.witness.places import place_of
 from counterfoil.schema.formats.jsonschema.witness.shrinking import smaller
 from counterfoil.schema.formats.jsonschema.witness.validator import SchemaValidator, ValidatorRefuses, validator_name
@@ -29,9 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.formats.jsonschema.read.sites import Site
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
     from counterfoil.schema.formats.jsonschema.sound.misreadings import Misreading
+    from counterfoil.schema.formats.jsonschema.values.samples import Step
+    from counterfoil.schema.formats.jsonschema.view.facts import Schema
     from counterfoil.schema.formats.jsonschema.witness.validator import Failure
 
 MAX_TRIED: Final = 240
@@ -96,8 +99,9 @@ class Search:
         self._tried = 0
         self._reason = ""
         self._refusals = 0
-        self._sieve = Sieve(MAX_LOOKS)
-        self._judged = Sieve(MAX_LOOKS_A_VALUE)
+        self._evaluator = Evaluator(MAX_LOOKS)
+        self._solver = Solver(self._evaluator, trusts_unknown=True)
+        self._judged = Evaluator(MAX_LOOKS_A_VALUE, remembers=False)
         size = len(reader.text) + len(writer.text)
         self._share = min(1.0, USUAL_SIZE / size)
 
@@ -156,13 +160,13 @@ class Search:
             return Confirmation(accepted, reason=str(refused))
         return Confirmation(accepted, reason=self._reason or "no more values of bearable size are found")
 
-    def _values(self, ways: list[tuple[str | int | None, ...]], *, variations: int = MAX_VARIATIONS) -> Iterator[Any]:
+    def _values(self, ways: list[tuple[Step, ...]], *, variations: int = MAX_VARIATIONS) -> Iterator[Any]:
         for steps in ways:
             try:
-                yield from ValueSource(
-                    self._sieve, budget=max(20, int(MAX_BUILT * self._share)), variations=variations
-                ).values([self._writer_root], [self._reader_root], steps)
-            except OutOfBudget:
+                yield from Sampler(
+                    self._solver, budget=max(20, int(MAX_BUILT * self._share)), variations=variations
+                ).values([(self._writer_root, True)], [self._reader_root], steps)
+            except OutOfSteps:
                 self._reason = "the writer's values are too many to be tried"
         if not self._tried:
             self._reason = "no value of the writer's schema was found"
@@ -178,13 +182,14 @@ class Search:
             self._reason = str(refused)
             return []
 
-    def _bound(self, value: Any, root: Site) -> None:
+    def _bound(self, value: Any, root: Schema) -> None:
         """Raise ``ValidatorRefuses`` where a validator would look at too many schemas to judge ``value``."""
         self._judged.refill(MAX_LOOKS_A_VALUE)
         try:
-            self._judged.fits(value, root)
-        except OutOfBudget:
-            self._sieve.spend(MAX_LOOKS_A_VALUE)
+            self._judged.may_accept(root, value)
+        except OutOfSteps:
+            with suppress(OutOfSteps):
+                self._evaluator.spend(MAX_LOOKS_A_VALUE)
             raise ValidatorRefuses("the schemas branch too much to be tried") from None
 
     def _is_written(self, value: Any) -> bool:

@@ -12,12 +12,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from counterfoil.schema.errors import CounterfoilError
-from counterfoil.schema.formats.jsonschema.compare.scalars import is_multiple
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft, draft_of, specifications
 from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
 from counterfoil.schema.formats.jsonschema.read.resolve import join_uris
-from counterfoil.schema.formats.jsonschema.read.sites import plain
-from counterfoil.schema.formats.jsonschema.read.values import is_integer, type_of
+from counterfoil.schema.formats.jsonschema.read.values import is_integer, is_multiple, plain, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,0 +1,1 @@
+"""A store as a source and a target, without a server."""

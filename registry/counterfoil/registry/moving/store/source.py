@@ -1,0 +1,104 @@
+"""The facts of a registry whose store is at hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.registry.domain.changes import ChangeKind
+from counterfoil.registry.moving.facts import ContextFact, RecordFact, SettingsFact, Unreadable, VersionFact
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, SubjectPrefix
+from counterfoil.schema.rest.versions import Visibility
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from counterfoil.registry.moving.facts import Key
+    from counterfoil.registry.service.storage import Storage
+    from counterfoil.schema.contexts import QualifiedSubject
+
+_CHANGES_AT_A_TIME: Final = 10_000
+
+
+class StoreSource:
+    """Reads ``storage``; ``origin`` is what a backup says about where it came from."""
+
+    def __init__(self, storage: Storage, *, origin: str) -> None:
+        self._storage = storage
+        self._origin = origin
+        self._known: tuple[int, set[str], set[str]] = (0, set(), set())
+
+    @property
+    def origin(self) -> str:
+        """Where the facts come from."""
+        return self._origin
+
+    async def mark(self) -> int:
+        """The number of the last change."""
+        return await self._storage.last_change()
+
+    async def unreadable(self) -> list[Unreadable]:
+        """Nothing: a store is read whole."""
+        return []
+
+    async def subjects(self) -> Sequence[QualifiedSubject]:
+        """All subjects."""
+        return await self._storage.subjects(SubjectPrefix(None, ""), Visibility.WITH_DELETED)
+
+    async def versions(self, subject: QualifiedSubject) -> list[VersionFact | Unreadable]:
+        """All versions of a subject."""
+        found: list[VersionFact | Unreadable] = []
+        for entry in (await self._storage.history(subject)).entries:
+            content = await self._storage.content(entry.guid)
+            if content is None:  # deleted since its row was read, which the mark tells
+                found.append(Unreadable(f"version {entry.version} of subject {str(subject)!r} has no content"))
+            else:
+                found.append(
+                    VersionFact(subject, entry.version, entry.schema_id, content, deleted=entry.deleted, ts=entry.ts)
+                )
+        return found
+
+    async def bound_before(self, fact: VersionFact) -> list[Key]:
+        """The versions with the other ids of the content, where the id of ``fact`` is the one that look-ups give."""
+        context, guid = fact.subject.context, fact.content.guid
+        ids = [held for place, held in await self._storage.ids_of_guid(guid) if place == context]
+        if len(ids) == 1 or await self._storage.id_of_guid(context, guid) != fact.schema_id:
+            return []
+        others = [held for held in ids if held != fact.schema_id]
+        return [(use.subject, use.version) for held in others for use in await self._storage.uses(context, held)]
+
+    async def contexts(self) -> list[ContextFact]:
+        """All contexts; those that were deleted too, as far back as the journal goes, for the sake of their ids."""
+        listed = set(await self._storage.contexts())
+        dropped, _ = await self._of_the_journal()
+        found = [
+            ContextFact(name, await self._storage.max_id(name), listed=name in listed)
+            for name in sorted({DEFAULT_CONTEXT, *listed, *dropped})
+        ]
+        return [context for context in found if context.max_id]
+
+    async def records(self) -> list[RecordFact]:
+        """All records, of every kind that the journal knows."""
+        _, kinds = await self._of_the_journal()
+        return [
+            RecordFact(kind, record.key, record.document)
+            for kind in sorted(kinds, reverse=True)  # a key before those that it wraps
+            for record in await self._storage.records(kind)
+        ]
+
+    async def _of_the_journal(self) -> tuple[set[str], set[str]]:
+        """The contexts that were ever deleted, and the kinds of records that were ever written."""
+        after, dropped, kinds = self._known
+        while changes := await self._storage.changes(after, _CHANGES_AT_A_TIME):
+            after = changes[-1].seq
+            for change in changes:
+                if change.kind is ChangeKind.CONTEXT_DELETED:
+                    dropped.add(change.subject.context)
+                elif change.kind is ChangeKind.RECORD and change.document is not None:
+                    kinds.add(change.document["kind"])
+        self._known = after, dropped, kinds
+        return dropped, kinds
+
+    async def settings(self) -> AsyncIterator[SettingsFact]:
+        """Config and mode of every scope."""
+        for scope, stored in await self._storage.scopes():
+            yield SettingsFact(scope, stored.config, stored.mode)

@@ -1,0 +1,195 @@
+"""Carrying facts out in a store at hand: nothing is checked that a restore must not be refused for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.registry.domain.config import level_of
+from counterfoil.registry.domain.content import make_content
+from counterfoil.registry.moving.facts import ContextFact, RecordFact, SettingsFact, VersionFact
+from counterfoil.registry.moving.source import targets_of
+from counterfoil.registry.moving.target import ABSENT, SAME, UNFINISHED, Standing, clash
+from counterfoil.registry.service.retrying import until_current
+from counterfoil.registry.service.storage import (
+    Append,
+    DropContext,
+    HardDelete,
+    PutRecords,
+    PutSettings,
+    RecordWrite,
+    SoftDelete,
+    Target,
+)
+from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
+from counterfoil.schema.model import SchemaType
+from counterfoil.schema.rest.config import Config
+from counterfoil.schema.rest.versions import Visibility
+
+if TYPE_CHECKING:
+    from counterfoil.registry.moving.facts import Fact
+    from counterfoil.registry.service.storage import Record, Storage
+    from counterfoil.schema.rest.modes import Mode
+
+PLACEHOLDER: Final = "counterfoil-reserved-id"
+"""The subject that takes a context's highest id, and goes again at once, so that the id is never given out."""
+
+
+class StoreTarget:
+    """Writes to ``storage``, beside the rules of modes and compatibility."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    async def standing(self, fact: Fact) -> Standing:
+        """How the store stands to ``fact``."""
+        match fact:
+            case VersionFact():
+                return await self._version_standing(fact)
+            case ContextFact():
+                return await self._context_standing(fact)
+            case RecordFact():
+                return self._record_standing(fact, await self._record(fact))
+            case SettingsFact():
+                return await self._settings_standing(fact)
+
+    async def put(self, fact: Fact) -> None:
+        """Make ``fact`` true."""
+        match fact:
+            case VersionFact():
+                await until_current(partial(self._put_version, fact), catch_up=self._storage.catch_up)
+            case ContextFact():
+                await until_current(partial(self._reserve, fact), catch_up=self._storage.catch_up)
+            case RecordFact():
+                await until_current(partial(self._put_record, fact), catch_up=self._storage.catch_up)
+            case SettingsFact():
+                await until_current(partial(self._put_settings, fact), catch_up=self._storage.catch_up)
+
+    async def finish(self) -> None:
+        """Nothing was changed for the time of the import."""
+
+    # --- versions
+
+    async def _version_standing(self, fact: VersionFact) -> Standing:
+        context, guid = fact.subject.context, fact.content.guid
+        bound = await self._storage.guid_of_id(context, fact.schema_id)
+        if bound is not None and bound != guid:
+            return clash(f"{fact}: id {fact.schema_id} of context {context!r} stands for another schema ({bound})")
+        entry = (await self._storage.history(fact.subject)).find(fact.version, deleted=True)
+        if entry is None:
+            return ABSENT
+        if entry.guid != guid:
+            return clash(f"{fact} holds another schema ({entry.guid}, not {guid})")
+        if entry.schema_id != fact.schema_id:
+            return clash(f"{fact} holds the schema under id {entry.schema_id}, not {fact.schema_id}")
+        if entry.deleted == fact.deleted:
+            return SAME
+        return UNFINISHED if fact.deleted else clash(f"{fact} is soft-deleted")
+
+    async def _put_version(self, fact: VersionFact) -> None:
+        settings_revision = await self._storage.settings_revision()
+        history = await self._storage.history(fact.subject)
+        if history.find(fact.version, deleted=True) is None:
+            plan = Append(
+                fact.subject,
+                fact.content,
+                tuple(Target(subject, version, must_be_active=False) for subject, version in targets_of(fact)),
+                revision=history.revision,
+                settings_revision=settings_revision,
+                schema_id=fact.schema_id,
+                version=fact.version,
+                ts=fact.ts,
+            )
+            await self._storage.commit(plan)
+            history = await self._storage.history(fact.subject) if fact.deleted else history
+        if fact.deleted:
+            await self._storage.commit(
+                SoftDelete(
+                    fact.subject, (fact.version,), history.revision, settings_revision, ignore_own_references=True
+                )
+            )
+
+    # --- contexts
+
+    async def _context_standing(self, fact: ContextFact) -> Standing:
+        leftover = await self._storage.history(QualifiedSubject(fact.name, PLACEHOLDER))
+        if leftover.entries:  # of an import that was cut off
+            return ABSENT
+        listed = fact.name in await self._storage.contexts()
+        if await self._storage.max_id(fact.name) >= fact.max_id and (listed or not fact.listed):
+            return SAME
+        return ABSENT
+
+    async def _reserve(self, fact: ContextFact) -> None:
+        """Take the highest id of the context, and let it go again: it stays given out, and the context known."""
+        subject = QualifiedSubject(fact.name, PLACEHOLDER)
+        was_listed = fact.name in await self._storage.contexts()
+        text = f'{{"type":"fixed","name":"counterfoil_reserved_id","size":{fact.max_id}}}'
+        revision = await self._storage.settings_revision()
+        history = await self._storage.history(subject)
+        if not history.entries:
+            schema_id = max(fact.max_id, await self._storage.max_id(fact.name))
+            if await self._storage.guid_of_id(fact.name, schema_id) is not None:
+                schema_id += 1
+            content = make_content(text, SchemaType.AVRO)
+            await self._storage.commit(Append(subject, content, (), history.revision, revision, schema_id=schema_id))
+            history = await self._storage.history(subject)
+        numbers = tuple(entry.version for entry in history.entries)
+        await self._storage.commit(HardDelete(subject, numbers, history.revision, revision))
+        is_empty = not await self._storage.subjects(SubjectPrefix(fact.name, ""), Visibility.WITH_DELETED)
+        if not fact.listed and not was_listed and is_empty:
+            await self._storage.commit(DropContext(fact.name))
+
+    # --- records
+
+    async def _record(self, fact: RecordFact) -> Record | None:
+        found = await self._storage.records(fact.kind, fact.key)
+        return next((record for record in found if record.key == fact.key), None)
+
+    @staticmethod
+    def _record_standing(fact: RecordFact, record: Record | None) -> Standing:
+        if record is None:
+            return ABSENT
+        return SAME if record.document == fact.document else clash(f"{fact} is another one")
+
+    async def _put_record(self, fact: RecordFact) -> None:
+        revision = await self._storage.settings_revision()
+        if await self._record(fact) is None:
+            write = RecordWrite(fact.kind, fact.key, fact.document, 0)
+            await self._storage.commit(PutRecords((write,), settings_revision=revision))
+
+    # --- settings
+
+    async def _settings_standing(self, fact: SettingsFact) -> Standing:
+        stored = await self._storage.settings(fact.scope)
+        return settings_standing(fact, SettingsFact(fact.scope, stored.config, stored.mode))
+
+    async def _put_settings(self, fact: SettingsFact) -> None:
+        revision = await self._storage.settings_revision()
+        stored = await self._storage.settings(fact.scope)
+        wanted = replace(stored, config=fact.config or stored.config, mode=fact.mode or stored.mode)
+        await self._storage.commit(PutSettings(((fact.scope, wanted),), revision))
+
+
+def settings_standing(fact: SettingsFact, stored: SettingsFact) -> Standing:
+    """How a target with ``stored`` stands to ``fact``: what the fact leaves open is no matter."""
+    missing = False
+    for name in ("config", "mode"):
+        wanted, held = getattr(fact, name), getattr(stored, name)
+        if wanted is None or shown(wanted) == shown(held):
+            continue
+        if held is not None:
+            return clash(f"{name} of {str(fact.scope) or 'the default context'!r} is another one")
+        missing = True
+    return ABSENT if missing else SAME
+
+
+def shown(value: Config | Mode | None) -> Config | Mode | None:
+    """A config as it is read: the level that applies is always there."""
+    return as_read(value) if isinstance(value, Config) else value
+
+
+def as_read(config: Config) -> Config:
+    """``config`` with the level that applies."""
+    return replace(config, compatibility_level=level_of(config))

@@ -1,0 +1,1 @@
+"""A dump of the topic `_schemas` as a source."""

@@ -1,0 +1,300 @@
+"""What may be asked of one value of one type: schemas that it fits or does not fit, and what makes it not fit one.
+
+That a value does not fit a schema has several possible causes, one for each thing that the schema asks. Most of them
+are schemas again (no string of at least 3 characters is one of at most 2); the others have a class here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.schema.formats.jsonschema.read.values import type_of
+from counterfoil.schema.formats.jsonschema.values.coverage import is_unevaluated_asked, remainder, unevaluated_of
+from counterfoil.schema.formats.jsonschema.view.facts import ANYTHING, Facts, NegatedSchema, Schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from counterfoil.schema.formats.jsonschema.read.values import Number
+    from counterfoil.schema.formats.jsonschema.values.coverage import Literal, Way
+
+
+@dataclass(frozen=True, slots=True)
+class NoInteger:
+    """A number that is no integer; ``1.0`` is none where ``counts_fractions`` is not set."""
+
+    counts_fractions: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NoMultiple:
+    """A number that is no multiple of another."""
+
+    of: Number
+
+
+@dataclass(frozen=True, slots=True)
+class NoMatch:
+    """A string that does not match a pattern."""
+
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoneOf:
+    """A value other than these."""
+
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """An array of which two items are equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class SomeItem:
+    """An array that has an item from ``start`` on of which a literal is true."""
+
+    start: int
+    literal: Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """An object without a property."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class MisfitProperty:
+    """An object that has a property which does not fit a schema."""
+
+    name: str
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True)
+class SomeProperty:
+    """An object that has a property of a certain kind.
+
+    Its name matches ``pattern`` where one is given, is none of ``other_than`` and matches none of ``outside``;
+    ``of_name`` is true of its name, and ``of_value`` of its value.
+    """
+
+    pattern: str | None = None
+    other_than: frozenset[str] = frozenset()
+    outside: frozenset[str] = frozenset()
+    of_name: tuple[Literal, ...] = ()
+    of_value: tuple[Literal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Afterwards:
+    """A value that fits none of ``schemas`` but one: looked at last, as mostly it does not matter."""
+
+    schemas: tuple[Schema, ...]
+    but: Schema
+
+    def literals(self) -> Iterator[Literal]:
+        """What must be true."""
+        yield from ((schema, False) for schema in self.schemas if schema is not self.but)
+
+
+Demand = (
+    Afterwards
+    | NoInteger
+    | NoMultiple
+    | NoMatch
+    | NoneOf
+    | Repetition
+    | SomeItem
+    | SomeProperty
+    | Absence
+    | MisfitProperty
+)
+if TYPE_CHECKING:
+    Option = tuple[Literal | Demand, ...]
+
+NOTHING: Final = Schema(Facts(is_false=True), text="false")
+"""The schema that no value fits."""
+
+WITHOUT_CONDITION: Final[tuple[Option, ...]] = ((),)
+"""One way that asks for nothing."""
+
+
+def knows_kind(facts: Facts, kind: str) -> bool:
+    """Whether values of a type may fit, as far as ``type`` says."""
+    types = facts.types
+    return types is None or kind in types or (kind == "number" and "integer" in types)
+
+
+def asks_for_integers(facts: Facts) -> bool:
+    """Whether all numbers that fit are integers."""
+    return facts.types is not None and "number" not in facts.types and "integer" in facts.types
+
+
+def alternatives(facts: Facts, kind: str, ways: Sequence[Way] | None) -> Iterator[list[Option]]:
+    """What a value must fit one of, for each such choice that a schema gives.
+
+    ``ways`` are those in which everything holds that is beside an unevaluated schema, or None where that is not asked.
+    """
+    schema = unevaluated_of(facts, kind)
+    if ways is not None and schema is not None:
+        yield [tuple(_with_rest(way, schema, kind, holds=True)) for way in ways]
+        return
+    if facts.any_of is not None:
+        yield [((branch, True),) for branch in facts.any_of]
+    if facts.one_of is not None:
+        yield [((branch, True), Afterwards(facts.one_of, branch)) for branch in facts.one_of]
+    if facts.condition is not None and (facts.consequence or facts.alternative):
+        yield [
+            ((facts.condition, True), (facts.consequence or ANYTHING, True)),
+            ((facts.condition, False), (facts.alternative or ANYTHING, True)),
+        ]
+    if kind == "object":
+        for name, needed in facts.needed_names.items():
+            yield [(Absence(name),), ((Schema(Facts(required=needed)), True),)]
+        for name, schema in facts.needed_schemas.items():
+            yield [(Absence(name),), ((schema, True),)]
+
+
+def _with_rest(way: Way, schema: Schema, kind: str, *, holds: bool) -> Option:
+    rest = remainder(way.coverage, schema, kind)
+    if rest is None:
+        return way.literals if holds else (*way.literals, (NOTHING, True))
+    return (*way.literals, (rest, holds))
+
+
+def failures(facts: Facts, kind: str, ways: Sequence[Way] | None) -> Sequence[Option]:
+    """The ways for a value of a type not to fit a schema, of which one is so; none where all values fit.
+
+    ``ways`` is as for :func:`alternatives`.
+    """
+    if facts.is_opaque or facts.is_false or not knows_kind(facts, kind):
+        return WITHOUT_CONDITION
+    options: list[Option] = []
+    if facts.values is not None:
+        listed = tuple(value for value in facts.values if type_of(value) == kind)
+        if not listed:
+            return WITHOUT_CONDITION
+        options.append((NoneOf(listed),))
+    own = _FAILURES_BY_KIND.get(kind)
+    options += own(facts) if own else ()
+    options += _combined(facts)
+    if is_unevaluated_asked(facts, kind):
+        if ways is None:
+            return WITHOUT_CONDITION
+        schema = unevaluated_of(facts, kind)
+        options += [_with_rest(way, schema, kind, holds=False) for way in ways] if schema else []
+    return options
+
+
+def _combined(facts: Facts) -> Iterator[Option]:
+    for branch in facts.all_of:
+        yield ((branch, False),)
+    if facts.any_of is not None:
+        yield tuple((branch, False) for branch in facts.any_of)
+    if facts.one_of is not None:
+        yield tuple((branch, False) for branch in facts.one_of)
+        for index, branch in enumerate(facts.one_of[:-1]):
+            yield (branch, True), (Schema(Facts(any_of=facts.one_of[index + 1 :])), True)
+    if facts.refused is not None:
+        yield ((facts.refused, True),)
+    if facts.condition is not None and facts.consequence is not None:
+        yield ((facts.condition, True), (facts.consequence, False))
+    if facts.condition is not None and facts.alternative is not None:
+        yield ((facts.condition, False), (facts.alternative, False))
+
+
+def _number_failures(facts: Facts) -> Iterator[Option]:
+    if asks_for_integers(facts):
+        yield (NoInteger(facts.counts_fractions),)
+    if facts.minimum is not None:
+        limit, is_exclusive = facts.minimum
+        yield ((Schema(Facts(maximum=(limit, not is_exclusive))), True),)
+    if facts.maximum is not None:
+        limit, is_exclusive = facts.maximum
+        yield ((Schema(Facts(minimum=(limit, not is_exclusive))), True),)
+    if facts.multiple_of is not None:
+        yield (NoMultiple(facts.multiple_of),)
+
+
+def _text_failures(facts: Facts) -> Iterator[Option]:
+    if facts.min_length is not None:
+        yield ((Schema(Facts(max_length=_below(facts.min_length))), True),)
+    if facts.max_length is not None:
+        yield ((Schema(Facts(min_length=_above(facts.max_length))), True),)
+    if facts.pattern is not None:
+        yield (NoMatch(facts.pattern),)
+
+
+def _array_failures(facts: Facts) -> Iterator[Option]:
+    for index, schema in enumerate(facts.prefix):
+        if not schema.accepts_everything:
+            first = (ANYTHING,) * index
+            yield ((Schema(Facts(min_items=index + 1, prefix=(*first, NegatedSchema(schema)))), True),)
+    if facts.items is not None and not facts.items.accepts_everything:
+        yield (SomeItem(len(facts.prefix), (facts.items, False)),)
+    if facts.min_items is not None:
+        yield ((Schema(Facts(max_items=_below(facts.min_items))), True),)
+    if facts.max_items is not None:
+        yield ((Schema(Facts(min_items=_above(facts.max_items))), True),)
+    if facts.has_unique_items:
+        yield (Repetition(),)
+    if facts.contains is not None:
+        most = _below(facts.min_contains)
+        yield ((Schema(Facts(contains=facts.contains, min_contains=0, max_contains=most)), True),)
+        if facts.max_contains is not None:
+            least = _above(facts.max_contains)
+            yield ((Schema(Facts(contains=facts.contains, min_contains=least)), True),)
+
+
+def _object_failures(facts: Facts) -> Iterator[Option]:
+    for name in sorted(facts.required):
+        yield (Absence(name),)
+    for name, schema in facts.properties.items():
+        if not schema.accepts_everything:
+            yield (MisfitProperty(name, schema),)
+    for pattern, schema in facts.patterns.items():
+        if not schema.accepts_everything:
+            yield (SomeProperty(pattern=pattern, of_value=((schema, False),)),)
+    if facts.additional is not None and not facts.additional.accepts_everything:
+        names, patterns = frozenset(facts.properties), frozenset(facts.patterns)
+        yield (SomeProperty(other_than=names, outside=patterns, of_value=((facts.additional, False),)),)
+    if facts.names is not None and not facts.names.accepts_everything:
+        yield (SomeProperty(of_name=((facts.names, False),)),)
+    yield from _count_failures(facts)
+
+
+def _count_failures(facts: Facts) -> Iterator[Option]:
+    """Of objects: too few or too many properties, and one without another."""
+    if facts.min_properties is not None:
+        yield ((Schema(Facts(max_properties=_below(facts.min_properties))), True),)
+    if facts.max_properties is not None:
+        yield ((Schema(Facts(min_properties=_above(facts.max_properties))), True),)
+    for name, needed in facts.needed_names.items():
+        for other in sorted(needed - {name}):
+            yield (Absence(other), (Schema(Facts(required=frozenset([name]))), True))
+    for name, schema in facts.needed_schemas.items():
+        yield ((Schema(Facts(required=frozenset([name]))), True), (schema, False))
+
+
+def _below(limit: Number) -> int:
+    """The largest count that is less than a limit."""
+    return int(limit) - 1 if limit == int(limit) else int(limit // 1)
+
+
+def _above(limit: Number) -> int:
+    """The smallest count that is more than a limit."""
+    return int(limit // 1) + 1
+
+
+_FAILURES_BY_KIND: Final = {
+    "number": _number_failures,
+    "string": _text_failures,
+    "array": _array_failures,
+    "object": _object_failures,
+}

@@ -1,0 +1,194 @@
+"""Numbers within limits: proofs that there are none, and some that there are."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from itertools import chain
+from math import ceil, floor, gcd, lcm
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.schema.formats.jsonschema.read.values import are_equal
+from counterfoil.schema.formats.jsonschema.values.literals import NoInteger, NoMultiple, asks_for_integers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from counterfoil.schema.formats.jsonschema.values.answers import Answering
+    from counterfoil.schema.formats.jsonschema.values.state import State
+    from counterfoil.schema.formats.jsonschema.view.facts import Facts
+
+MAX_ENUMERATED: Final = 200
+"""So many numbers are tried one by one."""
+
+_STEPS: Final = (0, 1, -1, 2, -2, 3, 5, 7, 11, 13, -7, 101)
+_SHARES: Final = (
+    Fraction(1, 2),
+    Fraction(1, 10),
+    Fraction(3, 4),
+    Fraction(37, 100),
+    Fraction(123, 1000),
+    Fraction(1, 8),
+)
+_USUAL: Final = (
+    *(0, 1, -1, Fraction(1, 2), 2, 3, 7, Fraction(3, 2), Fraction(1, 10), Fraction(-37, 100), 1000003),
+    *(5, 10, Fraction(-3, 2), 100, 65_537, 2**31, 2**53 + 1, -(2**31) - 1),
+)
+_LITTLE: Final = Fraction(1, 1000)
+_AROUND: Final = (0, 1, -1, _LITTLE, -_LITTLE, Fraction(1, 2), Fraction(-1, 2))
+
+
+class _Range:
+    """The numbers between two limits."""
+
+    def __init__(self, facts: list[Facts]) -> None:
+        lows = [(Fraction(limit[0]), limit[1]) for each in facts if (limit := each.minimum) is not None]
+        highs = [(Fraction(limit[0]), not limit[1]) for each in facts if (limit := each.maximum) is not None]
+        self.low = max(lows)[0] if lows else None
+        self.is_low_out = bool(lows) and max(lows)[1]
+        self.high = min(highs)[0] if highs else None
+        self.is_high_in = not highs or min(highs)[1]
+
+    def is_empty(self) -> bool:
+        if self.low is None or self.high is None:
+            return False
+        return self.low > self.high or (self.low == self.high and (self.is_low_out or not self.is_high_in))
+
+    def holds(self, number: Fraction) -> bool:
+        is_above = self.low is None or (number > self.low if self.is_low_out else number >= self.low)
+        return is_above and (self.high is None or (number <= self.high if self.is_high_in else number < self.high))
+
+    def multiples(self, step: Fraction) -> tuple[int | None, int | None]:
+        """The smallest and the largest factor by which ``step`` is in the range."""
+        least = most = None
+        if self.low is not None:
+            least = ceil(self.low / step)
+            least += self.is_low_out and least * step == self.low
+        if self.high is not None:
+            most = floor(self.high / step)
+            most -= not self.is_high_in and most * step == self.high
+        return least, most
+
+
+def number_values(_: Answering, state: State, near: Sequence[Facts] = (), *, further: int = 0) -> Iterator[Any] | None:
+    """Numbers that are as ``state`` asks, or nearly, those first at which ``near`` looks; None where there is none."""
+    between = _Range(state.facts)
+    if between.is_empty():
+        return None
+    step = _step(state.facts)
+    apart = [Fraction(each.of) for each in state.demands(NoMultiple)]
+    apart += [Fraction(1) for each in state.demands(NoInteger) if each.counts_fractions]
+    is_spelt_out = any(not each.counts_fractions for each in state.demands(NoInteger))
+    if is_spelt_out and any(asks_for_integers(each) and not each.counts_fractions for each in state.facts):
+        return None
+    if step is not None and any((step / other).denominator == 1 for other in apart):
+        return None
+    is_all = False
+    if between.low is not None and between.low == between.high:
+        numbers: Iterable[Fraction] = [between.low]
+        is_all = True
+    elif step is not None:
+        least, most = between.multiples(step)
+        if least is not None and most is not None and least > most:
+            return None
+        is_all = least is not None and most is not None and most - least < MAX_ENUMERATED
+        numbers = (factor * step for factor in _factors(least, most, is_all=is_all))
+    else:
+        numbers = _between(between)
+    numbers = chain(_watched(near, between, step), numbers, _in_steps(between, step, further))
+    fitting = (
+        number
+        for number in dict.fromkeys(numbers)
+        if between.holds(number) and not any((number / other).denominator == 1 for other in apart)
+    )
+    spelt = (one for number in fitting for one in _spelt(number, with_fraction=is_spelt_out))
+    left = (one for one in spelt if not any(are_equal(one, each) for each in state.excluded))
+    return _some_of(left) if is_all else left
+
+
+def _watched(near: Sequence[Facts], between: _Range, step: Fraction | None) -> Iterator[Fraction]:
+    """The numbers at which ``near`` changes its mind, and those at the limits, or the multiples next to them."""
+    for number in _limits(near, between) if near else ():
+        if step is None:
+            yield number
+        else:
+            factor = round(number / step)
+            yield from (factor * step, (factor + 1) * step, (factor - 1) * step)
+
+
+def _limits(near: Sequence[Facts], between: _Range) -> Iterator[Fraction]:
+    for each in near:
+        for limit in (each.minimum, each.maximum):
+            away = -1 if limit is each.minimum else 1
+            for number in () if limit is None else (Fraction(limit[0]),):
+                yield from (number, number + away, number + away * _LITTLE, number - away, number - away * _LITTLE)
+        for kind, value in each.scalars:
+            yield from (Fraction(value), Fraction(value) + 1) if kind == "number" else ()
+    yield from (limit + more for limit in (between.low, between.high) if limit is not None for more in _AROUND)
+    yield from (Fraction(number) for number in _USUAL)
+    for factor in (Fraction(each.multiple_of) for each in near if each.multiple_of is not None):
+        yield from (factor, factor + 1, factor / 2, factor * 3 / 2, factor + Fraction(1, 2))
+
+
+def _in_steps(between: _Range, step: Fraction | None, count: int) -> Iterator[Fraction]:
+    """Numbers from the lower limit up, or from the upper one down, a step at a time."""
+    away = step or Fraction(1)
+    start = between.low if between.low is not None else between.high if between.high is not None else Fraction(0)
+    start = start if step is None else ceil(start / step) * step
+    if between.low is None and between.high is not None:
+        away = -away
+    yield from (start + away * index for index in range(count))
+
+
+def _some_of(values: Iterable[Any]) -> Iterator[Any] | None:
+    found = [*values]
+    return iter(found) if found else None
+
+
+def _step(facts: list[Facts]) -> Fraction | None:
+    """What every number is a multiple of."""
+    steps = [abs(Fraction(each.multiple_of)) for each in facts if each.multiple_of]
+    steps += [Fraction(1) for each in facts if asks_for_integers(each)]
+    if not steps:
+        return None
+    step = steps[0]
+    for other in steps[1:]:
+        step = Fraction(lcm(step.numerator, other.numerator), gcd(step.denominator, other.denominator))
+    return step
+
+
+def _factors(least: int | None, most: int | None, *, is_all: bool) -> Iterable[int]:
+    if is_all and least is not None and most is not None:
+        return sorted(range(least, most + 1), key=abs)
+    starts = [0, *(one for one in (least, most) if one is not None)]
+    if least is not None and most is not None:
+        starts.append((least + most) // 2)
+    return [start + more for start in starts for more in _STEPS]
+
+
+def _between(between: _Range) -> Iterator[Fraction]:
+    low, high = between.low, between.high
+    yield from (Fraction(number) for number in _USUAL)
+    yield from (limit for limit in (low, high) if limit is not None)
+    if low is not None and high is not None:
+        yield from (low + (high - low) * share for share in _SHARES)
+    elif low is not None:
+        yield from (low + more for more in (*_SHARES, 1, 2))
+    elif high is not None:
+        yield from (high - less for less in (*_SHARES, 1, 2))
+
+
+def _spelt(number: Fraction, *, with_fraction: bool) -> Iterator[Any]:
+    """A number as JSON may have it; a whole one with a fraction of zero where one is asked for."""
+    if number.denominator == 1:
+        yield Decimal(f"{number.numerator}.0") if with_fraction else number.numerator
+        return
+    digits = number.denominator
+    places = 0
+    while digits % 10 == 0 or digits % 2 == 0 or digits % 5 == 0:
+        digits = digits // 10 if digits % 10 == 0 else digits // 2 if digits % 2 == 0 else digits // 5
+        places += 1
+    if digits == 1:
+        scaled = number * 10**places
+        text = f"{'-' if scaled < 0 else ''}{abs(int(scaled)):0{places + 1}d}"
+        yield Decimal(f"{text[:-places]}.{text[-places:]}")

@@ -1,0 +1,272 @@
+"""Whether a schema accepts a value: yes, no, or not known here; always in bounded time.
+
+Source: the validation and applicator vocabularies of draft-04 to 2020-12. Formats and contents are annotations. Not
+known are dynamic references among several resources, references that mean nothing, and patterns that take too long.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
+from counterfoil.schema.formats.jsonschema.read.values import are_equal, is_integer, is_multiple, type_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from counterfoil.schema.formats.jsonschema.view.facts import Facts, Schema
+
+
+class OutOfSteps(Exception):
+    """The question takes more steps than it may."""
+
+
+class Evaluator:
+    """Judges values; counts its steps, together with those of whoever shares it.
+
+    One that ``remembers`` judges a value under a schema once; another counts the steps that a validator takes.
+    """
+
+    def __init__(self, max_steps: int, *, remembers: bool = True) -> None:
+        self._remembers = remembers
+        self._left = max_steps
+        self._active: set[tuple[int, int]] = set()
+        self._known: dict[tuple[int, int], bool | None] = {}
+
+    def spend(self, steps: int = 1) -> None:
+        """Count steps; raises ``OutOfSteps`` when there are none left."""
+        self._left -= steps
+        if self._left < 0:
+            raise OutOfSteps
+
+    def refill(self, steps: int) -> None:
+        """Allow for so many steps from now on."""
+        self._left = steps
+
+    def accepts(self, schema: Schema, value: Any) -> bool | None:
+        """Whether ``schema`` accepts ``value``; None where that is not known."""
+        self.spend()
+        if schema.accepts_everything:
+            return True
+        key = (id(schema), id(value))
+        if key in self._active:
+            return None
+        known = self._known.get(key)
+        if known is not None:
+            return known
+        self._active.add(key)
+        try:
+            judgement = _all(self._judgements(schema.facts, value))
+        finally:
+            self._active.discard(key)
+            if not self._active:
+                self._known.clear()  # other values may come to stand in the same places
+        if self._active and self._remembers:
+            self._known[key] = judgement
+        return judgement
+
+    def may_accept(self, schema: Schema, value: Any) -> bool:
+        """Whether ``schema`` may accept ``value``; False where references lead too deep to be followed."""
+        try:
+            return self.accepts(schema, value) is not False
+        except RecursionError:
+            return False
+
+    def all_accept(self, schemas: Iterable[Schema], value: Any) -> bool | None:
+        """Whether each of ``schemas`` accepts ``value``."""
+        return _all(self.accepts(schema, value) for schema in schemas)
+
+    def _judgements(self, facts: Facts, value: Any) -> Iterator[bool | None]:
+        yield not facts.is_false
+        if facts.is_opaque:
+            yield None
+        kind = type_of(value)
+        if facts.types is not None:
+            yield kind in facts.types or (
+                kind == "number"
+                and "integer" in facts.types
+                and is_integer(value, with_fraction=facts.counts_fractions)
+            )
+        if facts.values is not None:
+            yield self._is_listed(facts, kind, value)
+        match kind:
+            case "number":
+                yield from self._number(facts, value)
+            case "string":
+                yield from self._text(facts, value)
+            case "array":
+                yield from self._array(facts, value)
+            case "object":
+                yield from self._object(facts, value)
+        yield from self._combined(facts, value)
+        if kind == "object" and facts.unevaluated_properties is not None:
+            yield from self._rest(facts, facts.unevaluated_properties, value, value)
+        elif kind == "array" and facts.unevaluated_items is not None:
+            yield from self._rest(facts, facts.unevaluated_items, value, dict(enumerate(value)))
+
+    def _rest(self, facts: Facts, schema: Schema, value: Any, parts: Mapping[Any, Any]) -> Iterator[bool | None]:
+        """What ``schema`` says of the properties, or items, that nothing beside it has evaluated."""
+        if schema.accepts_everything:
+            return
+        sure, possible = self._evaluated(replace(facts, unevaluated_properties=None, unevaluated_items=None), value)
+        for step, part in parts.items():
+            if step not in sure:
+                yield self.accepts(schema, part) or (None if step in possible else False)
+
+    def _evaluated(self, facts: Facts, value: Any) -> tuple[set[Any], set[Any]]:
+        """The names, or indexes, that a schema which holds has surely evaluated, and those that it may have."""
+        self.spend()
+        sure, possible = _own_names(facts, value) if isinstance(value, dict) else self._own_indexes(facts, value)
+        if facts.is_opaque:
+            possible = set(value if isinstance(value, dict) else range(len(value)))
+        for schema, holds in self._beside(facts, value):
+            if holds is not False:
+                inner = self._evaluated(schema.facts, value)
+                possible |= inner[1]
+                if holds:
+                    sure |= inner[0]
+        return sure, possible
+
+    def _beside(self, facts: Facts, value: Any) -> Iterator[tuple[Schema, bool | None]]:
+        """The schemas that speak of the same value, each with whether it holds."""
+        yield from ((schema, True) for schema in facts.all_of)
+        for branch in (*(facts.any_of or ()), *(facts.one_of or ())):
+            yield branch, self.accepts(branch, value)
+        if facts.condition is not None:
+            holds = self.accepts(facts.condition, value)
+            yield facts.condition, holds
+            if facts.consequence is not None:
+                yield facts.consequence, holds
+            if facts.alternative is not None:
+                yield facts.alternative, None if holds is None else not holds
+        for name, schema in facts.needed_schemas.items():
+            if isinstance(value, dict) and name in value:
+                yield schema, True
+
+    def _own_indexes(self, facts: Facts, value: list[Any]) -> tuple[set[int], set[int]]:
+        if facts.items is not None or facts.unevaluated_items is not None:
+            return set(range(len(value))), set(range(len(value)))
+        sure = set(range(min(len(facts.prefix), len(value))))
+        if facts.contains is None or not facts.marks_contained:
+            return sure, set(sure)
+        judged = [self.accepts(facts.contains, item) for item in value]
+        taken = {index for index, judgement in enumerate(judged) if judgement}
+        return sure | taken, sure | {index for index, judgement in enumerate(judged) if judgement is not False}
+
+    def _is_listed(self, facts: Facts, kind: str, value: Any) -> bool:
+        if kind not in {"array", "object"}:
+            return (kind, value) in facts.scalars
+        self.spend(len(facts.values or ()))
+        return any(are_equal(each, value) for each in facts.values or ())
+
+    def _number(self, facts: Facts, value: Any) -> Iterator[bool | None]:
+        if facts.minimum is not None:
+            limit, is_exclusive = facts.minimum
+            yield value > limit if is_exclusive else value >= limit
+        if facts.maximum is not None:
+            limit, is_exclusive = facts.maximum
+            yield value < limit if is_exclusive else value <= limit
+        if facts.multiple_of is not None:
+            yield is_multiple(value, facts.multiple_of)
+
+    def _text(self, facts: Facts, value: str) -> Iterator[bool | None]:
+        yield _is_within(len(value), facts.min_length, facts.max_length)
+        if facts.pattern is not None:
+            yield holds_match(facts.pattern, value)
+
+    def _array(self, facts: Facts, value: list[Any]) -> Iterator[bool | None]:
+        yield _is_within(len(value), facts.min_items, facts.max_items)
+        for index, item in enumerate(value):
+            schema = facts.prefix[index] if index < len(facts.prefix) else facts.items
+            if schema is not None:
+                yield self.accepts(schema, item)
+        if facts.has_unique_items:
+            self.spend(len(value) ** 2)
+            yield not any(are_equal(left, right) for at, left in enumerate(value) for right in value[:at])
+        if facts.contains is not None:
+            judged = [self.accepts(facts.contains, item) for item in value]
+            sure, possible = judged.count(True), len(judged) - judged.count(False)
+            least = _is_within(sure, facts.min_contains, facts.max_contains)
+            yield least if least == _is_within(possible, facts.min_contains, facts.max_contains) else None
+
+    def _object(self, facts: Facts, value: Mapping[str, Any]) -> Iterator[bool | None]:
+        yield _is_within(len(value), facts.min_properties, facts.max_properties)
+        yield facts.required <= value.keys()
+        for name, item in value.items():
+            yield from self._property(facts, name, item)
+            if facts.names is not None:
+                yield self.accepts(facts.names, name)
+        for name, needed in facts.needed_names.items():
+            yield name not in value or needed <= value.keys()
+        for name, schema in facts.needed_schemas.items():
+            if name in value:
+                yield self.accepts(schema, value)
+
+    def _property(self, facts: Facts, name: str, item: Any) -> Iterator[bool | None]:
+        declared = facts.properties.get(name)
+        if declared is not None:
+            yield self.accepts(declared, item)
+        matches = {pattern: holds_match(pattern, name) for pattern in facts.patterns}
+        for pattern, schema in facts.patterns.items():
+            if matches[pattern] is not False:
+                accepted = self.accepts(schema, item)
+                yield accepted if matches[pattern] or accepted else None
+        if declared is None and facts.additional is not None and True not in matches.values():
+            accepted = self.accepts(facts.additional, item)
+            yield accepted if None not in matches.values() or accepted else None
+
+    def _combined(self, facts: Facts, value: Any) -> Iterator[bool | None]:
+        for schema in facts.all_of:
+            yield self.accepts(schema, value)
+        if facts.any_of is not None:
+            judged = self._judged(facts.any_of, value, enough=1)
+            yield True if True in judged else None if None in judged else False
+        if facts.one_of is not None:
+            judged = self._judged(facts.one_of, value, enough=2)
+            yield False if judged.count(True) > 1 else None if None in judged else judged.count(True) == 1
+        if facts.refused is not None:
+            accepted = self.accepts(facts.refused, value)
+            yield None if accepted is None else not accepted
+        if facts.condition is not None:
+            yield self._condition(facts, facts.condition, value)
+
+    def _judged(self, schemas: Iterable[Schema], value: Any, *, enough: int) -> list[bool | None]:
+        """What some schemas say, one after the other, until so many accept the value."""
+        judged: list[bool | None] = []
+        for schema in schemas:
+            judged.append(self.accepts(schema, value))
+            if judged[-1] and judged.count(True) == enough:
+                break
+        return judged
+
+    def _condition(self, facts: Facts, condition: Schema, value: Any) -> bool | None:
+        holds = self.accepts(condition, value)
+        then = True if facts.consequence is None else self.accepts(facts.consequence, value)
+        otherwise = True if facts.alternative is None else self.accepts(facts.alternative, value)
+        if holds is None:
+            return then if then == otherwise else None
+        return then if holds else otherwise
+
+
+def _own_names(facts: Facts, value: Mapping[str, Any]) -> tuple[set[str], set[str]]:
+    if facts.additional is not None or facts.unevaluated_properties is not None:
+        return set(value), set(value)
+    sure = value.keys() & facts.properties.keys()
+    matches = {name: {holds_match(pattern, name) for pattern in facts.patterns} for name in value.keys() - sure}
+    sure |= {name for name, found in matches.items() if True in found}
+    return sure, sure | {name for name, found in matches.items() if None in found}
+
+
+def _is_within(count: int, least: Any, most: Any) -> bool:
+    return (least is None or count >= least) and (most is None or count <= most)
+
+
+def _all(judgements: Iterable[bool | None]) -> bool | None:
+    result: bool | None = True
+    for judgement in judgements:
+        if judgement is False:
+            return False
+        if judgement is None:
+            result = None
+    return result

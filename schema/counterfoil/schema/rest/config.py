@@ -1,0 +1,89 @@
+"""The config of a registry, a context or a subject."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.schema.compatibility.levels import CompatibilityLevel, parse_level
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.rest.json_values import read_flag, read_text
+from counterfoil.schema.rest.object_forms import Member, ObjectForm
+from counterfoil.schema.rest.schemas import METADATA, RULE_SET
+
+if TYPE_CHECKING:
+    from counterfoil.schema.model import Metadata, RuleSet
+    from counterfoil.schema.rest.json_values import JsonValue
+    from counterfoil.schema.rest.object_forms import Document
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """The settings of a registry, a context or a subject. None: not set here (when read), left alone (when written)."""
+
+    compatibility_level: CompatibilityLevel | None = None
+    compatibility_policy: str | None = None
+    compatibility_group: str | None = None
+    normalize: bool | None = None
+    validate_fields: bool | None = None
+    validate_new_schemas: bool | None = None
+    validate_rules: bool | None = None
+    alias: str | None = None
+    alias_for_deks: str | None = None
+    default_metadata: Metadata | None = None
+    override_metadata: Metadata | None = None
+    default_rule_set: RuleSet | None = None
+    override_rule_set: RuleSet | None = None
+
+
+LEVEL_IN_FORCE: Final = "compatibilityLevel"
+"""What answers to GET and DELETE call the level, which is ``compatibility`` elsewhere."""
+
+
+def _level(value: JsonValue) -> CompatibilityLevel:
+    return value.parsed(parse_level, f"one of {', '.join(CompatibilityLevel)}")
+
+
+def _policy(value: JsonValue) -> str | None:
+    return value.known_word(CompatibilityPolicy)
+
+
+CONFIG: Final = ObjectForm(
+    Config,
+    (
+        Member("alias", "alias", read_text),
+        Member("aliasForDeks", "alias_for_deks", read_text),
+        Member("normalize", "normalize", read_flag),
+        Member("validateFields", "validate_fields", read_flag),
+        Member("validateNewSchemas", "validate_new_schemas", read_flag),
+        Member("validateRules", "validate_rules", read_flag),
+        Member("compatibility", "compatibility_level", _level, str),
+        Member("compatibilityPolicy", "compatibility_policy", _policy, str),
+        Member("compatibilityGroup", "compatibility_group", read_text),
+        Member("defaultMetadata", "default_metadata", METADATA.read, METADATA.write),
+        Member("overrideMetadata", "override_metadata", METADATA.read, METADATA.write),
+        Member("defaultRuleSet", "default_rule_set", RULE_SET.read, RULE_SET.write),
+        Member("overrideRuleSet", "override_rule_set", RULE_SET.read, RULE_SET.write),
+    ),
+    keeps_empty=True,
+)
+
+CONFIG_KEYS: Final = {member.name: member.key for member in CONFIG.members}
+"""What an update calls each field of :class:`Config`."""
+
+
+def read_config(value: JsonValue) -> Config:
+    """Return the config in ``value``, whichever of its two names the level has."""
+    config = CONFIG.read(value)
+    level = value.optional(LEVEL_IN_FORCE, _level)
+    return config if level is None else replace(config, compatibility_level=level)
+
+
+def read_config_changes(value: JsonValue) -> dict[str, Any]:
+    """Return what an update changes, by the name of the field; a null clears a field, so it is None."""
+    return CONFIG.read_changes(value)
+
+
+def config_document(config: Config) -> Document:
+    """Return all that ``config`` sets, as an update spells it; empty texts stay, as an update is answered."""
+    return CONFIG.write(config)

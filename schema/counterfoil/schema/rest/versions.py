@@ -1,0 +1,130 @@
+"""Versions of subjects, ids and verdicts: what a registry answers about a schema, and how it is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from uuid import UUID
+
+from counterfoil.schema.rest.json_values import read_each, read_flag, read_integer, read_text, read_texts
+from counterfoil.schema.rest.object_forms import REQUIRED, Member, ObjectForm
+from counterfoil.schema.rest.schemas import SCHEMA
+
+if TYPE_CHECKING:
+    from counterfoil.schema.model import Schema
+    from counterfoil.schema.rest.json_values import JsonValue
+
+VersionNumber: TypeAlias = int | Literal["latest"]
+"""A version of a subject: a number from 1, or the highest active one."""
+
+
+class Visibility(Enum):
+    """Which subjects or versions an answer takes in. Soft-deleted ones are still readable by schema id."""
+
+    ACTIVE = "active"
+    WITH_DELETED = "with deleted"
+    DELETED_ONLY = "deleted only"
+
+
+class Deletion(Enum):
+    """How to delete: ``SOFT`` hides and keeps the schema readable by id; ``PERMANENT`` comes after it."""
+
+    SOFT = "soft"
+    PERMANENT = "permanent"
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredSchema:
+    """A schema under the subject that holds it.
+
+    ``version`` counts from 1, ``id`` is the registry's number for the content, ``guid`` the content's identity in every
+    registry. ``version`` and ``guid`` are None where a registry does not report them: before Confluent's 8.0 the answer
+    to a registration is the id alone.
+    """
+
+    subject: str
+    version: int | None
+    id: int
+    guid: UUID | None
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SubjectVersion:
+    """One use of a schema id: a subject and its version."""
+
+    subject: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContextId:
+    """The id that one context gives to a content; ``context`` is ``.`` for the default one, else ``.name``."""
+
+    context: str
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compatibility:
+    """The registry's verdict on a candidate. ``messages`` says why not; empty when compatible or not asked for."""
+
+    is_compatible: bool
+    messages: tuple[str, ...] = ()
+
+
+SUBJECT_VERSION: Final = ObjectForm(
+    SubjectVersion,
+    (
+        Member("subject", "subject", read_text, otherwise=REQUIRED),
+        Member("version", "version", read_integer, otherwise=REQUIRED),
+    ),
+)
+CONTEXT_ID: Final = ObjectForm(
+    ContextId,
+    (Member("context", "context", read_text, otherwise=REQUIRED), Member("id", "id", read_integer, otherwise=REQUIRED)),
+)
+COMPATIBILITY: Final = ObjectForm(
+    Compatibility,
+    (
+        Member("is_compatible", "is_compatible", read_flag, otherwise=REQUIRED),
+        Member("messages", "messages", read_texts, list),
+    ),
+    keeps_empty=True,
+)
+
+
+def read_guid(value: JsonValue) -> UUID:
+    """Return the guid in ``value``, in any of the spellings that UUIDs have."""
+    return value.parsed(UUID, "a guid")
+
+
+def read_registered(value: JsonValue) -> RegisteredSchema:
+    """Return the schema with its subject, version and id, all of which ``value`` must name."""
+    return RegisteredSchema(
+        value.member("subject").text(),
+        value.member("version").integer(),
+        value.member("id").integer(),
+        value.optional("guid", read_guid),
+        SCHEMA.read(value),
+    )
+
+
+def read_registration(subject: str, sent: Schema, value: JsonValue) -> RegisteredSchema:
+    """Return what answers a registration; the schema is the one that ``value`` names, or else the one that was sent."""
+    return RegisteredSchema(
+        subject,
+        value.optional("version", read_integer),
+        value.member("id").integer(),
+        value.optional("guid", read_guid),
+        sent if value.optional("schema", read_text) is None else SCHEMA.read(value),
+    )
+
+
+def read_subject_versions(value: JsonValue) -> tuple[SubjectVersion, ...]:
+    """Return the uses of an id, sorted: the API promises no order."""
+    return tuple(sorted(map(SUBJECT_VERSION.read, value.items())))
+
+
+read_context_ids = read_each(CONTEXT_ID.read)
