@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.paths.model import StepKind
+from counterfoil.schema.jsontext.document import pointer_steps
+from counterfoil.schema.paths.model import ITEMS, VALUES, StepKind, branch, item, member, value
 from counterfoil.schema.paths.resolve import Fault, Target, follow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from counterfoil.schema.formats.jsonschema.read.resolve import Base
-    from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+    from counterfoil.schema.formats.jsonschema.read.resolve import Base, Resolver
     from counterfoil.schema.paths.model import FieldPath, Step
 
 _NULL: Final = {"type": "null"}
@@ -34,13 +34,58 @@ _ALONE: Final[Mapping[StepKind, tuple[str, ...]]] = {
 """The keywords that a step may lead through: by a name, by a number, and with nothing after them."""
 
 
-def target_of(schema: JsonSchema, path: FieldPath) -> Target:
+_NAMED: Final = frozenset({"properties", "dependencies", "dependentRequired", "dependentSchemas", "required"})
+"""Keywords that are followed by the name of a property; ``required`` in differences alone."""
+_DEFINED: Final = frozenset({"$defs", "definitions"})
+_ARRAYS: Final = frozenset({"items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"})
+_MAPS: Final = frozenset({"additionalProperties", "unevaluatedProperties"})
+_BRANCHES: Final = frozenset({"allOf", "anyOf", "oneOf"})
+_TRANSPARENT: Final = frozenset({"not", "if", "then", "else", "propertyNames"})
+
+
+def steps_through(keywords: Sequence[str]) -> FieldPath:
+    """The steps that keywords, as in a JSON pointer into a schema, lead through.
+
+    A definition is a member by its name, a branch of ``oneOf`` and its kind has its number, counted from 0. What
+    follows a keyword that leads into no schema is left out.
+    """
+    steps: list[Step] = []
+    rest = [*keywords][::-1]
+    while rest:
+        keyword = rest.pop()
+        if keyword in _NAMED and rest:
+            steps.append(member(rest.pop()))
+        elif keyword in _DEFINED and rest:
+            steps = [member(rest.pop())]
+        elif keyword == "patternProperties" and rest:
+            steps.append(value(rest.pop()))
+        elif keyword in _ARRAYS:
+            steps.append(item(rest.pop()) if rest and rest[-1].isdecimal() else ITEMS)
+        elif keyword in _MAPS:
+            steps.append(VALUES)
+        elif keyword in _BRANCHES and rest and rest[-1].isdecimal():
+            steps.append(branch(rest.pop()))
+        elif keyword not in _TRANSPARENT:
+            break
+    return tuple(steps)
+
+
+def path_at(pointer: str) -> FieldPath:
+    """The path that a JSON pointer into a schema leads to.
+
+    >>> [step.name for step in path_at("/properties/lines/items/properties/price/minimum")]
+    ['lines', '', 'price']
+    """
+    return steps_through(pointer_steps(pointer))
+
+
+def target_of(document: Any, resolver: Resolver, path: FieldPath) -> Target:
     """What ``path`` leads to; raises ``Fault`` for a step that leads nowhere.
 
     What a reference and ``allOf`` ask for counts as written in their place, and so does the one branch that ``oneOf``
     or ``anyOf`` has beside null. A path may start with the name of a definition.
     """
-    root = _Place(schema.document, schema.base, schema)
+    root = _Place(document, resolver.root, resolver)
     first = path[0] if path else None
     if first is None or first.kind is not StepKind.MEMBER or any(each.through(first) for each in root.meant()):
         return _target(follow(root, path, _inside))
@@ -51,11 +96,11 @@ def target_of(schema: JsonSchema, path: FieldPath) -> Target:
 
 
 class _Place(NamedTuple):
-    """A schema inside ``whole``, and where it stands."""
+    """A schema, where it stands, and what knows the whole that it is a part of."""
 
     value: Any
     base: Base
-    whole: JsonSchema
+    whole: Resolver
 
     @property
     def keywords(self) -> Mapping[str, Any]:

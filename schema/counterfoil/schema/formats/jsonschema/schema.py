@@ -105,7 +105,7 @@ class JsonSchema:
 
     def path_at(self, pointer: str) -> FieldPath:
         """The field path of what a JSON pointer leads to, or of the nearest thing around it that has one."""
-        from counterfoil.schema.formats.jsonschema.compare.places import path_at
+        from counterfoil.schema.formats.jsonschema.paths import path_at
 
         return path_at(pointer)
 
@@ -113,7 +113,7 @@ class JsonSchema:
         """What a field path leads to; raises ``Fault`` for a step that leads nowhere."""
         from counterfoil.schema.formats.jsonschema.paths import target_of
 
-        return target_of(self, path)
+        return target_of(self.document, self.resolver, path)
 
     @cached_property
     def _index(self) -> TextIndex:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from counterfoil.schema.compatibility.report import Difference, Origin
-from counterfoil.schema.formats.jsonschema.compare.places import path_at, spot_at, spot_of_kind, steps_through
+from counterfoil.schema.formats.jsonschema.compare.places import spot_at, spot_of_kind
+from counterfoil.schema.formats.jsonschema.paths import path_at, steps_through
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

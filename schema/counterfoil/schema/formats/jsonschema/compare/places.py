@@ -22,9 +22,8 @@ from counterfoil.schema.formats.jsonschema.compare.model import (
     Reference,
     Text,
 )
-from counterfoil.schema.jsontext.document import pointer_steps
 from counterfoil.schema.jsontext.scanner import escape_pointer
-from counterfoil.schema.paths.model import ITEMS, VALUES, Step, branch, item, member, value
+from counterfoil.schema.paths.model import branch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,50 +48,6 @@ _TYPE_NAMES: Final[Mapping[type[Node], tuple[str, ...]]] = {
     Null: ("null",),
 }
 _KEYWORD_BY_KIND: Final[Mapping[type[Node], str]] = {Choice: "enum", Constant: "const", Negation: "not"}
-
-_NAMED: Final = frozenset({"properties", "dependencies", "dependentRequired", "dependentSchemas", "required"})
-"""Keywords that are followed by the name of a property; ``required`` in differences alone."""
-_DEFINED: Final = frozenset({"$defs", "definitions"})
-_ARRAYS: Final = frozenset({"items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"})
-_MAPS: Final = frozenset({"additionalProperties", "unevaluatedProperties"})
-_BRANCHES: Final = frozenset({"allOf", "anyOf", "oneOf"})
-_TRANSPARENT: Final = frozenset({"not", "if", "then", "else", "propertyNames"})
-
-
-def steps_through(keywords: Sequence[str]) -> FieldPath:
-    """The steps that keywords, as in a JSON pointer into a schema, lead through.
-
-    A definition is a member by its name, a branch of ``oneOf`` and its kind has its number, counted from 0. What
-    follows a keyword that leads into no schema is left out.
-    """
-    steps: list[Step] = []
-    rest = [*keywords][::-1]
-    while rest:
-        keyword = rest.pop()
-        if keyword in _NAMED and rest:
-            steps.append(member(rest.pop()))
-        elif keyword in _DEFINED and rest:
-            steps = [member(rest.pop())]
-        elif keyword == "patternProperties" and rest:
-            steps.append(value(rest.pop()))
-        elif keyword in _ARRAYS:
-            steps.append(item(rest.pop()) if rest and rest[-1].isdecimal() else ITEMS)
-        elif keyword in _MAPS:
-            steps.append(VALUES)
-        elif keyword in _BRANCHES and rest and rest[-1].isdecimal():
-            steps.append(branch(rest.pop()))
-        elif keyword not in _TRANSPARENT:
-            break
-    return tuple(steps)
-
-
-def path_at(pointer: str) -> FieldPath:
-    """The path that a JSON pointer into a schema leads to.
-
-    >>> [step.name for step in path_at("/properties/lines/items/properties/price/minimum")]
-    ['lines', '', 'price']
-    """
-    return steps_through(pointer_steps(pointer))
 
 
 class Spot(NamedTuple):
