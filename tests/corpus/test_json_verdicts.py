@@ -64,8 +64,8 @@ def test_every_difference_of_confluents_own_tests_comes_out_the_same():
     for record in asked:
         policy = CompatibilityPolicy(record["policy"])
         found = walk(*sides(record), policy=policy)
-        told = sorted(f"{each.difference.error_type} {each.difference.path}".strip() for each in found)
-        is_compatible = not any(policy in each.rule.breaks for each in found)
+        told = sorted(f"{each.error_type} {each.path}".strip() for each in found)
+        is_compatible = not any(policy in each.kind.breaks for each in found)
         if told != sorted(record["messages"]) or is_compatible != record["compatible"]:
             wrong.append((record["case"], record["policy"], told))
     assert wrong == []

@@ -7,7 +7,6 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.advice import advice_for
-from counterfoil.contracts.elements import element_at, element_of
 from counterfoil.contracts.folding import Cause, Draft, Drafts, Proof, fold
 from counterfoil.contracts.model import (
     CheckReport,
@@ -23,10 +22,12 @@ from counterfoil.contracts.tree import Problem
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier, Failure
+from counterfoil.schema.compatibility.sentences import show
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.rules import RULE_BY_ID
 from counterfoil.schema.judgement.judge import Budget, judge
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.paths import print_path
 from counterfoil.schema.position import Position
 from counterfoil.schema.witness import Witness
 
@@ -34,10 +35,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from counterfoil.contracts.baseline import Baseline
+    from counterfoil.contracts.model import Identity
     from counterfoil.contracts.tree import ReadSchema, SchemaTree
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.judgement.judge import Incompatibility, UnreadValue
     from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
+    from counterfoil.schema.paths import FieldPath
     from counterfoil.schema.witness import NoWitness
 
 DEFAULT_LEVEL = CompatibilityLevel.BACKWARD
@@ -110,8 +113,8 @@ def check_files(
     )
 
 
-def _reading_order(finding: Finding) -> tuple[Position, str, str]:
-    return finding.position or Position(0, 0), finding.rule, finding.fingerprint
+def _reading_order(finding: Finding) -> tuple[Position, str, str, str]:
+    return finding.position or Position(0, 0), finding.rule, finding.direction or "", finding.fingerprint
 
 
 def _removed(outcome: FileOutcome) -> Finding:
@@ -148,16 +151,21 @@ def _no_witness(outcome: Witness | NoWitness, difference: Difference) -> str:
     return str(outcome) if is_due else ""
 
 
-def _named_steps(difference: Difference) -> tuple[str, ...]:
-    """The steps to the place, by names; those inside a type that another file declares begin with its name.
+def _identity(difference: Difference) -> Identity:
+    """What makes a difference what it is: the steps to its place by names, and the facts that it tells.
 
-    What the difference comes from, further inside, is a part of the place.
+    The place inside a type that another file declares begins with the type's name. What the difference comes from,
+    further inside, is a part of it.
     """
     origin = difference.reader_origin
     inside = (origin.holder, *origin.steps) if origin is not None and not origin.is_own else ()
     inner = difference.because
-    because = (inner.rule, inner.detail, *_named_steps(inner)) if inner is not None else ()
-    return (*(difference.steps or ()), *inside, *because)
+    because = (inner.rule, _identity(inner)) if inner is not None else ()
+    return _names(difference.element), difference.steps or (), inside, difference.own_facts, because
+
+
+def _names(path: FieldPath) -> Identity:
+    return [(kind.value, name) for kind, name in path]
 
 
 def _warnings(schema: ParsedSchema | None) -> Sequence[SchemaWarning]:
@@ -241,15 +249,16 @@ class _FileCheck:
         if not is_alike or schema is None or cause is None or cause.direction not in self._asked.level.directions:
             return None
         pointer = cause.steps[0]
-        element = element_at(schema, pointer)
+        element = schema.path_at(pointer)
+        facts = [(name, show(fact)) for name, fact in cause.facts]
         told = draft.finding
         finding = replace(
             told,
             subject=self._subject,
             path=self._path,
-            fingerprint=fingerprint(told.rule, self._subject, told.direction, element, cause.steps, told.text),
+            fingerprint=fingerprint(told.rule, self._subject, told.direction, _names(element), cause.steps, facts),
             position=schema.locate(pointer),
-            element=element,
+            element=print_path(element),
             against=self._compared,
         )
         return Draft(finding, cause, is_own=True, search=draft.search)
@@ -283,10 +292,10 @@ class _FileCheck:
                     f"{warning.text[:1].lower()}{warning.text[1:]}",
                     was_so=(warning.rule, warning.text) in before,
                     position=schema.locate(warning.pointer) if schema else None,
-                    element=element_at(schema, warning.pointer) if schema else "",
+                    path=schema.path_at(warning.pointer) if schema else (),
                 )
 
-    def _tell(self, rule: str, text: str, *, was_so: bool, position: Position | None, element: str = "") -> None:
+    def _tell(self, rule: str, text: str, *, was_so: bool, position: Position | None, path: FieldPath = ()) -> None:
         """A warning, which is an error where SOUND is asked for and it was not so before."""
         is_error = self._asked.policy is CompatibilityPolicy.SOUND and not was_so
         self._add(
@@ -294,8 +303,8 @@ class _FileCheck:
             Severity.ERROR if is_error else Severity.WARNING,
             f"{text}{_WAS_SO if was_so else ''}",
             position=position,
-            element=element,
-            detail=text,
+            path=path,
+            identity=(_names(path), text),
         )
 
     def _compare(self, history: Sequence[ReadSchema]) -> FileOutcome:
@@ -338,18 +347,20 @@ class _FileCheck:
         why = next(iter(failure.differences), None)
         evidence = self._evidence(unread.witness, earlier, direction)
         text = "compatible by the policy's rules, and yet this record is not read as it was written: " + evidence.step
-        position, element = None, ""
+        position: Position | None = None
+        path: FieldPath = ()
         if why is not None:
             said = why.sentence.render(SIDE_NAMES_BY_DIRECTION[direction], is_start=False)
             text += f"; {said} ({why.rule})"
-            position, element = _position(failure, why), element_of(failure.reader, why)
+            position, path = _position(failure, why), why.element
         is_promised = self._asked.policy is CompatibilityPolicy.SOUND
         self._add(
             _UNREAD,
             Severity.ERROR if is_promised else Severity.WARNING,
             text,
             position=position,
-            element=element,
+            path=path,
+            identity=_names(path),
             direction=direction,
             against=(earlier.label,),
             search=partial(Proof, evidence),
@@ -381,10 +392,9 @@ class _FileCheck:
             Severity.ERROR,
             difference.sentence.render(SIDE_NAMES_BY_DIRECTION[failure.direction], is_start=False),
             position=_position(failure, difference),
-            element=element_of(failure.reader, difference),
+            path=difference.element,
+            identity=_identity(difference),
             direction=failure.direction,
-            detail=difference.detail,
-            steps=_named_steps(difference),
             against=(earlier.label,),
             search=partial(self._proof, found, earlier),
             because=difference,
@@ -403,17 +413,17 @@ class _FileCheck:
         text: str,
         *,
         position: Position | None = None,
-        element: str = "",
+        path: FieldPath = (),
+        identity: Identity = (),
         direction: Direction | None = None,
-        detail: str = "",
-        steps: Sequence[str] = (),
         against: tuple[str, ...] = (),
         search: Callable[[], Proof] | None = None,
         because: Difference | None = None,
     ) -> None:
         """Add a finding, or add its earlier versions to the same finding made before.
 
-        ``because`` is the difference that the finding comes from.
+        ``path`` is what it is about, ``identity`` what makes it another finding than those of the same rule, and
+        ``because`` the difference that it comes from.
         """
         told = direction.name if direction else None
         finding = Finding(
@@ -422,9 +432,9 @@ class _FileCheck:
             subject=self._subject,
             path=self._path,
             text=text,
-            fingerprint=fingerprint(rule, self._subject, told, element, steps, detail),
+            fingerprint=fingerprint(rule, self._subject, told, identity),
             position=position,
-            element=element,
+            element=print_path(path),
             direction=told,
             against=against,
             advice=advice_for(rule, direction),

@@ -9,7 +9,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -182,7 +182,11 @@ _FAILING = {
 }
 
 
-def fingerprint(rule: str, subject: str, *facts: str | Sequence[str] | None) -> str:
+Identity: TypeAlias = "str | Sequence[Identity] | None"
+"""Facts that make a finding what it is: texts, and lists of such."""
+
+
+def fingerprint(rule: str, subject: str, *facts: Identity) -> str:
     """Twelve hex digits that stay the same while the finding is the same.
 
     They come from SHA-256 over a JSON array of rule, subject and ``facts`` (direction, the steps to the place by their

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from counterfoil.schema.paths.text import print_path
+
+if TYPE_CHECKING:
+    from counterfoil.schema.paths.model import FieldPath
 
 
 class ChangeKind(StrEnum):
@@ -77,18 +83,23 @@ class ChangeKind(StrEnum):
 class Change:
     """One thing that differs.
 
-    ``element`` is where, in the later schema's names: ``items[].sku``, ``attrs{}``, ``payment<Card>.last4``; empty for
-    the schema itself. ``earlier`` and ``later`` are what was and what is, as people write it: a type, a JSON value, a
-    name; None on the side that has nothing. The pointers are JSON pointers into the texts of the two schemas, to the
-    thing or to the nearest one around it; they are empty for what came in by a reference.
+    ``place`` is where, in the later schema's names; empty for the schema itself. ``earlier`` and ``later`` are what
+    was and what is, as people write it: a type, a JSON value, a name; None on the side that has nothing. The
+    pointers are JSON pointers into the texts of the two schemas, to the thing or to the nearest one around it; they
+    are empty for what came in by a reference.
     """
 
     kind: ChangeKind
-    element: str
+    place: FieldPath
     earlier: str | None
     later: str | None
     earlier_pointer: str = ""
     later_pointer: str = ""
+
+    @property
+    def element(self) -> str:
+        """The place as people write it: ``items[].sku``, ``attrs{}``, ``payment<Card>.last4``."""
+        return print_path(self.place)
 
     @property
     def text(self) -> str:

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from counterfoil.schema.model import SchemaType
+    from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.paths.resolve import Target
     from counterfoil.schema.position import Position
 
 
@@ -79,3 +81,9 @@ class ParsedSchema(Protocol):
 
     def locate(self, pointer: str) -> Position | None:
         """The place in ``text`` of a JSON pointer, or of its nearest ancestor that stands in the text."""
+
+    def path_at(self, pointer: str) -> FieldPath:
+        """The field path of what a JSON pointer leads to, or of the nearest thing around it that has one."""
+
+    def target_of(self, path: FieldPath) -> Target:
+        """What a field path leads to; raises ``Fault`` for a step that leads nowhere."""

@@ -1,4 +1,4 @@
-"""Names out of schemas, whatever characters they hold, keep findings apart and are printed as they are."""
+"""Names out of schemas, whatever characters they hold, keep findings apart, and texts show them as they are."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from counterfoil.schema.judgement.messages import confluent_messages
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.paths import parse_path
 
 NAMES = (
     "a/b",
@@ -72,7 +73,8 @@ def test_columns_of_a_table_have_their_own_findings():
     names = tuple(name for name in NAMES if name)
     report = check(objects(names, "integer"), objects(names, "string"), CompatibilityPolicy.LOGICAL)
     columns = [finding for finding in report.findings if finding.rule == "logical-type-mismatch"]
-    assert sorted(finding.element for finding in columns) == sorted(names)
+    paths = [parse_path(finding.element) for finding in columns]
+    assert sorted(step.name for path in paths for step in path) == sorted(names)
 
 
 def test_a_dotted_name_and_a_nested_property_are_two_findings():
@@ -115,3 +117,23 @@ def test_messages_to_clients_leave_names_alone():
 )
 def test_different_facts_have_different_fingerprints(facts, others):
     assert fingerprint("rule", "subject", *facts) != fingerprint("rule", "subject", *others)
+
+
+def test_facts_that_read_the_same_side_by_side_have_different_fingerprints():
+    def found(now: str, before: str) -> str:
+        (finding,) = check({"type": "string", "pattern": now}, {"type": "string", "pattern": before}).findings
+        return finding.fingerprint
+
+    assert found("c", "a to b") != found("b to c", "a")
+
+
+def test_paths_that_could_be_written_alike_have_different_fingerprints():
+    def schema(kind: str) -> object:
+        leaf = {"type": kind}
+        inner = {"type": "object", "properties": {"b": leaf}}
+        items = {"type": "array", "items": leaf}
+        return {"type": "object", "properties": {"a": inner, "a.b": leaf, "c": items, "c[]": leaf, "$key": leaf}}
+
+    findings = check(schema("integer"), schema("string")).findings
+    assert len({finding.fingerprint for finding in findings}) == 5
+    assert sorted(finding.element for finding in findings) == ['"$key"', '"a.b"', '"c[]"', "a.b", "c[]"]

@@ -1,4 +1,4 @@
-"""Outlines of Protobuf and JSON Schema texts, and places in them by name. Those of Avro are beside the tree's tests."""
+"""Outlines of Protobuf and JSON Schema texts. Those of Avro are beside the tree's tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.contracts.elements import json_element, protobuf_element
 from counterfoil.contracts.languages import has_schema_suffix, language_of, stem_of
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import outline
@@ -127,34 +126,6 @@ JSON = st.recursive(
 def test_any_json_has_an_outline(value):
     found = of_json(value)
     assert all(use.position(json.dumps(value)) for use in found.used)
-
-
-@pytest.mark.parametrize(
-    ("steps", "element"),
-    [
-        ("", ""),
-        ("properties/order/properties/lines/items/properties/price/minimum", "order.lines[].price"),
-        ("required/id", "id"),
-        ("properties/tags/additionalProperties/type", "tags{}"),
-        ("properties/pair/prefixItems/1", "pair[1]"),
-        ("properties/pair/items/1", "pair[1]"),
-        ("properties/pay/oneOf/0/properties/card", "pay<0>.card"),
-        ("$defs/Line/properties/price", "Line.price"),
-        ("patternProperties/^x-/type", "{^x-}"),
-        ("properties/a/not/properties/b", "a.b"),
-        ("properties/items/properties/properties/type", "items.properties"),
-        ("dependentRequired/card", "card"),
-        ("type", ""),
-        ("properties", ""),
-    ],
-)
-def test_json_pointers_in_names(steps, element):
-    assert json_element(steps.split("/") if steps else []) == element
-
-
-def test_protobuf_pointers_in_names():
-    assert protobuf_element("/Order/Line/price") == "Order.Line.price"
-    assert protobuf_element("") == ""
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from avro_schemas import avro_records
-from counterfoil.contracts.elements import avro_element
 from counterfoil.contracts.matching import match_paths
 from counterfoil.contracts.tree import SchemaFile, SchemaTree
 from counterfoil.schema.formats.avro.parse import parse_avro
@@ -152,36 +151,3 @@ def test_which_file_continues_which(head, earlier, expected):
 
 def test_a_type_without_a_name_is_known_by_its_text():
     assert match_paths(tree({"new/a": "int"}), tree({"old/a": "int"})) == {"new/a": "old/a"}
-
-
-TEXT = json.dumps(
-    record(
-        "R",
-        {"type": "array", "items": record("Item", "int")},
-        {"type": "map", "values": ["null", record("Tag", "int")]},
-        {"type": "enum", "name": "E", "symbols": ["A"]},
-    )
-)
-
-
-@pytest.mark.parametrize(
-    ("pointer", "element"),
-    [
-        ("", ""),
-        ("/fields/0", "f0"),
-        ("/fields/0/type", "f0"),
-        ("/fields/0/type/items/fields/0/type", "f0[].f0"),
-        ("/fields/1/type/values/0", "f1{}<null>"),
-        ("/fields/1/type/values/1/fields/0", "f1{}<Tag>.f0"),
-        ("/fields/2/type/symbols", "f2"),
-        ("/fields/2/type/symbols/0", "f2"),
-        ("/fields/9/type", ""),
-        ("/fields/0/nowhere/1", "f0"),
-    ],
-)
-def test_pointers_in_names(pointer, element):
-    assert avro_element(TEXT, pointer) == element
-
-
-def test_an_unreadable_text_has_no_elements():
-    assert avro_element("{", "/fields/0") == ""

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from jsonschema.validators import validator_for
 
-from counterfoil.schema.compatibility.report import Difference
-from counterfoil.schema.compatibility.sentences import Sentence
+from counterfoil.schema.formats.jsonschema.compare.findings import ValueFinding
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
 from counterfoil.schema.formats.jsonschema.policies import find_differences
 from counterfoil.schema.formats.jsonschema.read.matching import matching_strings, stretched
+from counterfoil.schema.formats.jsonschema.sound.rules import VALUE_REFUSED
 from counterfoil.schema.formats.jsonschema.witness.places import place_of
 from counterfoil.schema.formats.jsonschema.witness.shrinking import smaller
 from counterfoil.schema.judgement.confirmation import confirm_compatible
@@ -34,9 +34,9 @@ def parsed(schema: Any, *references: ResolvedReference) -> Any:
     return parse_json_schema(json.dumps(schema), references)
 
 
-def at_path(path: str) -> Difference:
+def at_path(path: str) -> ValueFinding:
     steps = tuple(path.removeprefix("#/").split("/")) if path != "#/" else ()
-    return Difference(rule="", error_type="", path=path, detail="", sentence=Sentence(""), steps=steps)
+    return ValueFinding(VALUE_REFUSED, {"value": "", "name": ""}, "", steps, ("", ""))
 
 
 def search(reader: Any, writer: Any, path: str = "#/", *references: ResolvedReference) -> Witness | NoWitness:

@@ -36,7 +36,7 @@ def m(body: str, head: str = P3) -> str:
 
 def told(reader: Any, writer: Any) -> list[str]:
     """Every difference, compatible ones too."""
-    return [f"{found.difference.error_type} {found.difference.path}" for found in walk(reader, writer)]
+    return [f"{found.error_type} {found.path}" for found in walk(reader, writer)]
 
 
 N = "message N { int32 x = 1; }"

@@ -11,7 +11,7 @@ import pytest
 
 from counterfoil.contracts.cli.defects import defects_on_stderr
 from counterfoil.schema.compatibility.report import Difference
-from counterfoil.schema.compatibility.sentences import Sentence
+from counterfoil.schema.formats.avro.compare.rules import TYPE_MISMATCH
 from counterfoil.schema.judgement.confirmation import confirm_compatible, confirm_unguarded
 from counterfoil.schema.judgement.witnesses import search_for_witness, search_unguarded
 from counterfoil.schema.model import SchemaType
@@ -27,7 +27,7 @@ class Foreign:
     text: str = "a text of its own"
 
 
-DIFFERENCE = Difference("type-mismatch", "TYPE_MISMATCH", "/", "int cannot read string", Sentence("The reader stops"))
+DIFFERENCE = Difference(TYPE_MISMATCH, {"reader": "int", "writer": "string"}, "")
 each_language = pytest.mark.parametrize("language", SchemaType)
 
 

@@ -120,7 +120,10 @@ def _as_fact(fact: object) -> Fact:
     return fact if isinstance(fact, Sentence | tuple) else str(fact)
 
 
+def show(fact: object) -> str:
+    """A fact as a text; the parts of a list with commas between them."""
+    return ", ".join(fact) if isinstance(fact, tuple) else str(fact)
+
+
 def _show(fact: Fact, names: SideNames, *, is_start: bool) -> str:
-    if isinstance(fact, Sentence):
-        return fact.render(names, is_start=is_start)
-    return ", ".join(fact) if isinstance(fact, tuple) else fact
+    return fact.render(names, is_start=is_start) if isinstance(fact, Sentence) else show(fact)

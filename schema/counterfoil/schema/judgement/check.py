@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import CompatibilityReport, Difference, Earlier, Failure
-from counterfoil.schema.compatibility.sentences import Sentence
+from counterfoil.schema.compatibility.rules import CompatibilityRule
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.judgement.tables import find_logical_differences
 
@@ -17,8 +17,16 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.parsed import ParsedSchema
 
-SCHEMA_TYPE_CHANGED: Final = "schema-type-changed"
-"""The rule of two schemas in different languages; the reference gives it no error type."""
+SCHEMA_TYPE_CHANGED: Final = CompatibilityRule(
+    id="schema-type-changed",
+    schema_type=None,
+    error_type="",
+    sentence="The schema is {candidate}, the earlier version {earlier}; "
+    "a subject keeps one schema type unless its compatibility level is NONE",
+    why="Records of one language cannot be read with a schema of another.",
+    promises_witness=False,
+)
+"""Two schemas in different languages; the reference gives it no error type."""
 
 
 def check_compatibility(
@@ -80,14 +88,5 @@ def reader_and_writer(
 
 
 def _schema_type_changed(candidate: ParsedSchema, earlier: ParsedSchema) -> Difference:
-    return Difference(
-        rule=SCHEMA_TYPE_CHANGED,
-        error_type="",
-        path="",
-        detail=f"{earlier.schema_type} to {candidate.schema_type}",
-        sentence=Sentence.of(
-            "The schema is {candidate}, the earlier version {earlier}; "
-            "a subject keeps one schema type unless its compatibility level is NONE",
-            {"candidate": candidate.schema_type, "earlier": earlier.schema_type},
-        ),
-    )
+    facts = {"candidate": candidate.schema_type, "earlier": earlier.schema_type}
+    return Difference(SCHEMA_TYPE_CHANGED, facts, "{earlier} to {candidate}")

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.compatibility.report import Difference
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.table import format_for
-from counterfoil.schema.logical import rules
-from counterfoil.schema.logical.differences import compare_columns
+from counterfoil.schema.logical.differences import compare_columns, not_a_table
 from counterfoil.schema.logical.model import NotATable
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
+    from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.logical.model import Column
     from counterfoil.schema.parsed import ParsedSchema
 
@@ -30,16 +28,14 @@ def find_logical_differences(
         new = _column(candidate)
     except NotATable as fault:
         pointers = (fault.pointer, "") if candidate is reader else ("", fault.pointer)
-        sentence = rules.NOT_A_TABLE.about({"reason": fault.reason})
-        return [Difference(rules.NOT_A_TABLE.id, "", "#/", fault.reason, sentence, *pointers)]
+        return [not_a_table(fault.reason, candidate.path_at(fault.pointer), pointers)]
     try:
         earlier = _column(writer if candidate is reader else reader)
     except NotATable:
         return []
-    found = compare_columns(*((new, earlier) if candidate is reader else (earlier, new)))
-    if candidate.schema_type is SchemaType.PROTOBUF:  # there a place is called after the message that declares it
-        return [replace(difference, place=None) for difference in found]
-    return found
+    is_named_by_type = candidate.schema_type is SchemaType.PROTOBUF  # there messages name what is in them
+    sides = (new, earlier) if candidate is reader else (earlier, new)
+    return compare_columns(*sides, path_at=reader.path_at if is_named_by_type else None)
 
 
 def _column(schema: ParsedSchema) -> Column:

@@ -8,31 +8,37 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.schema.compatibility.report import Difference
 from counterfoil.schema.logical import rules
 from counterfoil.schema.logical.model import Column, ListOf, MapOf, Row, Scalar
-from counterfoil.schema.place import ITEMS, VALUES, member
+from counterfoil.schema.paths.model import ITEMS, VALUES, member
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from counterfoil.schema.compatibility.report import Origin
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.logical.model import TableType
-    from counterfoil.schema.place import Steps
+    from counterfoil.schema.paths.model import FieldPath
 
 _WIDENED: Final = frozenset({("int", "long"), ("float", "double")})
 
 
-def compare_columns(reader: Column, writer: Column) -> list[Difference]:
-    """What breaks a table when rows of ``writer`` meet the columns of ``reader``; in the order of the columns."""
-    walk = _Walk()
+def compare_columns(
+    reader: Column, writer: Column, *, path_at: Callable[[str], FieldPath] | None = None
+) -> list[Difference]:
+    """What breaks a table when rows of ``writer`` meet the columns of ``reader``; in the order of the columns.
+
+    ``path_at`` finds what is at a pointer, where a column is called after the type that holds it.
+    """
+    walk = _Walk(path_at)
     walk.columns(reader, writer, (), ())
     return walk.found
 
 
 class _Walk:
-    def __init__(self) -> None:
+    def __init__(self, path_at: Callable[[str], FieldPath] | None) -> None:
         self.found: list[Difference] = []
+        self._path_at = path_at
 
-    def columns(self, reader: Column, writer: Column, path: tuple[str, ...], place: Steps) -> None:
+    def columns(self, reader: Column, writer: Column, path: tuple[str, ...], place: FieldPath) -> None:
         """Compare two columns that belong together; ``path`` and ``place`` both lead there."""
         at = _At(path, place, reader.type_pointer, writer.type_pointer, reader.origin, writer.origin)
         column = {"column": _spelt(path)}
@@ -55,7 +61,7 @@ class _Walk:
             case mine, theirs if not _takes(mine, theirs):
                 self._add(rules.TYPE_MISMATCH, at, column | {"reader": mine, "writer": theirs})
 
-    def _rows(self, mine: Row, theirs: Row, path: tuple[str, ...], place: Steps) -> None:
+    def _rows(self, mine: Row, theirs: Row, path: tuple[str, ...], place: FieldPath) -> None:
         written = {column.name: column for column in theirs.columns}
         read = {column.name for column in mine.columns}
         for column in mine.columns:
@@ -81,20 +87,14 @@ class _Walk:
             self._add(rules.FIELD_REORDERED, at, facts)
 
     def _add(self, rule: CompatibilityRule, at: _At, facts: Mapping[str, object]) -> None:
-        spelt = _spelt(at.path)
-        difference = Difference(
-            rule=rule.id,
-            error_type=rule.error_type,
-            path=spelt,
-            detail=spelt,
-            sentence=rule.about(facts),
-            reader_pointer=at.reader_pointer,
-            writer_pointer=at.writer_pointer,
-            steps=at.path,
-            origins=lambda: (at.reader_origin, at.writer_origin),
-            place=at.place,
-        )
-        self.found.append(difference)
+        if self._path_at is not None:
+            at = replace(at, place=max(map(self._path_at, (at.reader_pointer, at.writer_pointer)), key=len))
+        self.found.append(ColumnDifference(rule, facts, "", at))
+
+
+def not_a_table(reason: str, place: FieldPath, pointers: tuple[str, str]) -> Difference:
+    """The finding that a schema has no type as tables have it."""
+    return ColumnDifference(rules.NOT_A_TABLE, {"reason": reason}, "{reason}", _At((), place, *pointers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +102,58 @@ class _At:
     """Where a difference is: its path and place, the pointers into both texts, and the declarations that hold it."""
 
     path: tuple[str, ...]
-    place: Steps
+    place: FieldPath
     reader_pointer: str
     writer_pointer: str
-    reader_origin: Origin
-    writer_origin: Origin
+    reader_origin: Origin | None = None
+    writer_origin: Origin | None = None
+
+
+@dataclass(eq=False, slots=True)
+class ColumnDifference(Difference):
+    """A difference between two columns, or in what the whole schema is."""
+
+    at: _At
+
+    @property
+    def steps(self) -> tuple[str, ...] | None:
+        """The steps of the path; None where the whole schema is meant."""
+        return None if self.kind is rules.NOT_A_TABLE else self.at.path
+
+    @property
+    def path(self) -> str:
+        """The path of the column as the reference spells it."""
+        return _spelt(self.at.path)
+
+    @property
+    def detail(self) -> str:
+        """The path of the column, or why there is none."""
+        return str(self.facts["reason"]) if self.kind is rules.NOT_A_TABLE else self.path
+
+    @property
+    def reader_path(self) -> FieldPath:
+        """The steps to the column."""
+        return self.at.place
+
+    @property
+    def reader_pointer(self) -> str:
+        """What makes the column in the reader's own text."""
+        return self.at.reader_pointer
+
+    @property
+    def writer_pointer(self) -> str:
+        """What makes the column in the writer's own text."""
+        return self.at.writer_pointer
+
+    @property
+    def reader_origin(self) -> Origin | None:
+        """The reader's declaration that holds the column."""
+        return self.at.reader_origin
+
+    @property
+    def writer_origin(self) -> Origin | None:
+        """The writer's declaration that holds the column."""
+        return self.at.writer_origin
 
 
 def _spelt(path: tuple[str, ...]) -> str:

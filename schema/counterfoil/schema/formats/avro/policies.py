@@ -21,11 +21,11 @@ def find_differences(
     Differences come in the order of the reader's fields; one that is met in several places comes once for each, with
     the same path. Raises ``InvalidSchema`` for schemas nested too deep to be walked.
     """
-    return [found.difference for found in find_all(reader, writer, policy=policy)]
+    return [*find_all(reader, writer, policy=policy)]
 
 
 def find_all(reader: AvroSchema, writer: AvroSchema, *, policy: CompatibilityPolicy) -> list[Found]:
-    """The same, each difference with its rule and the place where it was first met."""
+    """The same, as the walk finds them."""
     if policy is not CompatibilityPolicy.SOUND:
         return walk(reader.root, writer.root)
     from counterfoil.schema.formats.avro.compare.sound import find_misreadings

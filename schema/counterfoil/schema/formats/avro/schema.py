@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.formats.avro.types import AvroType, NamedType
     from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
+    from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.paths.resolve import Target
     from counterfoil.schema.position import Position
 
 
@@ -87,6 +89,18 @@ class AvroSchema:
     def locate(self, pointer: str) -> Position | None:
         """The place in ``text`` of a JSON pointer, or of its nearest ancestor that stands in the text."""
         return self._index.locate(pointer)
+
+    def path_at(self, pointer: str) -> FieldPath:
+        """The field path of what a JSON pointer leads to, or of the nearest thing around it that has one."""
+        from counterfoil.schema.formats.avro.paths import path_at
+
+        return path_at(self.root, pointer)
+
+    def target_of(self, path: FieldPath) -> Target:
+        """What a field path leads to; raises ``Fault`` for a step that leads nowhere."""
+        from counterfoil.schema.formats.avro.paths import target_of
+
+        return target_of(self.root, path)
 
     def warnings(self) -> Sequence[SchemaWarning]:
         """What the specification forbids here and the reference registry accepts."""

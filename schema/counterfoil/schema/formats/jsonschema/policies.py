@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.formats.jsonschema.compare.differences import find_all
+from counterfoil.schema.formats.jsonschema.compare.differences import walk
 from counterfoil.schema.formats.jsonschema.compare.rules import UNRESOLVED_REFERENCE
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ def find_differences(
 
     Raises ``InvalidSchema`` for schemas nested too deep to be walked.
     """
-    findings = [finding for finding in find_all(reader, writer, policy) if policy in finding.rule.breaks]
-    is_unresolved = any(finding.rule is UNRESOLVED_REFERENCE for finding in findings)
+    findings = [finding for finding in walk(reader, writer, policy=policy) if policy in finding.kind.breaks]
+    is_unresolved = any(finding.kind is UNRESOLVED_REFERENCE for finding in findings)
     if policy is not CompatibilityPolicy.SOUND or is_unresolved:
-        return [finding.difference() for finding in findings]
+        return [*findings]
     from counterfoil.schema.formats.jsonschema.sound.misreadings import find_misreadings
     from counterfoil.schema.formats.jsonschema.sound.policy import find_sound_differences
 
-    found = find_sound_differences(reader, writer, [(finding.steps, finding.difference()) for finding in findings])
+    found = find_sound_differences(reader, writer, [(finding.steps, finding) for finding in findings])
     return [*found, *(misreading.difference() for misreading in find_misreadings(reader, writer))]

@@ -20,11 +20,11 @@ def find_differences(
 
     Raises ``InvalidSchema`` for schemas nested too deep to be walked.
     """
-    return [found.difference for found in find_all(reader, writer, policy=policy) if policy in found.rule.breaks]
+    return [found for found in find_all(reader, writer, policy=policy) if policy in found.kind.breaks]
 
 
 def find_all(reader: ProtobufSchema, writer: ProtobufSchema, *, policy: CompatibilityPolicy) -> list[Found]:
-    """The findings that ``policy`` chooses from, each with its rule and its place."""
+    """The findings that ``policy`` chooses from."""
     if policy is CompatibilityPolicy.SOUND:
         from counterfoil.schema.formats.protobuf.compare.sound import walk_sound
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.types.index import TypeIndex
     from counterfoil.schema.model import Reference
     from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
+    from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.paths.resolve import Target
     from counterfoil.schema.position import Position
 
 
@@ -104,6 +106,18 @@ class ProtobufSchema:
                 return found
             pointer = pointer.rpartition("/")[0]
         return self.file.position
+
+    def path_at(self, pointer: str) -> FieldPath:
+        """The field path of what ``/Outer/Inner/field`` names, or of the nearest thing around it that has one."""
+        from counterfoil.schema.formats.protobuf.read.places import path_at
+
+        return path_at(pointer)
+
+    def target_of(self, path: FieldPath) -> Target:
+        """What a field path leads to; raises ``Fault`` for a step that leads nowhere."""
+        from counterfoil.schema.formats.protobuf.paths import target_of
+
+        return target_of(self.types.root, path)
 
     @cached_property
     def _positions(self) -> Mapping[str, Position]:

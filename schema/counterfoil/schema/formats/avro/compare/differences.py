@@ -15,23 +15,19 @@ Source: Apache Avro 1.12, "Schema Resolution", and recorded answers of Confluent
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from counterfoil.schema.compatibility.report import Difference
-from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.avro.compare import rules
-from counterfoil.schema.formats.avro.compare.places import Found, Place
+from counterfoil.schema.formats.avro.compare.places import Found, FoundInTrial, Place
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Primitive, Record, Union
-from counterfoil.schema.place import member
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.avro.types import AvroType, Field, NamedType
 
 _Pair: TypeAlias = tuple[int, int]
@@ -57,7 +53,7 @@ _DESCRIBED_DEPTH: Final = 3
 
 
 def walk(reader: AvroType, writer: AvroType, *, trusts_cycles: bool = True) -> list[Found]:
-    """What is wrong between two nodes, each difference with its rule and the place where it was first met.
+    """What is wrong between two nodes.
 
     ``trusts_cycles`` takes, as the reference does, what was judged while a pair of types was still being judged for
     settled; without it the pairs are judged again, until no more of them turn out to be unreadable.
@@ -76,7 +72,7 @@ class _Ambiguous(Exception):
     """A reader field matches several of the writer's."""
 
     def __init__(self, found: Found) -> None:
-        super().__init__(found.difference.text)
+        super().__init__(found.text)
         self.found = found
 
 
@@ -160,15 +156,16 @@ class _Walk:
             mine, theirs = field.type, match.type
             if _reads_plainly(mine, theirs):
                 continue  # only for speed
-            entered = Place(place, f"fields/{index}/type", mine, theirs, match.name, field, match)
+            entered = Place(place, index, mine, theirs, match.name, field, match)
             found += self.compare(mine, theirs, entered)
         return tuple(found)
 
     def _missing_field(self, index: int, field: Field, place: Place) -> tuple[Found, ...]:
         if isinstance(field.type, Enum) and field.type.default is not None:
-            entered = Place(place, f"fields/{index}/type", field.type, place.writer, reader_field=field)
+            entered = Place(place, index, field.type, place.writer, reader_field=field)
             return self.compare(field.type, place.writer, entered)
-        return (_missing_default(index, field, place),)
+        facts = {"field": field.name, "record": Described(place.writer)}
+        return (Found(rules.MISSING_DEFAULT, facts, "{field}", place, field=field),)
 
     def _union_from_union(self, reader: Union, writer: Union, place: Place) -> tuple[Found, ...]:
         found: list[Found] = []
@@ -177,9 +174,7 @@ class _Walk:
             if type(branch) is Primitive and branch.kind in primitives:
                 continue  # only for speed
             trial = Place(place, None, reader, branch, index)
-            for failure in self.compare(reader, branch, trial)[:1]:
-                difference = replace(failure.difference, path=place.path(str(index)))
-                found.append(Found(rules.MISSING_UNION_BRANCH, difference, trial))
+            found += [FoundInTrial.of(failure, trial) for failure in self.compare(reader, branch, trial)[:1]]
         return tuple(found)
 
     def _plain_from_union(self, reader: AvroType, writer: Union, place: Place) -> tuple[Found, ...]:
@@ -198,7 +193,7 @@ class _Walk:
                 return ()
             if branch.kind is writer.kind:
                 first = failures[0]
-                reasons.append((first.rule is rules.NAME_MISMATCH and first.place.reader is branch, first))
+                reasons.append((first.kind is rules.NAME_MISMATCH and first.place.reader is branch, first))
         reasons.sort(key=itemgetter(0))  # a branch of the writer's own name first
         return (_missing_branch(place, reasons[0][1] if reasons else None),)
 
@@ -257,6 +252,16 @@ def have_matching_names(reader: NamedType, writer: NamedType) -> bool:
     return reader.name == writer.name or writer.full_name in reader.aliases
 
 
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A type as a fact of a sentence, put into words when the sentence is rendered."""
+
+    node: AvroType
+
+    def __str__(self) -> str:
+        return describe(self.node)
+
+
 def describe(node: AvroType, depth: int = _DESCRIBED_DEPTH) -> str:
     """A type in a few words: ``string``, ``enum ns.Color``, ``array of long``, ``[null, string]``."""
     if isinstance(node, Array | Map):
@@ -278,15 +283,14 @@ def _name_mismatch(reader: NamedType, writer: NamedType, place: Place) -> tuple[
     if have_matching_names(reader, writer):
         return ()
     facts = {"kind": reader.kind, "reader": reader.full_name, "writer": writer.full_name}
-    return (found_at(rules.NAME_MISMATCH, place, detail=writer.full_name, attribute="name", facts=facts),)
+    return (Found(rules.NAME_MISMATCH, facts, "{writer}", place, "name"),)
 
 
 def _size_mismatch(reader: Fixed, writer: Fixed, place: Place) -> tuple[Found, ...]:
     if reader.size == writer.size:
         return ()
     facts = {"name": reader.full_name, "reader": reader.size, "writer": writer.size}
-    detail = f"{writer.size} bytes, not {reader.size}"
-    return (found_at(rules.FIXED_SIZE_MISMATCH, place, detail=detail, attribute="size", facts=facts),)
+    return (Found(rules.FIXED_SIZE_MISMATCH, facts, "{writer} bytes, not {reader}", place, "size"),)
 
 
 def _symbols_mismatch(reader: Enum, writer: Enum, place: Place) -> tuple[Found, ...]:
@@ -294,89 +298,22 @@ def _symbols_mismatch(reader: Enum, writer: Enum, place: Place) -> tuple[Found, 
     if not missing:
         return ()
     facts = {"name": reader.full_name, "symbols": tuple(missing)}
-    detail = f"[{', '.join(missing)}]"
-    found = found_at(rules.MISSING_ENUM_SYMBOLS, place, detail=detail, attribute="symbols", facts=facts)
-    first = place.writer_pointer(f"/symbols/{next(i for i, symbol in enumerate(writer.symbols) if symbol in missing)}")
-    return (replace(found, difference=replace(found.difference, writer_pointer=first)),)
+    return (Found(rules.MISSING_ENUM_SYMBOLS, facts, "[{symbols}]", place, "symbols"),)
 
 
 def _type_mismatch(place: Place) -> tuple[Found, ...]:
-    reader, writer = describe(place.reader), describe(place.writer)
-    facts = {"reader": reader, "writer": writer}
-    return (found_at(rules.TYPE_MISMATCH, place, detail=f"{reader} cannot read {writer}", facts=facts),)
-
-
-def _missing_default(index: int, field: Field, place: Place) -> Found:
-    facts = {"field": field.name, "record": describe(place.writer)}
-    found = found_at(rules.MISSING_DEFAULT, place, detail=field.name, facts=facts, path=place.path(f"fields/{index}"))
-    return at_field(found, field)
+    facts = {"reader": Described(place.reader), "writer": Described(place.writer)}
+    return (Found(rules.TYPE_MISMATCH, facts, "{reader} cannot read {writer}", place),)
 
 
 def _missing_branch(place: Place, reason: Found | None) -> Found:
     """``reason`` is why the branch that is most like the writer's type does not read it, where there is such a one."""
-    writer = describe(place.writer)
-    facts = {"reader": describe(place.reader), "writer": writer}
-    found = found_at(rules.MISSING_UNION_BRANCH, place, detail=writer, facts=facts)
-    if reason is None:
-        return found
-    because = reason.difference.because or reason.difference
-    sentence = Sentence.of("{what}: {why}", {"what": found.difference.sentence, "why": _with_path(because)})
-    inner = reason.difference
-    difference = replace(
-        found.difference,
-        sentence=sentence,
-        because=because,
-        place=inner.place,
-        reader_pointer=inner.reader_pointer,
-        writer_pointer=inner.writer_pointer,
-    )
-    return replace(found, difference=difference)
-
-
-def _with_path(difference: Difference) -> Sentence:
-    """A sentence to stand after a colon, with the path inside the branch where that is not the branch itself."""
-    if difference.path.count("/") <= 1:
-        return difference.sentence
-    return Sentence.of("{why}, at {path} of it", {"why": difference.sentence, "path": difference.path})
+    facts = {"reader": Described(place.reader), "writer": Described(place.writer)}
+    because = reason and (reason.because or reason)
+    return Found(rules.MISSING_UNION_BRANCH, facts, "{writer}", place, because=because, branch=reason)
 
 
 def _ambiguous_alias(field: Field, matches: list[Field], place: Place) -> Found:
-    names = ", ".join(match.name for match in matches)
-    facts = {"field": field.name, "record": describe(place.writer), "matches": names}
-    return at_field(found_at(rules.AMBIGUOUS_ALIAS, place, detail=field.name, facts=facts, path=""), field)
-
-
-def at_field(found: Found, field: Field) -> Found:
-    """The same finding at the field, where that stands in the reader's text, and at the fields of the writer."""
-    steps = (*found.place.reader_steps(), member(field.name))
-    pointers = (field.pointer or found.difference.reader_pointer, found.place.writer_pointer("/fields"))
-    return replace(
-        found,
-        difference=replace(found.difference, reader_pointer=pointers[0], writer_pointer=pointers[1], place=steps),
-    )
-
-
-def found_at(
-    rule: CompatibilityRule,
-    place: Place,
-    *,
-    detail: str,
-    facts: Mapping[str, object],
-    attribute: str = "",
-    path: str | None = None,
-) -> Found:
-    """A difference at ``place``, or at an ``attribute`` of its nodes; ``facts`` fill the rule's sentence."""
-    attributes = (attribute,) if attribute else ()
-    pointed = f"/{attribute}" if attribute else ""
-    difference = Difference(
-        rule=rule.id,
-        error_type=rule.error_type,
-        path=place.path(*attributes) if path is None else path,
-        detail=detail,
-        sentence=rule.about(facts),
-        reader_pointer=place.reader_pointer(pointed),
-        writer_pointer=place.writer_pointer(pointed),
-        origins=lambda: (place.reader_origin(*attributes), place.writer_origin(*attributes)),
-        place=place.reader_steps(),
-    )
-    return Found(rule, difference, place)
+    names = tuple(match.name for match in matches)
+    facts = {"field": field.name, "record": Described(place.writer), "matches": names}
+    return Found(rules.AMBIGUOUS_ALIAS, facts, "{field}", place, field=field, has_path=False)

@@ -4,48 +4,51 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
-from counterfoil.schema.compatibility.report import Origin
+from counterfoil.schema.compatibility.report import Difference, Origin
+from counterfoil.schema.compatibility.sentences import Sentence
+from counterfoil.schema.formats.avro.paths import branch_name
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Map, Record, Union
-from counterfoil.schema.place import ITEMS, VALUES, branch, member
+from counterfoil.schema.paths.model import ITEMS, VALUES, branch, member
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.avro.types import AvroType, Field
-    from counterfoil.schema.place import Steps
+    from counterfoil.schema.paths.model import FieldPath, Step
 
 
 @dataclass(eq=False, slots=True)
 class Place:
     """A pair of nodes and the pair from which it was entered.
 
-    ``token`` is what the step adds to the path, such as ``fields/3/type``, empty for nothing; None starts a path
-    anew, as the root does, and the trial of a union's branches. ``via`` is the step on the writer's side: the name of
-    a field, the index of a union's branch, ``items`` or ``values`` of a collection; None where the writer's node
+    ``token`` is what the step adds to the path: the number of a field, or a word, empty for nothing; None starts a
+    path anew, as the root does, and the trial of a union's branches. ``via`` is the step on the writer's side: the name
+    of a field, the index of a union's branch, ``items`` or ``values`` of a collection; None where the writer's node
     stayed the same.
     ``reader_field`` and ``writer_field`` are the fields of the two records that were entered, if such were.
     """
 
     parent: Place | None
-    token: str | None
+    token: str | int | None
     reader: AvroType
     writer: AvroType
     via: str | int | None = None
     reader_field: Field | None = None
     writer_field: Field | None = None
 
-    def path(self, *more: str) -> str:
-        """The path as Confluent counts it: ``/`` for the root, ``/fields/1/type`` below."""
-        tokens: list[str] = []
+    def path(self) -> tuple[str, ...]:
+        """The steps as Confluent counts them: none for the root, ``fields``, ``1``, ``type`` below."""
+        steps: list[str] = []
         place: Place | None = self
         while place is not None and place.token is not None:
-            tokens.append(place.token)
+            if isinstance(place.token, int):
+                steps += ("type", str(place.token), "fields")
+            elif place.token:
+                steps.append(place.token)
             place = place.parent
-        return "/" + "/".join(filter(None, [*reversed(tokens), *more]))
+        return tuple(reversed(steps))
 
     def from_root(self) -> list[Place]:
         """Every place on the way, the root first and this one last."""
@@ -64,25 +67,13 @@ class Place:
         nodes = [(place.writer, place.writer_field) for place in self._upwards()]
         return _declared(nodes, attribute) if attribute and _is_own(nodes) else _used(nodes)
 
-    def reader_steps(self) -> Steps:
+    def reader_path(self) -> FieldPath:
         """The steps to the reader's node."""
-        places = self.from_root()
-        return tuple(step for around, place in pairwise(places) for step in place.steps_from(around))
+        return _path([(place.reader, place.reader_field) for place in self.from_root()])
 
-    def steps_from(self, around: Place) -> Steps:
-        """The steps to the reader's node from that of the place before."""
-        if self.reader_field is not None:
-            return (member(self.reader_field.name),)
-        if self.reader is around.reader:
-            return ()
-        match around.reader:
-            case Array():
-                return (ITEMS,)
-            case Map():
-                return (VALUES,)
-            case Union():
-                return (branch(_branch_word(self.reader)),)
-        return ()
+    def writer_path(self) -> FieldPath:
+        """The steps to the writer's node."""
+        return _path([(place.writer, place.writer_field) for place in self.from_root()])
 
     def below(self, onto: Place) -> Place:
         """The same place under ``onto``, which takes the place of this one's root."""
@@ -101,7 +92,7 @@ class Place:
     @property
     def reader_step(self) -> str:
         """The step into this place on the reader's side, fields by their names."""
-        return self.reader_field.name if self.reader_field is not None else self.token or ""
+        return self.reader_field.name if self.reader_field is not None else str(self.token or "")
 
     @property
     def writer_step(self) -> str:
@@ -167,14 +158,141 @@ def _inside(around: _Nodes, node: AvroType) -> str | None:
     return None
 
 
-def _branch_word(node: AvroType) -> str:
-    return node.name if isinstance(node, Record | Enum | Fixed) else node.kind.value
+def _path(nodes: _Nodes) -> FieldPath:
+    """The steps through nodes, the root first."""
+    steps = (_step(around, node, field) for (around, _), (node, field) in pairwise(nodes))
+    return tuple(step for step in steps if step is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A difference, the rule behind it, and the place where it was first met."""
+def _step(around: AvroType, node: AvroType, field: Field | None) -> Step | None:
+    """The step from a node into one inside; None where they are the same."""
+    if field is not None:
+        return member(field.name)
+    if node is around:
+        return None
+    match around:
+        case Array():
+            return ITEMS
+        case Map():
+            return VALUES
+        case Union():
+            return branch(branch_name(node))
+    return None
 
-    rule: CompatibilityRule
-    difference: Difference
+
+@dataclass(eq=False, slots=True)
+class Found(Difference):
+    """A difference at ``place``, where it was first met.
+
+    ``attribute`` is the one of the two nodes that it is about, where it is about one. ``field`` is a field of the
+    reader's record that the writer's does not have, or has more than once; then it ``has_path`` not. ``because`` is
+    what stands in the way of the branch of the reader's union that is most like the writer's type, and ``branch`` the
+    first thing in its way.
+    """
+
     place: Place
+    attribute: str = ""
+    field: Field | None = None
+    has_path: bool = True
+    because: Found | None = None
+    branch: Found | None = None
+
+    @property
+    def path_steps(self) -> tuple[str, ...]:
+        """The steps of Confluent's path, which counts the attribute where it knows the rule."""
+        if self.field is not None:
+            fields = self.place.reader.fields if isinstance(self.place.reader, Record) else ()
+            index = next(index for index, field in enumerate(fields) if field is self.field)
+            return (*self.place.path(), "fields", str(index))
+        return (*self.place.path(), self.attribute) if self.attribute and self.error_type else self.place.path()
+
+    @property
+    def path(self) -> str:
+        """The place as Confluent counts it: ``/`` for the root, ``/fields/1/type`` below."""
+        return f"/{'/'.join(self.path_steps)}" if self.has_path else ""
+
+    @property
+    def sentence(self) -> Sentence:
+        """What it says, and what it comes from, with the path inside the branch where that is not the branch itself."""
+        said = self.kind.about(self.facts)
+        if self.because is None:
+            return said
+        why = self.because.sentence
+        if self.because.has_path and len(self.because.path_steps) > 1:
+            why = Sentence.of("{why}, at {path} of it", {"why": why, "path": self.because.path})
+        return Sentence.of("{what}: {why}", {"what": said, "why": why})
+
+    @property
+    def reader_pointer(self) -> str:
+        """Where the place stands in the reader's text: the attribute, the field, or where its node is used."""
+        if self.branch is not None:
+            return self.branch.reader_pointer
+        own = self.field.pointer if self.field is not None else ""
+        return own or self.place.reader_pointer(f"/{self.attribute}" if self.attribute else "")
+
+    @property
+    def writer_pointer(self) -> str:
+        """The same in the writer's text; the first of symbols that the reader lacks."""
+        if self.branch is not None:
+            return self.branch.writer_pointer
+        if self.field is not None:
+            return self.place.writer_pointer("/fields")
+        attribute = f"/{self.attribute}" if self.attribute else ""
+        lacked = self.facts.get("symbols")
+        if isinstance(lacked, tuple) and isinstance(self.place.writer, Enum):
+            attribute += f"/{next(index for index, each in enumerate(self.place.writer.symbols) if each in lacked)}"
+        return self.place.writer_pointer(attribute)
+
+    @property
+    def reader_path(self) -> FieldPath:
+        """The steps to the place in the reader."""
+        if self.branch is not None:
+            return self.branch.reader_path
+        steps = self.place.reader_path()
+        return (*steps, member(self.field.name)) if self.field is not None else steps
+
+    @property
+    def writer_path(self) -> FieldPath:
+        """The steps to the place in the writer."""
+        return self.place.writer_path() if self.branch is None else self.branch.writer_path
+
+    @property
+    def reader_origin(self) -> Origin:
+        """The reader's named type that holds the place."""
+        return self.place.reader_origin(*filter(None, [self.attribute]))
+
+    @property
+    def writer_origin(self) -> Origin:
+        """The writer's named type that holds the place."""
+        return self.place.writer_origin(*filter(None, [self.attribute]))
+
+
+@dataclass(eq=False, slots=True)
+class FoundInTrial(Found):
+    """A branch of the writer's union that the reader's union cannot read, and what the trial of the branch ``met``.
+
+    It is called after what was met, which may have been met first elsewhere; its path counts the branch.
+    """
+
+    met: Found | None = None
+
+    @classmethod
+    def of(cls, met: Found, trial: Place) -> Self:
+        """The finding about the branch that ``trial`` led to."""
+        return cls(met.kind, met.facts, met.gist, trial, because=met.because, branch=met, met=met)
+
+    @property
+    def path_steps(self) -> tuple[str, ...]:
+        """The steps of Confluent's path: those to the unions, and the number of the branch."""
+        around = self.place.parent.path() if self.place.parent is not None else ()
+        return (*around, str(self.place.via))
+
+    @property
+    def reader_origin(self) -> Origin:
+        """That of what was met."""
+        return self.met.reader_origin if self.met is not None else self.place.reader_origin()
+
+    @property
+    def writer_origin(self) -> Origin:
+        """That of what was met."""
+        return self.met.writer_origin if self.met is not None else self.place.writer_origin()

@@ -12,21 +12,20 @@ from typing import TYPE_CHECKING
 
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.avro.compare import rules
-from counterfoil.schema.formats.avro.compare.differences import at_field, describe, found_at, match_field, walk
+from counterfoil.schema.formats.avro.compare.differences import Described, match_field, walk
 from counterfoil.schema.formats.avro.compare.meaning import (
     describe_logical,
     have_other_logical_types,
     is_rounded,
     logical_type_of,
 )
-from counterfoil.schema.formats.avro.compare.places import Place
+from counterfoil.schema.formats.avro.compare.places import Found, Place
 from counterfoil.schema.formats.avro.read.attributes import show
 from counterfoil.schema.formats.avro.read.defaults import is_usable_default
 from counterfoil.schema.formats.avro.types import Array, Kind, Map, Record, Union
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.avro.compare.places import Found
-    from counterfoil.schema.formats.avro.types import AvroType, Field
+    from counterfoil.schema.formats.avro.types import AvroType
 
 
 def find_misreadings(reader: AvroType, writer: AvroType) -> list[Found]:
@@ -72,35 +71,27 @@ class _Misreadings:
         for index, field in enumerate(reader.fields):
             match = match_field(field, writer_fields)
             if match is not None:
-                self.visit(Place(place, f"fields/{index}/type", field.type, match.type, match.name, field, match))
+                self.visit(Place(place, index, field.type, match.type, match.name, field, match))
             elif field.has_default and not is_usable_default(field.type, field.default):
-                self._unusable_default(index, field, place)
-
-    def _unusable_default(self, index: int, field: Field, place: Place) -> None:
-        facts = {"field": field.name, "default": show(field.default), "type": describe(field.type)}
-        path = place.path(f"fields/{index}")
-        found = found_at(rules.UNUSABLE_DEFAULT, place, detail=field.name, facts=facts, path=path)
-        self.found.append(at_field(found, field))
+                facts = {"field": field.name, "default": show(field.default), "type": Described(field.type)}
+                self.found.append(Found(rules.UNUSABLE_DEFAULT, facts, "{field}", place, field=field))
 
     def _scalars(self, place: Place) -> None:
         reader, writer = place.reader, place.writer
         if reader.kind is Kind.STRING and writer.kind is Kind.BYTES:
-            self.found.append(found_at(rules.BYTES_AS_STRING, place, detail="bytes as string", facts={}))
+            self.found.append(Found(rules.BYTES_AS_STRING, {}, "bytes as string", place))
         if is_rounded(reader, writer):
-            kinds: dict[str, object] = {"reader": describe(reader), "writer": describe(writer)}
-            detail = f"{writer.kind} as {reader.kind}"
-            self.found.append(found_at(rules.INTEGER_AS_FLOAT, place, detail=detail, facts=kinds))
+            kinds = {"reader": Described(reader), "writer": Described(writer)}
+            self.found.append(Found(rules.INTEGER_AS_FLOAT, kinds, "{writer} as {reader}", place))
         was, now = logical_type_of(writer), logical_type_of(reader)
         if was is None or now is None or not have_other_logical_types(reader, writer) or walk(reader, writer):
             return
         facts = {"reader": describe_logical(now), "writer": describe_logical(was)}
-        detail = f"{facts['writer']} as {facts['reader']}"
         if was.name != now.name:
             rule, attribute = rules.LOGICAL_TYPE_CHANGED, "logicalType"
         else:
             rule, attribute = rules.DECIMAL_CHANGED, "scale" if was.scale != now.scale else "precision"
-        found = found_at(rule, place, detail=detail, facts=facts, attribute=attribute, path=place.path())
-        self.found.append(found)
+        self.found.append(Found(rule, facts, "{writer} as {reader}", place, attribute))
 
 
 def branch_that_reads(reader: Union, writer: AvroType) -> AvroType | None:

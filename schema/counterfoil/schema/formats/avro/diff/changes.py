@@ -12,12 +12,15 @@ from counterfoil.schema.change import Change, ChangeKind
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.avro.diff.wording import branch_name, json_words, type_words
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Map, Record, Union
+from counterfoil.schema.paths.model import ITEMS, VALUES, member
+from counterfoil.schema.paths.model import branch as branch_step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType, Field, Json, NamedType
+    from counterfoil.schema.paths.model import FieldPath
 
 _OF_LOGICAL_TYPES = frozenset({"logicalType", "precision", "scale"})
 
@@ -29,7 +32,7 @@ def find_changes(earlier: AvroSchema, later: AvroSchema) -> list[Change]:
     """
     walk = _Walk()
     try:
-        walk.types(earlier.root, later.root, "")
+        walk.types(earlier.root, later.root, ())
     except RecursionError:
         raise InvalidSchema("The schemas are nested too deep to be compared") from None
     return walk.changes
@@ -40,7 +43,7 @@ class _At(NamedTuple):
 
     earlier: AvroType | Field
     later: AvroType | Field
-    element: str
+    place: FieldPath
 
 
 class _Walk:
@@ -48,61 +51,61 @@ class _Walk:
         self.changes: list[Change] = []
         self._seen: set[tuple[int, int]] = set()
 
-    def types(self, earlier: AvroType, later: AvroType, element: str) -> None:
-        """Compare two types that stand at the same place, ``element``."""
+    def types(self, earlier: AvroType, later: AvroType, place: FieldPath) -> None:
+        """Compare two types that stand at the same place, ``place``."""
         if isinstance(later, Record | Enum | Fixed):
             if (id(earlier), id(later)) in self._seen:
                 return
             self._seen.add((id(earlier), id(later)))
         match earlier, later:
             case Union(), Union():
-                self._unions(earlier, later, element)
+                self._unions(earlier, later, place)
             case Record(), Record():
-                self._named(earlier, later, element)
-                self._fields(earlier, later, element)
+                self._named(earlier, later, place)
+                self._fields(earlier, later, place)
             case Enum(), Enum():
-                self._named(earlier, later, element)
-                self._enums(earlier, later, element)
+                self._named(earlier, later, place)
+                self._enums(earlier, later, place)
             case Fixed(), Fixed():
-                self._named(earlier, later, element)
-                self._values(ChangeKind.SIZE_CHANGED, _At(earlier, later, element), str(earlier.size), str(later.size))
+                self._named(earlier, later, place)
+                self._values(ChangeKind.SIZE_CHANGED, _At(earlier, later, place), str(earlier.size), str(later.size))
             case Array(), Array():
-                self.types(earlier.items, later.items, f"{element}[]")
+                self.types(earlier.items, later.items, (*place, ITEMS))
             case Map(), Map():
-                self.types(earlier.values, later.values, element + "{}")
+                self.types(earlier.values, later.values, (*place, VALUES))
             case _ if earlier.kind is not later.kind:
-                self._retyped(earlier, later, element)
+                self._retyped(earlier, later, place)
                 return
-        self._logical_types(earlier, later, element)
-        self._properties(earlier, later, element)
+        self._logical_types(earlier, later, place)
+        self._properties(earlier, later, place)
 
-    def _retyped(self, earlier: AvroType, later: AvroType, element: str) -> None:
+    def _retyped(self, earlier: AvroType, later: AvroType, place: FieldPath) -> None:
         """One kind became another; where one side is a union, its branch of the other's kind is compared, too."""
-        self._add(ChangeKind.TYPE_CHANGED, _At(earlier, later, element), type_words(earlier), type_words(later))
+        self._add(ChangeKind.TYPE_CHANGED, _At(earlier, later, place), type_words(earlier), type_words(later))
         if isinstance(earlier, Union) != isinstance(later, Union):
             earlier_branches = earlier.branches if isinstance(earlier, Union) else (earlier,)
             later_branches = later.branches if isinstance(later, Union) else (later,)
             for was, now in _matching_branches(earlier_branches, later_branches):
-                self.types(was, now, element)
+                self.types(was, now, place)
 
-    def _unions(self, earlier: Union, later: Union, element: str) -> None:
-        at = _At(earlier, later, element)
+    def _unions(self, earlier: Union, later: Union, place: FieldPath) -> None:
+        at = _At(earlier, later, place)
         pairs = _matching_branches(earlier.branches, later.branches)
         kept_before, kept_now = {id(was) for was, _ in pairs}, {id(now) for _, now in pairs}
         for branch in earlier.branches:
             if id(branch) not in kept_before:
-                self._add(ChangeKind.BRANCH_REMOVED, _At(branch, later, element), type_words(branch), None)
+                self._add(ChangeKind.BRANCH_REMOVED, _At(branch, later, place), type_words(branch), None)
         for branch in later.branches:
             if id(branch) not in kept_now:
-                self._add(ChangeKind.BRANCH_ADDED, _At(earlier, branch, element), None, type_words(branch))
+                self._add(ChangeKind.BRANCH_ADDED, _At(earlier, branch, place), None, type_words(branch))
         before = [branch_name(was) for was, _ in sorted(pairs, key=lambda pair: _index(earlier.branches, pair[0]))]
         now = [branch_name(was) for was, _ in pairs]
         self._values(ChangeKind.BRANCHES_REORDERED, at, ", ".join(before), ", ".join(now))
         for was, branch in pairs:
-            self.types(was, branch, f"{element}<{branch_name(branch)}>")
+            self.types(was, branch, (*place, branch_step(branch_name(branch))))
 
-    def _named(self, earlier: NamedType, later: NamedType, element: str) -> None:
-        at = _At(earlier, later, element)
+    def _named(self, earlier: NamedType, later: NamedType, place: FieldPath) -> None:
+        at = _At(earlier, later, place)
         if earlier.name != later.name:
             self._add(ChangeKind.TYPE_RENAMED, at, earlier.full_name, later.full_name)
         elif earlier.namespace != later.namespace:
@@ -111,8 +114,8 @@ class _Walk:
         self._values(ChangeKind.ALIASES_CHANGED, at, _names(earlier.aliases), _names(later.aliases))
         self._values(ChangeKind.DOC_CHANGED, at, _quoted(earlier.doc), _quoted(later.doc))
 
-    def _enums(self, earlier: Enum, later: Enum, element: str) -> None:
-        at = _At(earlier, later, element)
+    def _enums(self, earlier: Enum, later: Enum, place: FieldPath) -> None:
+        at = _At(earlier, later, place)
         for symbol in earlier.symbols:
             if symbol not in later.symbols:
                 self._add(ChangeKind.SYMBOL_REMOVED, at, symbol, None)
@@ -124,37 +127,40 @@ class _Walk:
         self._values(ChangeKind.SYMBOLS_REORDERED, at, ", ".join(before), ", ".join(now))
         self._defaults(earlier.default, later.default, at)
 
-    def _fields(self, earlier: Record, later: Record, element: str) -> None:
-        at = _At(earlier, later, element)
+    def _fields(self, earlier: Record, later: Record, place: FieldPath) -> None:
+        at = _At(earlier, later, place)
         source = match_fields(earlier, later)
         kept = {field.name for field in source.values()}
         for field in earlier.fields:
             if field.name not in kept:
                 self._add(
-                    ChangeKind.FIELD_REMOVED, _At(field, later, _below(element, field)), type_words(field.type), None
+                    ChangeKind.FIELD_REMOVED,
+                    _At(field, later, (*place, member(field.name))),
+                    type_words(field.type),
+                    None,
                 )
         for field in later.fields:
             if field.name in source:
-                self._field(source[field.name], field, _below(element, field))
+                self._field(source[field.name], field, (*place, member(field.name)))
             else:
                 said = type_words(field.type)
                 if field.has_default:
                     said += f" = {json_words(field.default)}"
-                self._add(ChangeKind.FIELD_ADDED, _At(earlier, field, _below(element, field)), None, said)
+                self._add(ChangeKind.FIELD_ADDED, _At(earlier, field, (*place, member(field.name))), None, said)
         before = [field.name for field in earlier.fields if field.name in kept]
         now = [source[field.name].name for field in later.fields if field.name in source]
         self._values(ChangeKind.FIELDS_REORDERED, at, ", ".join(before), ", ".join(now))
 
-    def _field(self, earlier: Field, later: Field, element: str) -> None:
-        at = _At(earlier, later, element)
+    def _field(self, earlier: Field, later: Field, place: FieldPath) -> None:
+        at = _At(earlier, later, place)
         self._values(ChangeKind.FIELD_RENAMED, at, earlier.name, later.name)
         self._defaults(json_words(earlier.default), json_words(later.default), at)
         self._values(ChangeKind.ALIASES_CHANGED, at, _names(earlier.aliases), _names(later.aliases))
         self._values(ChangeKind.DOC_CHANGED, at, _quoted(earlier.doc), _quoted(later.doc))
         was, now = earlier.order or "ascending", later.order or "ascending"
         self._values(ChangeKind.SORT_ORDER_CHANGED, at, was, now)
-        self._properties(earlier, later, element)
-        self.types(earlier.type, later.type, element)
+        self._properties(earlier, later, place)
+        self.types(earlier.type, later.type, place)
 
     def _defaults(self, was: str | None, now: str | None, at: _At) -> None:
         if was == now:
@@ -162,25 +168,25 @@ class _Walk:
         gone = ChangeKind.DEFAULT_REMOVED if now is None else ChangeKind.DEFAULT_CHANGED
         self._add(ChangeKind.DEFAULT_ADDED if was is None else gone, at, was, now)
 
-    def _logical_types(self, earlier: AvroType, later: AvroType, element: str) -> None:
+    def _logical_types(self, earlier: AvroType, later: AvroType, place: FieldPath) -> None:
         if earlier.logical_type != later.logical_type:
             was, now = type_words(earlier), type_words(later)
-            self._add(ChangeKind.LOGICAL_TYPE_CHANGED, _At(earlier, later, element), was, now)
+            self._add(ChangeKind.LOGICAL_TYPE_CHANGED, _At(earlier, later, place), was, now)
 
-    def _properties(self, earlier: AvroType | Field, later: AvroType | Field, element: str) -> None:
+    def _properties(self, earlier: AvroType | Field, later: AvroType | Field, place: FieldPath) -> None:
         was, now = _own_properties(earlier), _own_properties(later)
         for name in sorted(was.keys() | now.keys()):
             before = f"{name}={json_words(was[name])}" if name in was else None
             after = f"{name}={json_words(now[name])}" if name in now else None
             if before != after:
-                self._add(ChangeKind.PROPERTY_CHANGED, _At(earlier, later, element), before, after)
+                self._add(ChangeKind.PROPERTY_CHANGED, _At(earlier, later, place), before, after)
 
     def _values(self, kind: ChangeKind, at: _At, was: str | None, now: str | None) -> None:
         if was != now:
             self._add(kind, at, was, now)
 
     def _add(self, kind: ChangeKind, at: _At, was: str | None, now: str | None) -> None:
-        self.changes.append(Change(kind, at.element, was, now, at.earlier.pointer, at.later.pointer))
+        self.changes.append(Change(kind, at.place, was, now, at.earlier.pointer, at.later.pointer))
 
 
 def match_fields(earlier: Record, later: Record) -> dict[str, Field]:
@@ -228,10 +234,6 @@ def _own_properties(node: AvroType | Field) -> Mapping[str, Json]:
     if getattr(node, "logical_type", None) is None:
         return node.properties
     return {name: value for name, value in node.properties.items() if name not in _OF_LOGICAL_TYPES}
-
-
-def _below(element: str, field: Field) -> str:
-    return f"{element}.{field.name}" if element else field.name
 
 
 def _names(names: Sequence[str]) -> str | None:

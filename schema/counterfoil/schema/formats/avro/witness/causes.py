@@ -51,9 +51,9 @@ class Causes:
 
         Such decoders take the branch that has the writer's name where there is one, else any that fits.
         """
-        if found.rule is rules.NAME_MISMATCH:
+        if found.kind is rules.NAME_MISMATCH:
             return isinstance(found.place.reader, Record)
-        if found.rule is not rules.MISSING_UNION_BRANCH:
+        if found.kind is not rules.MISSING_UNION_BRANCH:
             return False
         pair = _pair(found)
         known = self._are_names_by_pair.get(pair)
@@ -71,7 +71,7 @@ class Causes:
 
     def _branches(self, found: Found) -> list[tuple[AvroType, list[Found]]]:
         """Each branch of the reader's union, and what is found with it, placed below ``found``."""
-        if found.rule is not rules.MISSING_UNION_BRANCH or not isinstance(found.place.reader, Union):
+        if found.kind is not rules.MISSING_UNION_BRANCH or not isinstance(found.place.reader, Union):
             return []
         return [(branch, self._branch(branch, found.place)) for branch in found.place.reader.branches]
 
@@ -90,7 +90,7 @@ def _rank(cause: Found, above: Found, branch: AvroType) -> tuple[bool, bool, boo
     A datum that breaks the branch most alike, deep inside, breaks the others as well; not the other way round.
     """
     writer = above.place.writer
-    is_mismatch = cause.rule is rules.TYPE_MISMATCH
+    is_mismatch = cause.kind is rules.TYPE_MISMATCH
     is_of_another_kind = is_mismatch and cause.place.writer is writer
     return is_of_another_kind, not _is_named_alike(branch, writer), is_mismatch
 

@@ -158,7 +158,7 @@ def words_to(places: Sequence[Place]) -> str:
 def step_in_words(found: Found) -> Sentence:
     """Where the reader stops, and why: the way to a finding, and the finding."""
     way = words_to(found.place.from_root())
-    sentence = found.difference.sentence
+    sentence = found.sentence
     return Sentence.of("{way}: {what}", {"way": way, "what": sentence}) if way else sentence
 
 

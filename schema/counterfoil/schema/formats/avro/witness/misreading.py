@@ -55,7 +55,7 @@ def search_for_misreading(writer: AvroSchema, found: Found) -> Witness | NoWitne
             return Witness(
                 datum_json=plain_json(datum),
                 body=body,
-                stop=step_in_words(found) if found.rule is rules.BYTES_AS_STRING else _stop(found, said),
+                stop=step_in_words(found) if found.kind is rules.BYTES_AS_STRING else _stop(found, said),
                 confirmed_by=f"{decoder.decoder_name()}: {said}",
             )
     return NoWitness(tried, "decoders fill in whatever a default holds" if not tried else "both read them alike")
@@ -68,9 +68,9 @@ def _stop(found: Found, said: str) -> Sentence:
 
 def _values(found: Found) -> Iterator[Any]:
     """Values at the place of the finding that may show it, the telling ones first."""
-    if found.rule is rules.BYTES_AS_STRING:
+    if found.kind is rules.BYTES_AS_STRING:
         yield _NO_UTF8
-    elif found.rule is not rules.UNUSABLE_DEFAULT:
+    elif found.kind is not rules.UNUSABLE_DEFAULT:
         samples = Samples()
         yield from (samples.next_of(found.place.writer) for _ in range(_MOST_TRIED))
 
@@ -79,7 +79,7 @@ def _misread(found: Found, value: Any) -> str | None:
     """What the reader makes of ``value``, in words; None where that is the same."""
     reader, writer = found.place.reader, found.place.writer
     body = decoder.write(value, _bare(writer))
-    if found.rule is rules.BYTES_AS_STRING:
+    if found.kind is rules.BYTES_AS_STRING:
         return decoder.failure_to_decode(body, "string")
     got, failure = decoder.resolve(body, _bare(writer), _bare(reader))
     if failure is not None:

@@ -79,7 +79,7 @@ class _Pair:
         if policy not in self._found_by_policy:
             found: dict[Difference, Found] = {}
             for each in find_all(self._reader_schema, self._writer_schema, policy=policy):
-                found.setdefault(each.difference, each)
+                found.setdefault(each, each)
             self._found_by_policy[policy] = found
         return self._found_by_policy[policy]
 
@@ -108,7 +108,7 @@ class _Search:
         self._reader_at = spell_reader_at(found, pair.writer_types)
 
     def run(self) -> Witness | NoWitness:
-        if self._found.rule is rules.AMBIGUOUS_ALIAS:
+        if self._found.kind is rules.AMBIGUOUS_ALIAS:
             return NoWitness(0, "decoders disagree about a field with several matches")
         causes = Causes()
         if causes.is_about_record_names(self._found):
@@ -170,7 +170,7 @@ def _data(leaves: Iterable[Found]) -> Iterator[Any]:
 def _values(found: Found) -> Iterator[str | None]:
     """Values at the place of a difference that may break the reader; None stands for the smallest."""
     match found.place.reader, found.place.writer:
-        case (Enum() as reader, Enum() as writer) if found.rule is rules.MISSING_ENUM_SYMBOLS:
+        case (Enum() as reader, Enum() as writer) if found.kind is rules.MISSING_ENUM_SYMBOLS:
             yield from missing_symbols(reader, writer)
         case _:
             yield None

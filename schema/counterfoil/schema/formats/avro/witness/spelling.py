@@ -71,13 +71,12 @@ def _around(parent: Place, step: Place, inner: Any, number: int) -> Any:
 
 def _differing_part(found: Found, speller: _Speller) -> Any:
     match found.place.reader, found.place.writer:
-        case (Record() as reader, Record() as writer):
-            missing = [field for field in reader.fields if field.name == found.difference.detail]
-            fields = missing if found.rule is rules.MISSING_DEFAULT else []
+        case (Record(), Record() as writer):
+            fields = [found.field] if found.kind is rules.MISSING_DEFAULT and found.field is not None else []
             return {"type": "record", "name": f"_.{writer.name}", "fields": [_field(field, "null") for field in fields]}
-        case (Enum() as reader, Enum() as writer) if found.rule is rules.MISSING_ENUM_SYMBOLS:
+        case (Enum() as reader, Enum() as writer) if found.kind is rules.MISSING_ENUM_SYMBOLS:
             return {"type": "enum", "name": f"_.{writer.name}", "symbols": list(reader.symbols)}
-        case (Fixed() as reader, Fixed() as writer) if found.rule is rules.FIXED_SIZE_MISMATCH:
+        case (Fixed() as reader, Fixed() as writer) if found.kind is rules.FIXED_SIZE_MISMATCH:
             return {"type": "fixed", "name": f"_.{writer.name}", "size": reader.size}
         case (Enum() as reader, Enum() as writer):
             return {"type": "enum", "name": _qualified(reader.full_name), "symbols": list(writer.symbols)}

@@ -8,7 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.formats.jsonschema.compare import rules
-from counterfoil.schema.formats.jsonschema.compare.findings import Finding, at_kind, below
+from counterfoil.schema.formats.jsonschema.compare.findings import Finding, Way, at_kind, below
 from counterfoil.schema.formats.jsonschema.compare.model import Criterion
 from counterfoil.schema.formats.jsonschema.compare.places import branch_step, spot_of_branch
 from counterfoil.schema.formats.jsonschema.compare.sameness import key_of
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.jsonschema.compare.content_models import Walk
     from counterfoil.schema.formats.jsonschema.compare.model import Combination, Node
+    from counterfoil.schema.paths.model import FieldPath
 
 _MAX_RANKED: Final = 8
 """How many branches of each side are ranked by how much they are alike."""
@@ -73,8 +74,8 @@ class _Branches:
         for left, right in sorted(self._partner.items()):
             inner = self._inner(left, right)
             if inner:
-                place = branch_step(self._reader, self._mine[right])
-                found += below(inner, criterion, str(left), place=place)
+                reader, writer = self._branch_steps(left, right)
+                found += below(inner, criterion, str(left), reader=reader, writer=writer)
         smaller = min(len(self._mine), len(self._theirs))
         if len(self._partner) < smaller:
             facts = {"reader": criterion, "count": len(self._partner), "size": smaller}
@@ -86,15 +87,11 @@ class _Branches:
         """The finding that branches do not go on, at what stands in the way of the two that are most alike."""
         left, right = self._changed[0]
         cause = next(each for each in self._inner(left, right) if not self._walk.is_compatible([each]))
-        place = branch_step(self._reader, self._mine[right]) + cause.place
-        return replace(
-            changed,
-            place=place,
-            reader_spot=cause.reader_spot,
-            writer_spot=cause.writer_spot,
-            reader_reference=cause.reader_reference,
-            writer_reference=cause.writer_reference,
-        )
+        return changed.at_cause(Way((), *self._branch_steps(left, right)), cause)
+
+    def _branch_steps(self, left: int, right: int) -> tuple[FieldPath, FieldPath]:
+        """The steps into a branch of the reader's and into one of the writer's."""
+        return branch_step(self._reader, self._mine[right]), branch_step(self._writer, self._theirs[left])
 
     @cached_property
     def _changed(self) -> list[tuple[int, int]]:
@@ -112,7 +109,7 @@ class _Branches:
 
     def _unlikeness(self, pair: tuple[int, int]) -> tuple[bool, int, int]:
         breaking = [each for each in self._inner(*pair) if not self._walk.is_compatible([each])]
-        is_of_another_kind = any(each.rule is rules.TYPE_CHANGED and not each.place for each in breaking)
+        is_of_another_kind = any(each.kind is rules.TYPE_CHANGED and not each.reader_path for each in breaking)
         return is_of_another_kind, len(breaking), abs(pair[0] - pair[1])
 
     def _inner(self, left: int, right: int) -> Sequence[Finding]:

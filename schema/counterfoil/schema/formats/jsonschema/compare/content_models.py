@@ -196,7 +196,7 @@ def _compare_items(walk: Walk, reader: Array, writer: Array) -> list[Finding]:
     if reader.items is writer.items:
         return []
     rule = node_rules.SCHEMA_REMOVED if reader.items is None else node_rules.SCHEMA_ADDED
-    return [replace(at(rule, reader, writer, "items"), steps=None)]
+    return [replace(at(rule, reader, writer, "items"), has_path=False)]
 
 
 def _compare_tuples(walk: Walk, reader: Array, writer: Array) -> list[Finding]:

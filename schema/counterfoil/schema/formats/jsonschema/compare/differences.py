@@ -17,7 +17,7 @@ from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.jsonschema.compare import rules
 from counterfoil.schema.formats.jsonschema.compare.combined import compare_combinations
 from counterfoil.schema.formats.jsonschema.compare.content_models import compare_arrays, compare_objects
-from counterfoil.schema.formats.jsonschema.compare.findings import Finding, Found, at, at_kind
+from counterfoil.schema.formats.jsonschema.compare.findings import Finding, at, at_kind
 from counterfoil.schema.formats.jsonschema.compare.model import (
     Array,
     Choice,
@@ -66,18 +66,12 @@ MAX_ROUNDS: Final = 50
 
 def walk(
     reader: JsonSchema, writer: JsonSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
-) -> list[Found]:
-    """Every difference, the harmless ones too, each with its rule and the nodes between which it was met.
+) -> Sequence[Finding]:
+    """Every difference, the harmless ones too.
 
     ``policy`` decides which branches of a combination answer to each other. A reference that means nothing known is
     one difference, and the only one. Raises ``InvalidSchema`` for schemas nested too deep to be walked.
     """
-    findings = find_all(reader, writer, policy)
-    return [Found(finding.rule, finding.difference(), finding.reader, finding.writer) for finding in findings]
-
-
-def find_all(reader: JsonSchema, writer: JsonSchema, policy: CompatibilityPolicy) -> Sequence[Finding]:
-    """Every difference that the walk finds, the harmless ones too."""
     try:
         max_pairs = max(MIN_PAIRS, (len(reader.text) + len(writer.text)) // _SHORTEST_SCHEMA)
         return _Rounds(policy, max_pairs).run(node_of(reader), node_of(writer))
@@ -111,7 +105,7 @@ class _Rounds:
         return found
 
     def is_compatible(self, findings: Iterable[Finding]) -> bool:
-        return not any(self._policy in finding.rule.breaks for finding in findings)
+        return not any(self._policy in finding.kind.breaks for finding in findings)
 
     def matches(self, pattern: str, name: str) -> bool:
         return holds_match(pattern, name) is True

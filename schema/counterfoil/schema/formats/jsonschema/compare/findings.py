@@ -1,12 +1,13 @@
-"""What the comparison finds: differences with paths that are relative until the walk is over."""
+"""What the comparison finds: differences whose ways are relative until the walk is over."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from counterfoil.schema.compatibility.report import Difference, Origin
-from counterfoil.schema.formats.jsonschema.compare.places import spot_at, spot_of_kind, steps_through
+from counterfoil.schema.formats.jsonschema.compare.places import spot_at, spot_of_kind
+from counterfoil.schema.formats.jsonschema.paths import path_at, steps_through
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,36 +15,54 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.jsonschema.compare.model import Node
     from counterfoil.schema.formats.jsonschema.compare.places import Spot
-    from counterfoil.schema.place import Steps
+    from counterfoil.schema.paths.model import FieldPath
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A difference between two nodes.
+class Way(NamedTuple):
+    """A part of the way to a place: the steps of the path, and those in the reader and in the writer.
 
-    ``steps`` lead from where the walk stands to the place, as the reference counts it; None where it names no place.
-    ``place`` leads there in the reader. ``reader`` and ``writer`` are the nodes (None where a side has none), the spots
-    where in the texts it is. Where that is another document, the references are the spots in the schema's own text that
-    lead there, once they were met. ``facts`` fill the rule's sentence.
+    The steps in the two schemas are None where those of the path say them.
     """
 
-    rule: CompatibilityRule
-    steps: tuple[str, ...] | None
+    steps: tuple[str, ...]
+    reader: FieldPath | None = None
+    writer: FieldPath | None = None
+
+    def in_reader(self) -> FieldPath:
+        """The steps in the reader."""
+        return steps_through(self.steps) if self.reader is None else self.reader
+
+    def in_writer(self) -> FieldPath:
+        """The steps in the writer."""
+        return steps_through(self.steps) if self.writer is None else self.writer
+
+
+@dataclass(eq=False, slots=True)
+class Finding(Difference):
+    """A difference between two nodes.
+
+    ``way`` leads from where the walk stands to the place, in parts, the outermost first; the place ``has_path`` not
+    where the reference names none. ``reader`` and ``writer`` are the nodes (None where a side has none), the spots
+    where in the texts it is. Where that is another document, the references are the spots in the schema's own text that
+    lead there, once they were met. ``cause`` is what stands in the way further inside, which the finding is called
+    after.
+    """
+
+    way: tuple[Way, ...]
     reader: Node | None
     writer: Node | None
     reader_spot: Spot | None
     writer_spot: Spot | None
-    facts: Mapping[str, Any]
-    place: Steps = ()
     reader_reference: Spot | None = None
     writer_reference: Spot | None = None
+    has_path: bool = True
+    cause: tuple[Way, ...] = ()
 
-    def below(self, steps: tuple[str, ...], place: Steps) -> Finding:
+    def below(self, way: Way) -> Finding:
         """The same, seen from further out."""
-        steps_now = None if self.steps is None else steps + self.steps
         sides = (self.reader, self.writer, self.reader_spot, self.writer_spot)
-        references = (self.reader_reference, self.writer_reference)
-        return Finding(self.rule, steps_now, *sides, self.facts, place + self.place, *references)
+        more = (self.reader_reference, self.writer_reference, self.has_path, self.cause)
+        return Finding(self.kind, self.facts, self.gist, (way, *self.way), *sides, *more)
 
     def through(self, reader: Node, writer: Node) -> Finding:
         """The same, met through two nodes, of which one is a reference."""
@@ -53,68 +72,143 @@ class Finding:
             writer_reference=self.writer_reference or _own(spot_of_kind(writer, None)),
         )
 
-    def difference(self) -> Difference:
-        """The difference as it is reported."""
-        return Difference(
-            rule=self.rule.id,
-            error_type=self.rule.error_type,
-            path="" if self.steps is None else f"#/{'/'.join(self.steps)}",
-            detail=self._detail(),
-            sentence=self.rule.about(self.facts),
-            reader_pointer=_pointer(self.reader_spot, self.reader_reference),
-            writer_pointer=_pointer(self.writer_spot, self.writer_reference),
-            steps=self.steps,
-            origins=lambda: (_origin(self.reader_spot), _origin(self.writer_spot)),
-            place=self.place,
+    def at_cause(self, way: Way, cause: Finding) -> Finding:
+        """The same, called after what stands in the way further inside, which ``way`` leads to."""
+        return replace(
+            self,
+            cause=(way, *cause.way, *cause.cause),
+            reader_spot=cause.reader_spot,
+            writer_spot=cause.writer_spot,
+            reader_reference=cause.reader_reference,
+            writer_reference=cause.writer_reference,
         )
 
-    def _detail(self) -> str:
-        """The bare fact: a name, the values, or what became of what."""
-        for fact in ("name", "values", "reason"):
-            if fact in self.facts:
-                return str(self.facts[fact])
-        if "count" in self.facts:
-            return f"{self.facts['count']} of {self.facts['size']}"
-        return f"{self.facts['writer']} to {self.facts['reader']}" if "writer" in self.facts else ""
+    @property
+    def steps(self) -> tuple[str, ...] | None:
+        """The steps of the path as the reference counts it; None where it names no place."""
+        return tuple(step for part in self.way for step in part.steps) if self.has_path else None
+
+    @property
+    def path(self) -> str:
+        """The place as the reference spells it: ``#/properties/a/maxLength``."""
+        return f"#/{'/'.join(self.steps or ())}" if self.has_path else ""
+
+    @property
+    def reader_path(self) -> FieldPath:
+        """The steps to it in the reader."""
+        return tuple(step for part in (*self.way, *self.cause) for step in part.in_reader())
+
+    @property
+    def writer_path(self) -> FieldPath:
+        """The steps to it in the writer."""
+        return tuple(step for part in (*self.way, *self.cause) for step in part.in_writer())
+
+    @property
+    def reader_pointer(self) -> str:
+        """The keyword or name in the reader's own text."""
+        return _pointer(self.reader_spot, self.reader_reference)
+
+    @property
+    def writer_pointer(self) -> str:
+        """The keyword or name in the writer's own text."""
+        return _pointer(self.writer_spot, self.writer_reference)
+
+    @property
+    def reader_origin(self) -> Origin | None:
+        """The reader's document that it stands in."""
+        return _origin(self.reader_spot)
+
+    @property
+    def writer_origin(self) -> Origin | None:
+        """The writer's document that it stands in."""
+        return _origin(self.writer_spot)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A difference with its rule and the two nodes between which it was first met; a side that is missing is None."""
+@dataclass(eq=False, slots=True)
+class ValueFinding(Difference):
+    """A difference that a value proves, or that no proof rules out.
 
-    rule: CompatibilityRule
-    difference: Difference
-    reader: Node | None
-    writer: Node | None
+    ``way`` are the steps of its path, ``pointers`` lead to it in the reader's and the writer's own text. It is called
+    after the place that the pointers name, where it ``is_called_by_pointer``.
+    """
+
+    way: tuple[str, ...]
+    pointers: tuple[str, str]
+    is_called_by_pointer: bool = False
+
+    @property
+    def path(self) -> str:
+        """The place as Confluent would spell it."""
+        return f"#/{'/'.join(self.way)}"
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The steps of the path."""
+        return self.way
+
+    @property
+    def reader_path(self) -> FieldPath:
+        """The steps to it in the reader."""
+        return steps_through(self.way)
+
+    @property
+    def element(self) -> FieldPath:
+        """What it is called after."""
+        return path_at(self.pointers[0] or self.pointers[1]) if self.is_called_by_pointer else self.reader_path
+
+    @property
+    def reader_pointer(self) -> str:
+        """What stands in the reader's own text."""
+        return self.pointers[0]
+
+    @property
+    def writer_pointer(self) -> str:
+        """What stands in the writer's own text."""
+        return self.pointers[1]
 
 
-def below(findings: Sequence[Finding], *steps: str, place: Steps | None = None) -> list[Finding]:
-    """Findings seen from further out; ``place`` is where ``steps`` lead in the reader, where they do not say it."""
+def below(
+    findings: Sequence[Finding], *steps: str, reader: FieldPath | None = None, writer: FieldPath | None = None
+) -> list[Finding]:
+    """Findings seen from further out; ``reader`` and ``writer`` are the steps in the two, where they are others."""
     if not findings:
         return []
-    through = steps_through(steps) if place is None else place
-    return [finding.below(steps, through) for finding in findings]
+    way = Way(steps, reader, writer)
+    return [finding.below(way) for finding in findings]
 
 
 def at(rule: CompatibilityRule, reader: Node | None, writer: Node | None, /, *steps: str, **facts: Any) -> Finding:
     """A difference between two nodes, at what ``steps`` lead to, if any."""
-    spots = spot_at(reader, *steps), spot_at(writer, *steps)
-    return Finding(rule, steps, reader, writer, *spots, facts, steps_through(steps))
+    return Finding(
+        rule, facts, _gist(facts), (Way(steps),), reader, writer, spot_at(reader, *steps), spot_at(writer, *steps)
+    )
 
 
 def added(rule: CompatibilityRule, reader: Node, around: Node, keyword: str, /, **facts: Any) -> Finding:
     """A difference in what the reader has; the writer does not have it under ``keyword`` of ``around``."""
-    return Finding(rule, (), reader, around, spot_at(reader), spot_at(around, keyword), facts)
+    return Finding(rule, facts, _gist(facts), (), reader, around, spot_at(reader), spot_at(around, keyword))
 
 
 def removed(rule: CompatibilityRule, around: Node, writer: Node, keyword: str, /, **facts: Any) -> Finding:
     """A difference in what the writer has; the reader does not have it under ``keyword`` of ``around``."""
-    return Finding(rule, (), around, writer, spot_at(around, keyword), spot_at(writer), facts)
+    return Finding(rule, facts, _gist(facts), (), around, writer, spot_at(around, keyword), spot_at(writer))
 
 
 def at_kind(rule: CompatibilityRule, reader: Node, writer: Node, /, **facts: Any) -> Finding:
     """A difference between two nodes, at the keywords that make them different kinds of schemas."""
-    return Finding(rule, (), reader, writer, spot_of_kind(reader, writer), spot_of_kind(writer, reader), facts)
+    return Finding(
+        rule, facts, _gist(facts), (), reader, writer, spot_of_kind(reader, writer), spot_of_kind(writer, reader)
+    )
+
+
+def _gist(facts: Mapping[str, Any]) -> str:
+    """The bare fact: a name, the values, or what became of what."""
+    for fact in ("name", "values", "reason"):
+        if fact in facts:
+            return f"{{{fact}}}"
+    if "count" in facts:
+        return "{count} of {size}"
+    return "{writer} to {reader}" if "writer" in facts else ""
 
 
 def _own(spot: Spot | None) -> Spot | None:

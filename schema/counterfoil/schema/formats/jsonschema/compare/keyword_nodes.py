@@ -188,10 +188,11 @@ class SchemaKeywords:
         for criterion in Criterion:
             listed = self._value.get(criterion.value)
             if isinstance(listed, list):
-                branches = [self._below(criterion.value, index) for index in range(len(listed))]
+                branches = [(index, self._below(criterion.value, index)) for index in range(len(listed))]
                 if self._draft.is_modern:  # as the reference has it: parts of one schema join the branches around
-                    branches = [part for branch in branches for part in _spliced(branch)]
-                found.append(Combination(site=self.site, criterion=criterion, branches=tuple(branches)))
+                    branches = [(index, part) for index, branch in branches for part in _spliced(branch)]
+                indexes, parts = tuple(index for index, _ in branches), tuple(part for _, part in branches)
+                found.append(Combination(site=self.site, criterion=criterion, branches=parts, indexes=indexes))
         return found
 
     def _below(self, *steps: str | int) -> Node:

@@ -187,11 +187,13 @@ class Condition(Node):
 class Combination(Node):
     """Branches of which all, any or exactly one must fit.
 
-    ``is_synthetic`` is an allOf that no text has: what stands side by side in one schema.
+    ``is_synthetic`` is an allOf that no text has: what stands side by side in one schema. ``indexes`` are the numbers
+    of the branches in the list of the text; empty where no text has such a list.
     """
 
     criterion: Criterion
     branches: tuple[Node, ...] = ()
+    indexes: tuple[int, ...] = ()
     is_synthetic: bool = False
 
 

@@ -23,14 +23,14 @@ from counterfoil.schema.formats.jsonschema.compare.model import (
     Text,
 )
 from counterfoil.schema.jsontext.scanner import escape_pointer
-from counterfoil.schema.place import ITEMS, VALUES, Step, StepKind, branch, member
+from counterfoil.schema.paths.model import branch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
     from counterfoil.schema.formats.jsonschema.compare.model import Node
-    from counterfoil.schema.place import Steps
+    from counterfoil.schema.paths.model import FieldPath
 
 _OTHER_NAMES: Final = {
     "dependencies": ("dependentRequired", "dependentSchemas"),
@@ -48,41 +48,6 @@ _TYPE_NAMES: Final[Mapping[type[Node], tuple[str, ...]]] = {
     Null: ("null",),
 }
 _KEYWORD_BY_KIND: Final[Mapping[type[Node], str]] = {Choice: "enum", Constant: "const", Negation: "not"}
-
-_NAMED: Final = frozenset({"properties", "dependencies", "dependentRequired", "dependentSchemas", "required"})
-"""Keywords that are followed by the name of a property; ``required`` in differences alone."""
-_DEFINED: Final = frozenset({"$defs", "definitions"})
-_ARRAYS: Final = frozenset({"items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"})
-_MAPS: Final = frozenset({"additionalProperties", "unevaluatedProperties"})
-_BRANCHES: Final = frozenset({"allOf", "anyOf", "oneOf"})
-_TRANSPARENT: Final = frozenset({"not", "if", "then", "else", "propertyNames"})
-
-
-def steps_through(keywords: Sequence[str]) -> Steps:
-    """The steps that keywords, as in a JSON pointer into a schema, lead through.
-
-    A definition is a member by its name, a branch of ``oneOf`` and its kind has its number, counted from 0. What
-    follows a keyword that leads into no schema is left out.
-    """
-    steps: list[Step] = []
-    rest = [*keywords][::-1]
-    while rest:
-        keyword = rest.pop()
-        if keyword in _NAMED and rest:
-            steps.append(member(rest.pop()))
-        elif keyword in _DEFINED and rest:
-            steps = [member(rest.pop())]
-        elif keyword == "patternProperties" and rest:
-            steps.append(Step(StepKind.VALUE, rest.pop()))
-        elif keyword in _ARRAYS:
-            steps.append(Step(StepKind.ITEM, rest.pop()) if rest and rest[-1].isdecimal() else ITEMS)
-        elif keyword in _MAPS:
-            steps.append(VALUES)
-        elif keyword in _BRANCHES and rest and rest[-1].isdecimal():
-            steps.append(branch(rest.pop()))
-        elif keyword not in _TRANSPARENT:
-            break
-    return tuple(steps)
 
 
 class Spot(NamedTuple):
@@ -187,12 +152,10 @@ def spot_of_value(node: Choice, *, known: frozenset[str]) -> Spot:
     return Spot(node, ("enum",) if index is None else ("enum", index))
 
 
-def branch_step(around: Combination, node: Node) -> Steps:
+def branch_step(around: Combination, node: Node) -> FieldPath:
     """The step into a branch of ``around``; none where no text has the branches."""
-    list_pointer = f"{around.site.pointer}/{around.criterion.value}/"
-    if around.is_synthetic or not node.site.pointer.startswith(list_pointer):
-        return ()
-    return (branch(node.site.pointer.removeprefix(list_pointer).partition("/")[0]),)
+    pairs = zip(around.indexes, around.branches, strict=False)
+    return tuple(branch(index) for index, one in pairs if one is node)
 
 
 def _kind(node: Node | None) -> object:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from counterfoil.schema.formats.jsonschema.compare.keyword_nodes import value_text
 from counterfoil.schema.formats.jsonschema.compare.model import Node, Rest
 
-_NOT_CONTENT: Final = frozenset({"site", "source", "keyword", "key", "find", "is_synthetic"})
+_NOT_CONTENT: Final = frozenset({"site", "source", "keyword", "key", "find", "is_synthetic", "indexes"})
 
 
 def key_of(node: Node) -> str:

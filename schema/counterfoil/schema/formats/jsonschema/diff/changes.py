@@ -16,30 +16,38 @@ from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
 from counterfoil.schema.formats.jsonschema.read.values import alike, is_number
 from counterfoil.schema.formats.jsonschema.view.written import root_of
 from counterfoil.schema.jsontext.scanner import escape_pointer
+from counterfoil.schema.paths.model import ITEMS, VALUES, dependency, item, member
+from counterfoil.schema.paths.model import branch as branch_step
+from counterfoil.schema.paths.model import value as map_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
     from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema
+    from counterfoil.schema.paths.model import FieldPath, Step
 
 _LOWER: Final = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"})
 _UPPER: Final = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"})
 _PLAIN: Final = frozenset({"pattern", "format", "const", "uniqueItems", "multipleOf", "contentEncoding"})
 _LIMITS: Final = _LOWER | _UPPER | _PLAIN | {"contentMediaType"}
-_MEMBERS: Final = {"properties": ".{}", "patternProperties": "{{/{}/}}", "dependentSchemas": "({} is there)"}
-_INNER: Final = {
-    "additionalProperties": "{}",
-    "unevaluatedProperties": "{}",
-    "propertyNames": "{name}",
-    "items": "[]",
-    "additionalItems": "[]",
-    "unevaluatedItems": "[]",
-    "contains": "[some]",
-    "not": "<not>",
-    "if": "<if>",
-    "then": "<then>",
-    "else": "<else>",
+_MEMBERS: Final[Mapping[str, Callable[[str], Step]]] = {
+    "properties": member,
+    "patternProperties": lambda pattern: map_value(f"/{pattern}/"),
+    "dependentSchemas": dependency,
+}
+_INNER: Final[Mapping[str, Step]] = {
+    "additionalProperties": VALUES,
+    "unevaluatedProperties": VALUES,
+    "propertyNames": map_value("name"),
+    "items": ITEMS,
+    "additionalItems": ITEMS,
+    "unevaluatedItems": ITEMS,
+    "contains": item("some"),
+    "not": branch_step("not"),
+    "if": branch_step("if"),
+    "then": branch_step("then"),
+    "else": branch_step("else"),
 }
 _COMBINED: Final = ("allOf", "anyOf", "oneOf")
 _DEFINITIONS: Final = ("definitions", "$defs")
@@ -65,7 +73,7 @@ def find_changes(earlier: JsonSchema, later: JsonSchema) -> list[Change]:
     walk = _Walk()
     if earlier.draft is not later.draft:
         words = draft_words(earlier.draft), draft_words(later.draft)
-        walk.changes.append(Change(ChangeKind.DRAFT_CHANGED, "", *words, "/$schema", "/$schema"))
+        walk.changes.append(Change(ChangeKind.DRAFT_CHANGED, (), *words, "/$schema", "/$schema"))
     try:
         walk.schemas(_At(root_of(earlier), root_of(later)))
     except RecursionError:
@@ -74,27 +82,27 @@ def find_changes(earlier: JsonSchema, later: JsonSchema) -> list[Change]:
 
 
 class _At(NamedTuple):
-    """The two schemas that are compared, where each stands in its own text, and the element they describe."""
+    """The two schemas that are compared, where each stands in its own text, and the place they describe."""
 
     earlier: WrittenSchema
     later: WrittenSchema
     earlier_pointer: str = ""
     later_pointer: str = ""
-    element: str = ""
+    place: FieldPath = ()
 
-    def gone(self, earlier: WrittenSchema, *steps: str | int, form: str = "") -> _At:
+    def gone(self, earlier: WrittenSchema, *steps: str | int, into: FieldPath = ()) -> _At:
         """A schema inside the earlier one that the later one does not have."""
-        return _At(earlier, self.later, self.earlier_pointer + _steps(steps), self.later_pointer, self.element + form)
+        return _At(earlier, self.later, self.earlier_pointer + _steps(steps), self.later_pointer, self.place + into)
 
-    def added(self, later: WrittenSchema, *steps: str | int, form: str = "") -> _At:
+    def added(self, later: WrittenSchema, *steps: str | int, into: FieldPath = ()) -> _At:
         """A schema inside the later one that the earlier one does not have."""
-        return _At(self.earlier, later, self.earlier_pointer, self.later_pointer + _steps(steps), self.element + form)
+        return _At(self.earlier, later, self.earlier_pointer, self.later_pointer + _steps(steps), self.place + into)
 
     def resolved(self) -> _At:
         """What the two refer to, where a ``$ref`` stands alone; inside the own text the pointer goes along."""
         earlier, earlier_pointer = _followed(self.earlier, self.earlier_pointer)
         later, later_pointer = _followed(self.later, self.later_pointer)
-        return _At(earlier, later, earlier_pointer, later_pointer, self.element)
+        return _At(earlier, later, earlier_pointer, later_pointer, self.place)
 
 
 class _Walk:
@@ -119,11 +127,11 @@ class _Walk:
         self._limits(at)
         self._required(at)
         self._dependencies(at)
-        for keyword, form in _MEMBERS.items():
-            self._members(at, keyword, form)
+        for keyword, step_of in _MEMBERS.items():
+            self._members(at, keyword, step_of)
         self._prefixes(at)
-        for keyword, form in _INNER.items():
-            self._inner(at, keyword, form)
+        for keyword, step in _INNER.items():
+            self._inner(at, keyword, step)
         for keyword in _COMBINED:
             self._branches(at, keyword)
         self._others(at)
@@ -165,7 +173,8 @@ class _Walk:
             was, now = at.earlier.keywords.get(keyword, _ABSENT), at.later.keywords.get(keyword, _ABSENT)
             self._constraint(keyword, at, was, now)
 
-    def _constraint(self, keyword: str, at: _At, was: Any, now: Any) -> None:
+    def _constraint(self, keyword: str, at: _At, was: Any, now: Any, *, name: str = "") -> None:
+        """What became of a keyword, or of the entry called ``name`` in it."""
         if alike(was) == alike(now):
             return
         if was is _ABSENT:
@@ -174,8 +183,9 @@ class _Walk:
             kind = ChangeKind.CONSTRAINT_REMOVED
         else:
             kind = _direction(keyword, was, now)
-        words = [None if value is _ABSENT else said(keyword, value) for value in (was, now)]
-        self._add(kind, at, words[0], words[1], keyword)
+        words = f"{keyword}/{name}" if name else keyword
+        before, after = (None if value is _ABSENT else said(words, value) for value in (was, now))
+        self._add(kind, at, before, after, keyword)
 
     def _required(self, at: _At) -> None:
         was, now = _names(at.earlier.keywords.get("required")), _names(at.later.keywords.get("required"))
@@ -193,19 +203,19 @@ class _Walk:
                 before, after = was.get(name, _ABSENT), now.get(name, _ABSENT)
                 if isinstance(before, dict | bool) and isinstance(after, dict | bool):
                     steps = (keyword, name)
-                    inside = at.gone(at.earlier.below(*steps), *steps, form=f"({name} is there)")
+                    inside = at.gone(at.earlier.below(*steps), *steps, into=(dependency(name),))
                     self.schemas(inside.added(at.later.below(*steps), *steps))
                 else:
-                    self._constraint(f"{keyword}/{name}", at, before, after)
+                    self._constraint(keyword, at, before, after, name=name)
 
-    def _members(self, at: _At, keyword: str, form: str) -> None:
+    def _members(self, at: _At, keyword: str, step_of: Callable[[str], Step]) -> None:
         was, now = dict(at.earlier.named(keyword)), dict(at.later.named(keyword))
         for name, schema in was.items():
             if name not in now:
-                gone = at.gone(schema, keyword, name, form=form.format(name))
+                gone = at.gone(schema, keyword, name, into=(step_of(name),))
                 self._add(ChangeKind.PROPERTY_REMOVED, gone, type_words(schema), None)
         for name, schema in now.items():
-            added = at.added(schema, keyword, name, form=form.format(name))
+            added = at.added(schema, keyword, name, into=(step_of(name),))
             if name in was:
                 self.schemas(added.gone(was[name], keyword, name))
             else:
@@ -215,7 +225,7 @@ class _Walk:
         keywords = [side.prefix_keyword for side in (at.earlier, at.later)]
         was, now = at.earlier.children(keywords[0]), at.later.children(keywords[1])
         for index in range(max(len(was), len(now))):
-            inside = at._replace(element=f"{at.element}[{index}]")
+            inside = at._replace(place=(*at.place, item(index)))
             if index < len(was):
                 inside = inside.gone(was[index], keywords[0], index)
             if index < len(now):
@@ -227,7 +237,7 @@ class _Walk:
             else:
                 self.schemas(inside)
 
-    def _inner(self, at: _At, keyword: str, form: str) -> None:
+    def _inner(self, at: _At, keyword: str, step: Step) -> None:
         was, now = at.earlier.one(keyword), at.later.one(keyword)
         if was is None and now is None:
             return
@@ -235,7 +245,7 @@ class _Walk:
             before, after = (_ABSENT if schema is None else schema.value for schema in (was, now))
             self._constraint(keyword, at, before, after)
         else:
-            self.schemas(at.gone(was, keyword, form=form).added(now, keyword))
+            self.schemas(at.gone(was, keyword, into=(step,)).added(now, keyword))
 
     def _branches(self, at: _At, keyword: str) -> None:
         was, now = at.earlier.children(keyword), at.later.children(keyword)
@@ -248,7 +258,7 @@ class _Walk:
         for index, branch in enumerate(now):
             added = at.added(branch, keyword, index)
             if index in pairs:
-                added = added.gone(was[pairs[index]], keyword, pairs[index], form=f"<{type_words(branch)}>")
+                added = added.gone(was[pairs[index]], keyword, pairs[index], into=(branch_step(type_words(branch)),))
                 self.schemas(added)
             else:
                 self._add(ChangeKind.BRANCH_ADDED, added, None, f"{keyword} {type_words(branch)}")
@@ -264,7 +274,7 @@ class _Walk:
                 if name not in was:
                     self._add(ChangeKind.DEFINITION_ADDED, at, None, name, keyword)
             for (name, before), after in self._kept(at, keyword):
-                inside = at.gone(before, keyword, name, form=f"<definition {name}>")
+                inside = at.gone(before, keyword, name, into=(branch_step(f"definition {name}"),))
                 self.schemas(inside.added(after, keyword, name))
         for keyword in _ordered(at, at.earlier.keywords.keys() | at.later.keywords.keys()):
             was, now = at.earlier.keywords.get(keyword, _ABSENT), at.later.keywords.get(keyword, _ABSENT)
@@ -281,14 +291,14 @@ class _Walk:
 
     def _add(self, kind: ChangeKind, at: _At, was: str | None, now: str | None, keyword: str = "") -> None:
         pointers = [
-            pointer + (f"/{escape_pointer(keyword.partition('/')[0])}" if _says(schema, keyword) else "")
+            pointer + (f"/{escape_pointer(keyword)}" if _says(schema, keyword) else "")
             for schema, pointer in ((at.earlier, at.earlier_pointer), (at.later, at.later_pointer))
         ]
-        self.changes.append(Change(kind, at.element.lstrip("."), was, now, pointers[0], pointers[1]))
+        self.changes.append(Change(kind, at.place, was, now, pointers[0], pointers[1]))
 
 
 def _says(schema: WrittenSchema, keyword: str) -> bool:
-    return bool(keyword) and not schema.base.document and keyword.partition("/")[0] in schema.keywords
+    return bool(keyword) and not schema.base.document and keyword in schema.keywords
 
 
 def _followed(schema: WrittenSchema, pointer: str) -> tuple[WrittenSchema, str]:

@@ -11,7 +11,7 @@ from functools import reduce
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.compatibility.report import Difference
+from counterfoil.schema.formats.jsonschema.compare.findings import ValueFinding
 from counterfoil.schema.formats.jsonschema.compare.meaning import examples_of, misreadings
 from counterfoil.schema.formats.jsonschema.sound import rules
 from counterfoil.schema.formats.jsonschema.sound.annotated_places import places_of_other_meanings
@@ -51,22 +51,14 @@ class Misreading:
     read: Annotation
     text: str
 
-    def difference(self) -> Difference:
+    def difference(self) -> ValueFinding:
         """The finding of SOUND."""
         keyword = self.read.keyword
         rule = rules.FORMAT_MISREAD if keyword == "format" else rules.CONTENT_MISREAD
         steps = (*self.read.steps, keyword)
         facts = {"keyword": keyword, "reader": self.read.word, "writer": self.written.word}
-        return Difference(
-            rule=rule.id,
-            error_type=rule.error_type,
-            path=f"#/{'/'.join(steps)}",
-            detail=f"{self.written.word} as {self.read.word}",
-            sentence=rule.about(facts),
-            reader_pointer=f"{self.read.pointer}/{keyword}",
-            writer_pointer=f"{self.written.pointer}/{keyword}",
-            steps=steps,
-        )
+        pointers = (f"{self.read.pointer}/{keyword}", f"{self.written.pointer}/{keyword}")
+        return ValueFinding(rule, facts, "{writer} as {reader}", steps, pointers, is_called_by_pointer=True)
 
 
 class Meanings:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.compatibility.report import Difference
-from counterfoil.schema.formats.jsonschema.compare.places import pointer_in, steps_through
+from counterfoil.schema.formats.jsonschema.compare.findings import ValueFinding
+from counterfoil.schema.formats.jsonschema.compare.places import pointer_in
 from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
 from counterfoil.schema.formats.jsonschema.sound import rules
 from counterfoil.schema.formats.jsonschema.sound.inclusion import Inclusion, Reason
@@ -23,6 +23,7 @@ from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, ro
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 
 MAX_STEPS: Final = 60_000
@@ -161,7 +162,7 @@ class _Places:
 
 
 def _in_families(steps: tuple[str, ...]) -> tuple[str, ...]:
-    """Steps with one word for keywords that say together what is valid."""
+    """FieldPath with one word for keywords that say together what is valid."""
     return tuple(_FAMILY_BY_KEYWORD.get(step, step) for step in steps)
 
 
@@ -176,17 +177,8 @@ def _as_property(steps: tuple[str, ...]) -> tuple[str, ...]:
 
 def _unproved(reader: JsonSchema, writer: JsonSchema) -> Difference:
     """What is reported where nothing is known and STRICT finds nothing: only what is proved is compatible."""
-    return Difference(
-        rule=rules.INCLUSION_UNPROVED.id,
-        error_type=rules.INCLUSION_UNPROVED.error_type,
-        path="#/",
-        detail="",
-        sentence=rules.INCLUSION_UNPROVED.about({}),
-        reader_pointer=reader.base.pointer,
-        writer_pointer=writer.base.pointer,
-        steps=(),
-        place=(),
-    )
+    pointers = (reader.base.pointer, writer.base.pointer)
+    return ValueFinding(rules.INCLUSION_UNPROVED, {}, "", (), pointers)
 
 
 def _difference(reason: Reason) -> Difference:
@@ -195,17 +187,8 @@ def _difference(reason: Reason) -> Difference:
     if len(shown) > _SHOWN_CHARACTERS:
         shown = f"{shown[:_SHOWN_CHARACTERS]}…"
     facts = {"value": shown, "name": reason.name}
-    return Difference(
-        rule=reason.rule.id,
-        error_type=reason.rule.error_type,
-        path=f"#/{'/'.join(reason.steps)}",
-        detail=reason.name or shown,
-        sentence=reason.rule.about(facts),
-        reader_pointer=_pointer(reason),
-        writer_pointer=reason.writer_pointer,
-        steps=reason.steps,
-        place=steps_through(reason.steps),
-    )
+    gist = "{name}" if reason.name else "{value}"
+    return ValueFinding(reason.rule, facts, gist, reason.steps, (_pointer(reason), reason.writer_pointer))
 
 
 def _pointer(reason: Reason) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.place import StepKind
+from counterfoil.schema.paths.model import StepKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.formats.jsonschema.values.samples import Step
     from counterfoil.schema.formats.jsonschema.witness.validator import Failure
-    from counterfoil.schema.place import Step as SchemaStep
+    from counterfoil.schema.paths.model import Step as SchemaStep
 
 _BRANCHES: Final = frozenset({"allOf", "anyOf", "oneOf"})
 _IN_PLACE: Final = frozenset({"not", "if", "then", "else"})
@@ -74,7 +74,7 @@ def place_of(difference: Difference) -> Place:
     """The place that a difference's path leads to; where it has no path, the place that its steps lead to."""
     if difference.steps is not None:
         return _read(difference.steps)
-    steps = (each for each in difference.place or () if each.kind is not StepKind.BRANCH)
+    steps = (each for each in difference.reader_path if each.kind is not StepKind.BRANCH)
     return Place(tuple(_in_value(each) for each in steps), None)
 
 

@@ -99,8 +99,8 @@ class _Walk:
         reader, writer = self._reader.root, self._writer.root
         if reader.file.package != writer.file.package:
             said = {"reader": reader.file.package or "empty", "writer": writer.file.package or "empty"}
-            detail, pointers = f"{said['writer']} to {said['reader']}", (PACKAGE_POINTER, PACKAGE_POINTER)
-            yield found_at(ROOT, rules.PACKAGE_CHANGED, detail=detail, facts=said, pointers=pointers)
+            pointers = (PACKAGE_POINTER, PACKAGE_POINTER)
+            yield found_at(ROOT, rules.PACKAGE_CHANGED, facts=said, gist="{writer} to {reader}", pointers=pointers)
         yield from self._enums(reader.enums, writer.enums, ROOT)
         yield from self._messages(reader.messages, writer.messages, ROOT)
 
@@ -108,21 +108,21 @@ class _Walk:
         self, reader: Mapping[str, MessageType], writer: Mapping[str, MessageType], place: Place
     ) -> Iterator[Found]:
         for name in java_hash_order([*writer, *reader]):
-            mine, theirs, path = reader.get(name), writer.get(name), place.at(name).path
+            mine, theirs, steps = reader.get(name), writer.get(name), (*place.steps, name)
             if mine is not None and theirs is not None:
-                yield from self._message(mine, theirs, Place(path, mine, theirs, parent=place.parent))
+                yield from self._message(mine, theirs, Place(steps, mine, theirs, parent=place.parent))
             elif mine is not None:
-                at = Place(path, mine, place.writer, parent=place.parent)
-                yield found_at(at, rules.MESSAGE_ADDED, detail=mine.local_name, facts={"name": mine.local_name})
+                at = Place(steps, mine, place.writer, parent=place.parent)
+                yield found_at(at, rules.MESSAGE_ADDED, facts={"name": mine.local_name})
             elif theirs is not None and not theirs.is_map_entry:
-                at = Place(path, place.reader, theirs, parent=place.parent)
+                at = Place(steps, place.reader, theirs, parent=place.parent)
                 yield message_removed(at, theirs, self._reader)
 
     def _message(self, reader: MessageType, writer: MessageType, place: Place) -> Iterator[Found]:
         """What differs between two messages, and inside them."""
         if reader.index != writer.index:
             facts = {"name": reader.local_name, "reader": reader.index, "writer": writer.index}
-            yield found_at(place, rules.MESSAGE_MOVED, detail=f"{writer.index} to {reader.index}", facts=facts)
+            yield found_at(place, rules.MESSAGE_MOVED, facts=facts, gist="{writer} to {reader}")
         yield from oneof_differences(reader, writer, place)
         for number in sorted(reader.fields.keys() | writer.fields.keys()):
             yield from self._field(_without_group(reader, number), _without_group(writer, number), place)
@@ -139,13 +139,13 @@ class _Walk:
             at = place.at_field(reader, writer, reader.oneof_name)
             if writer.oneof is not None and reader.oneof is None:
                 facts = {**_facts(reader), "oneof": writer.oneof_name}
-                yield found_at(at, rules.ONEOF_FIELD_MOVED_TO_TOP_LEVEL, detail=reader.name, facts=facts)
+                yield found_at(at, rules.ONEOF_FIELD_MOVED_TO_TOP_LEVEL, facts=facts)
             yield from self._both(reader, writer, at)
 
     def _both(self, reader: FieldType, writer: FieldType, place: Place) -> Iterator[Found]:
         if reader.name != writer.name:
             facts = {"tag": reader.number, "reader": reader.name, "writer": writer.name}
-            yield found_at(place, rules.FIELD_NAME_CHANGED, detail=f"{writer.name} to {reader.name}", facts=facts)
+            yield found_at(place, rules.FIELD_NAME_CHANGED, facts=facts, gist="{writer} to {reader}")
         retyped = list(self._types(reader.holds, writer.holds, place))
         yield from retyped or _labels(reader, writer, place)
 
@@ -244,13 +244,13 @@ class _Walk:
         for name, gone in writer.items():
             if name not in reader:
                 pointers = place.pointers_to(place.reader_pointer, gone.pointer)
-                facts = {"name": gone.local_name}
-                yield found_at(place.at(name), rules.ENUM_REMOVED, detail=name, facts=facts, pointers=pointers)
+                facts = {"name": gone.local_name, "enum": name}
+                yield found_at(place.at(name), rules.ENUM_REMOVED, facts=facts, gist="{enum}", pointers=pointers)
         for name, new in reader.items():
             if name not in writer:
                 pointers = place.pointers_to(new.pointer, place.writer_pointer)
-                facts = {"name": new.local_name}
-                yield found_at(place.at(name), rules.ENUM_ADDED, detail=name, facts=facts, pointers=pointers)
+                facts = {"name": new.local_name, "enum": name}
+                yield found_at(place.at(name), rules.ENUM_ADDED, facts=facts, gist="{enum}", pointers=pointers)
         for name, mine in reader.items():
             if name in writer:
                 yield from _constants(mine, writer[name], place)
@@ -260,20 +260,19 @@ def message_removed(place: Place, writer: MessageType, reader: TypeIndex) -> Fou
     """The finding that a message is gone; where the reader has it in another file, at what leads there."""
     moved = reader.message(f".{writer.full_name}", "") if place.reader is None else None
     mine = place.reader_pointer if moved is None else reader.uses.pointer_to(moved)
-    pointers, named = (mine, place.writer_pointer), place.writer_pointer
-    facts = {"name": writer.local_name}
-    return found_at(place, rules.MESSAGE_REMOVED, detail=writer.local_name, facts=facts, pointers=pointers, named=named)
+    pointers, facts = (mine, place.writer_pointer), {"name": writer.local_name}
+    return found_at(place, rules.MESSAGE_REMOVED, facts=facts, pointers=pointers, is_of_writer=True)
 
 
 _SCALAR, _MESSAGE, _MAP = "scalar", "message", "map"
 
 
 def _is_breaking(found: Found) -> bool:
-    return CompatibilityPolicy.STRICT in found.rule.breaks
+    return CompatibilityPolicy.STRICT in found.kind.breaks
 
 
 def _imported_place(pair: _Pair, parent: Place | None) -> Place:
-    return Place("#/" + pair[0].local_name.replace(".", "/"), *pair, parent=parent)
+    return Place(pair[0].names, *pair, parent=parent)
 
 
 def _kind(held: Held) -> str:
@@ -321,7 +320,7 @@ def _labels(reader: FieldType, writer: FieldType, place: Place) -> Iterator[Foun
     is_text = scalar in _TEXTS
     rule = rules.FIELD_STRING_OR_BYTES_LABEL_CHANGED if is_text else rules.FIELD_NUMERIC_LABEL_CHANGED
     facts = {**_facts(reader), "reader": mine.value, "writer": theirs.value}
-    yield found_at(place, rule, detail=f"{theirs.value} to {mine.value}", facts=facts)
+    yield found_at(place, rule, facts=facts, gist="{writer} to {reader}")
 
 
 def _type_changed(rule: CompatibilityRule, reader: Held, writer: Held, place: Place) -> Found:
@@ -329,7 +328,7 @@ def _type_changed(rule: CompatibilityRule, reader: Held, writer: Held, place: Pl
     mine, theirs = (_full_name(held) if is_named else held.words for held in (reader, writer))
     field = place.reader_field
     facts = {**(_facts(field) if field else {}), "reader": mine, "writer": theirs}
-    return found_at(place, rule, detail=f"{theirs} to {mine}", facts=facts)
+    return found_at(place, rule, facts=facts, gist="{writer} to {reader}")
 
 
 def _full_name(held: Held) -> str:
@@ -344,10 +343,10 @@ def _field_added(reader: FieldType, place: Place) -> Found:
     at = place.at_field(reader, None, reader.oneof_name)
     facts = {**_facts(reader), "oneof": reader.oneof_name}
     if reader.oneof is not None:
-        return found_at(at, rules.ONEOF_FIELD_ADDED, detail=reader.name, facts=facts)
+        return found_at(at, rules.ONEOF_FIELD_ADDED, facts=facts)
     is_required = reader.node.label is Label.REQUIRED
     rule = rules.REQUIRED_FIELD_ADDED if is_required else rules.FIELD_ADDED
-    return found_at(at, rule, detail=reader.name, facts=facts)
+    return found_at(at, rule, facts=facts)
 
 
 def _field_removed(writer: FieldType, place: Place) -> Iterator[Found]:
@@ -355,7 +354,7 @@ def _field_removed(writer: FieldType, place: Place) -> Iterator[Found]:
     if writer.oneof is None:
         is_required = writer.node.label is Label.REQUIRED
         rule = rules.REQUIRED_FIELD_REMOVED if is_required else rules.FIELD_REMOVED
-        yield found_at(at, rule, detail=writer.name, facts=_facts(writer))
+        yield found_at(at, rule, facts=_facts(writer))
     elif place.reader is not None and not is_oneof_gone(writer, place.reader):
         yield oneof_field_removed(writer, at)
 
@@ -373,4 +372,4 @@ def _constants(reader: EnumType, writer: EnumType, place: Place) -> Iterator[Fou
         in_reader = f"{reader.pointer}/{new}" if new else reader.pointer
         in_writer = f"{writer.pointer}/{old}" if old else writer.pointer
         pointers = place.pointers_to(in_reader, in_writer)
-        yield found_at(at, rule, detail=f"{new or old} = {number}", facts=facts, pointers=pointers)
+        yield found_at(at, rule, facts=facts, gist="{name} = {number}", pointers=pointers)

@@ -6,29 +6,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.compatibility.report import Difference, Origin
-from counterfoil.schema.formats.protobuf.read.places import option_pointer
-from counterfoil.schema.jsontext.document import pointer_steps
-from counterfoil.schema.place import member
+from counterfoil.schema.formats.protobuf.read.places import option_pointer, path_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from counterfoil.schema.compatibility.report import Origins
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.protobuf.types.enums import EnumType
     from counterfoil.schema.formats.protobuf.types.index import FieldType, MessageType
+    from counterfoil.schema.paths.model import FieldPath
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """A pair of messages, and the pair of fields in them where one is meant; a side that has none is None.
 
-    ``path`` is the path as Confluent counts it, ``#/Outer/Inner`` for a message. ``parent`` is the field through
-    which the messages were entered; None for those that were met in the schemas' own files. ``enums`` is the pair of
-    enums where such are meant.
+    ``steps`` are those of the path as Confluent counts it: the names of messages, of a oneof or an enum, the number of
+    a field. ``parent`` is the field through which the messages were entered; None for those that were met in the
+    schemas' own files. ``enums`` is the pair of enums where such are meant.
     """
 
-    path: str
+    steps: tuple[str, ...] = ()
     reader: MessageType | None = None
     writer: MessageType | None = None
     reader_field: FieldType | None = None
@@ -39,14 +37,12 @@ class Place:
     def at_field(self, reader: FieldType | None, writer: FieldType | None, oneof: str | None) -> Place:
         """The place of a field of these messages; ``oneof`` is the oneof whose member it is counted as."""
         one = reader or writer
-        steps = [self.path, *filter(None, [oneof]), str(one.number if one else "")]
-        return Place("/".join(steps), self.reader, self.writer, reader, writer, self.parent)
+        steps = (*self.steps, *filter(None, [oneof]), str(one.number if one else ""))
+        return Place(steps, self.reader, self.writer, reader, writer, self.parent)
 
     def at(self, *names: str) -> Place:
         """The place of a oneof, type or constant inside, by its name or number."""
-        base = "" if self.path == ROOT.path else self.path.removeprefix("#")
-        spelt = "/".join(["#" + base, *names])
-        return Place(spelt, self.reader, self.writer, parent=self.parent, enums=self.enums)
+        return Place((*self.steps, *names), self.reader, self.writer, parent=self.parent, enums=self.enums)
 
     @property
     def reader_pointer(self) -> str:
@@ -91,57 +87,82 @@ def _use(message: MessageType | None, field: FieldType | None) -> str:
     return "" if field is None else field.types.index.uses.pointer_to_file(field.types.file)
 
 
-ROOT = Place("#/")
+ROOT = Place()
 """The file itself."""
 
 
-def _origin(holder: MessageType | EnumType | None, path: str) -> Origin | None:
+@dataclass(eq=False, slots=True)
+class Found(Difference):
+    """A difference at ``place``.
+
+    ``pointers`` are those of reader and writer where something smaller than the place is meant, such as a oneof.
+    ``is_of_writer`` says that it is called after the place in the writer; else after the one that is further inside.
+    """
+
+    place: Place
+    pointers: tuple[str, str] | None = None
+    is_of_writer: bool = False
+
+    @property
+    def path(self) -> str:
+        """The place as Confluent counts it: ``#/Outer/Inner`` for a message, ``#/Outer/3`` for a field."""
+        return f"#/{'/'.join(self.place.steps)}"
+
+    @property
+    def reader_pointer(self) -> str:
+        """Where it stands in the reader's text."""
+        return self.place.reader_pointer if self.pointers is None else self.pointers[0]
+
+    @property
+    def writer_pointer(self) -> str:
+        """Where it stands in the writer's text."""
+        return self.place.writer_pointer if self.pointers is None else self.pointers[1]
+
+    @property
+    def reader_path(self) -> FieldPath:
+        """The names on the way to it in the reader's file."""
+        return path_at(self.reader_pointer)
+
+    @property
+    def writer_path(self) -> FieldPath:
+        """The names on the way to it in the writer's file."""
+        return path_at(self.writer_pointer)
+
+    @property
+    def element(self) -> FieldPath:
+        """The path that leads further inside, the reader's where both are as long."""
+        if self.is_of_writer:
+            return path_at(self.place.writer_pointer)
+        return max(self.reader_path, self.writer_path, key=len)
+
+    @property
+    def reader_origin(self) -> Origin | None:
+        """The reader's message or enum that it is in."""
+        return _origin(self.place.enums[0] if self.place.enums else self.place.reader, self.place.steps)
+
+    @property
+    def writer_origin(self) -> Origin | None:
+        """The writer's message or enum that it is in."""
+        return _origin(self.place.enums[1] if self.place.enums else self.place.writer, self.place.steps)
+
+
+def _origin(holder: MessageType | EnumType | None, steps: tuple[str, ...]) -> Origin | None:
     """The message or enum that a place is in, and the steps from there."""
     if holder is None:
         return None
-    own = "#/" + holder.local_name.replace(".", "/")
-    inside = path.removeprefix(own) if path == own or path.startswith(f"{own}/") else path
-    return Origin(holder.full_name, tuple(inside.split("/")[1:]), is_own=holder.is_in_own_file)
-
-
-def _origins(place: Place) -> Origins:
-    reader, writer = place.enums or (place.reader, place.writer)
-    return _origin(reader, place.path), _origin(writer, place.path)
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A difference, the rule behind it, and its place."""
-
-    rule: CompatibilityRule
-    difference: Difference
-    place: Place
+    is_inside = steps[: len(holder.names)] == holder.names
+    inside = steps[len(holder.names) :] if is_inside else steps
+    return Origin(holder.full_name, inside, is_own=holder.is_in_own_file)
 
 
 def found_at(
     place: Place,
     rule: CompatibilityRule,
     *,
-    detail: str,
     facts: Mapping[str, object],
+    gist: str = "{name}",
     pointers: tuple[str, str] | None = None,
-    named: str | None = None,
+    is_of_writer: bool = False,
 ) -> Found:
-    """The finding of ``rule`` at ``place``; ``facts`` fill its sentence.
-
-    ``pointers`` are those of reader and writer where something smaller than the place is meant, such as a oneof.
-    ``named`` is the pointer of what the finding is called after, where that is not the longer one of these.
-    """
-    reader_pointer, writer_pointer = pointers or (place.reader_pointer, place.writer_pointer)
-    difference = Difference(
-        rule=rule.id,
-        error_type=rule.error_type,
-        path=place.path,
-        detail=detail,
-        sentence=rule.about(facts),
-        reader_pointer=reader_pointer,
-        writer_pointer=writer_pointer,
-        origins=lambda: _origins(place),
-        place=None if named is None else tuple(member(name) for name in pointer_steps(named)),
-    )
-    return Found(rule, difference, place)
+    """The finding of ``rule`` at ``place``; see :class:`Found`."""
+    return Found(rule, facts, gist, place, pointers, is_of_writer)

@@ -29,11 +29,11 @@ def oneof_differences(reader: MessageType, writer: MessageType, place: Place) ->
     for name, gone in writer.oneofs.items():
         if name not in reader.oneofs:
             pointers = place.pointers_to(place.reader_pointer, gone.pointer)
-            yield found_at(place.at(name), rules.ONEOF_REMOVED, detail=name, facts={"name": name}, pointers=pointers)
+            yield found_at(place.at(name), rules.ONEOF_REMOVED, facts={"name": name}, pointers=pointers)
     for name, new in reader.oneofs.items():
         if name not in writer.oneofs:
             pointers = place.pointers_to(new.pointer, place.writer_pointer)
-            yield found_at(place.at(name), rules.ONEOF_ADDED, detail=name, facts={"name": name}, pointers=pointers)
+            yield found_at(place.at(name), rules.ONEOF_ADDED, facts={"name": name}, pointers=pointers)
 
 
 def oneof_origins(reader: MessageType, writer: MessageType, name: str) -> list[list[FieldType]]:
@@ -64,8 +64,7 @@ def oneof_field_removed(writer: FieldType, place: Place) -> Found:
     kept = place.reader.oneofs.get(writer.oneof_name or "") if place.reader is not None else None
     reader_pointer = kept.pointer if kept is not None else place.reader_pointer
     pointers = place.pointers_to(reader_pointer, place.writer_pointer)
-    rule, named = rules.ONEOF_FIELD_REMOVED, place.writer_pointer
-    return found_at(place, rule, detail=writer.name, facts=facts, pointers=pointers, named=named)
+    return found_at(place, rules.ONEOF_FIELD_REMOVED, facts=facts, pointers=pointers, is_of_writer=True)
 
 
 def _united(origins: list[list[FieldType]], name: str, place: Place) -> Found:
@@ -74,4 +73,4 @@ def _united(origins: list[list[FieldType]], name: str, place: Place) -> Found:
     names = ", ".join(field.name for fields in origins for field in fields)
     reader = place.reader.oneofs[name].pointer if place.reader else ""
     pointers = place.pointers_to(reader, origins[-1][0].pointer)
-    return found_at(place.at(name), rule, detail=names, facts={"name": name, "fields": names}, pointers=pointers)
+    return found_at(place.at(name), rule, facts={"name": name, "fields": names}, gist="{fields}", pointers=pointers)

@@ -27,7 +27,6 @@ from counterfoil.schema.formats.protobuf.types.index import ENTRY_VALUE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.protobuf.compare.findings import Found
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.types.index import FieldType, FileTypes, Held, MessageType
 
 _Pair: TypeAlias = "tuple[MessageType, MessageType]"
-_Key: TypeAlias = "tuple[int, int, str]"
+_Key: TypeAlias = "tuple[int, int, int | tuple[str, ...]]"
 
 
 def walk_sound(reader: ProtobufSchema, writer: ProtobufSchema) -> list[Found]:
@@ -59,7 +58,7 @@ def _faults(schema: ProtobufSchema, side: str) -> Iterator[Found]:
     for warning in schema.warnings():
         pointers = (warning.pointer, "") if side == "reader" else ("", warning.pointer)
         facts = {"side": Sentence(f"the {side}'s"), "problem": warning.text}
-        yield found_at(ROOT, sound.INVALID_FILE, detail=warning.text, facts=facts, pointers=pointers)
+        yield found_at(ROOT, sound.INVALID_FILE, facts=facts, gist="{problem}", pointers=pointers)
 
 
 MAX_PAIRS: Final = 5000
@@ -82,9 +81,9 @@ class _Walk:
     def __init__(self, reader: ProtobufSchema, writer: ProtobufSchema) -> None:
         self._reader = reader.types.root
         self._writer = writer.types.root
-        self._confluent: dict[tuple[_Key, str], dict[Difference, Found]] = {}
+        self._confluent: dict[tuple[_Key, str], dict[Found, Found]] = {}
         for found in walk(reader, writer):
-            self._confluent.setdefault((_key(found.place), found.rule.id), {}).setdefault(found.difference, found)
+            self._confluent.setdefault((_key(found.place), found.kind.id), {}).setdefault(found, found)
         self._place_by_pair: dict[_Pair, Place] = {}
         self._waiting: deque[_Pair] = deque()
         self._extensions = (_extensions(reader), _extensions(writer))
@@ -96,8 +95,8 @@ class _Walk:
         told: set[tuple[_Key, str]] = set()
         for found in self._problems():
             place = _key(found.place)
-            confluent = (place, _CONFLUENT_BY_RULE.get(found.rule, found.rule).id)
-            key = confluent if confluent in self._confluent else (place, found.rule.id)
+            confluent = (place, _CONFLUENT_BY_RULE.get(found.kind, found.kind).id)
+            key = confluent if confluent in self._confluent else (place, found.kind.id)
             if key not in told:
                 told.add(key)
                 yield from self._confluent[key].values() if key in self._confluent else (found,)
@@ -129,7 +128,7 @@ class _Walk:
             self._meet(*renamed, None)
             if _have_common_fields(*renamed):
                 return
-        place = Place(ROOT.at(theirs.local_name).path, None, theirs)
+        place = Place(theirs.names, None, theirs)
         yield message_removed(place, theirs, self._reader.index)
 
     def _meet(self, reader: MessageType, writer: MessageType, parent: Place | None) -> None:
@@ -137,13 +136,12 @@ class _Walk:
         if pair in self._place_by_pair or (parent is not None and len(self._place_by_pair) >= MAX_PAIRS):
             return
         if reader.node is not writer.node:
-            path = "#/" + reader.local_name.replace(".", "/")
-            self._place_by_pair[pair] = Place(path, reader, writer, parent=parent)
+            self._place_by_pair[pair] = Place(reader.names, reader, writer, parent=parent)
             self._waiting.append(pair)
 
     def _message(self, reader: MessageType, writer: MessageType, place: Place) -> Iterator[Found]:
         for found in oneof_differences(reader, writer, place):
-            if CompatibilityPolicy.SOUND in found.rule.breaks:
+            if CompatibilityPolicy.SOUND in found.kind.breaks:
                 yield found
         in_reader = reader.fields | self._extensions[0].get(reader.full_name, {})
         in_writer = writer.fields | self._extensions[1].get(writer.full_name, {})
@@ -177,21 +175,17 @@ class _Walk:
         if (reader, writer) in self._enums:
             return
         self._enums.add((reader, writer))
-        base = Place("#/" + reader.local_name.replace(".", "/"), parent=place, enums=(reader, writer))
+        base = Place(reader.names, parent=place, enums=(reader, writer))
         for name, mine, theirs in enum_renumberings(reader, writer):
             facts = {"enum": reader.local_name, "name": name, "reader": mine, "writer": theirs}
             pointers = self._symbol_pointers((reader, name), (writer, name), place)
-            detail = f"{name}: {theirs} to {mine}"
-            yield found_at(
-                base.at(str(theirs)), sound.ENUM_VALUE_RENUMBERED, detail=detail, facts=facts, pointers=pointers
-            )
+            at, gist = base.at(str(theirs)), "{name}: {writer} to {reader}"
+            yield found_at(at, sound.ENUM_VALUE_RENUMBERED, facts=facts, gist=gist, pointers=pointers)
         for number, new, old in enum_renamings(reader, writer):
             facts = {"enum": reader.local_name, "number": number, "reader": new, "writer": old}
             pointers = self._symbol_pointers((reader, new), (writer, old), place)
-            detail = f"{old}: {number} is {new}"
-            yield found_at(
-                base.at(str(number)), sound.ENUM_VALUE_RENAMED, detail=detail, facts=facts, pointers=pointers
-            )
+            at, gist = base.at(str(number)), "{writer}: {number} is {reader}"
+            yield found_at(at, sound.ENUM_VALUE_RENAMED, facts=facts, gist=gist, pointers=pointers)
 
     def _symbol_pointers(
         self, reader: tuple[EnumType, str], writer: tuple[EnumType, str], place: Place
@@ -235,13 +229,13 @@ def _field_found(rule: CompatibilityRule, place: Place, facts: dict[str, object]
     field = place.reader_field or place.writer_field
     named = {"name": field.name, "tag": field.number} if field else {}
     pointers = place.option_pointers("default") if rule is sound.DEFAULT_VALUE_CHANGED else None
-    return found_at(place, rule, detail=field.name if field else "", facts={**named, **facts}, pointers=pointers)
+    return found_at(place, rule, facts={**named, **facts}, gist="{name}" if field else "", pointers=pointers)
 
 
 def _key(place: Place) -> _Key:
     """What two walks call the same place: the pair of messages, and the step inside them."""
     field = place.reader_field or place.writer_field
-    return (id(place.reader), id(place.writer), str(field.number) if field else place.path)
+    return (id(place.reader), id(place.writer), field.number if field else place.steps)
 
 
 def _is_message(held: Held) -> bool:

@@ -27,6 +27,8 @@ from counterfoil.schema.formats.protobuf.diff.wording import (
     syntax_words,
     type_words,
 )
+from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+from counterfoil.schema.paths.model import item, member
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
     from counterfoil.schema.formats.protobuf.types.enums import EnumType
     from counterfoil.schema.formats.protobuf.types.index import FieldType, MessageType
+    from counterfoil.schema.paths.model import FieldPath
 
 
 _Type: TypeAlias = "MessageType | EnumType"
@@ -76,39 +79,39 @@ class _Diff:
         self._services(self._files[0].services, self._files[1].services)
 
     def _head(self, earlier: ProtoFile, later: ProtoFile) -> None:
-        self._values(ChangeKind.SYNTAX_CHANGED, "", syntax_words(earlier), syntax_words(later))
-        self._values(ChangeKind.NAMESPACE_CHANGED, "", earlier.package or None, later.package or None)
+        self._values(ChangeKind.SYNTAX_CHANGED, (), syntax_words(earlier), syntax_words(later))
+        self._values(ChangeKind.NAMESPACE_CHANGED, (), earlier.package or None, later.package or None)
         before, now = [each.path for each in earlier.imports], [each.path for each in later.imports]
         for path in before:
             if path not in now:
-                self._add(ChangeKind.IMPORT_REMOVED, "", path, None)
+                self._add(ChangeKind.IMPORT_REMOVED, (), path, None)
         for path in now:
             if path not in before:
-                self._add(ChangeKind.IMPORT_ADDED, "", None, path)
-        self._options(earlier.options, later.options, "", ("", ""))
-        self._values(ChangeKind.DOC_CHANGED, "", quoted(earlier.doc), quoted(later.doc))
+                self._add(ChangeKind.IMPORT_ADDED, (), None, path)
+        self._options(earlier.options, later.options, (), ("", ""))
+        self._values(ChangeKind.DOC_CHANGED, (), quoted(earlier.doc), quoted(later.doc))
 
     def _type_names(self) -> None:
         """Types that came, went, moved or took another name, and the order of the messages at the top."""
         kept = {id(each) for pair in self._pairs for each in pair}
         for was in self._types[0]:
             if id(was) not in kept:
-                self._add(ChangeKind.TYPE_REMOVED, "", was.local_name, None, (was.pointer, ""))
+                self._add(ChangeKind.TYPE_REMOVED, (), was.local_name, None, (was.pointer, ""))
         for now in self._types[1]:
             if id(now) not in kept:
-                self._add(ChangeKind.TYPE_ADDED, "", None, now.local_name, ("", now.pointer))
+                self._add(ChangeKind.TYPE_ADDED, (), None, now.local_name, ("", now.pointer))
         for was, now in self._pairs:
             if was.local_name != now.local_name:
                 is_moved = was.node.name == now.node.name
                 kind = ChangeKind.TYPE_MOVED if is_moved else ChangeKind.TYPE_RENAMED
-                self._add(kind, now.local_name, was.local_name, now.local_name, (was.pointer, now.pointer))
+                self._add(kind, _place_of(now), was.local_name, now.local_name, (was.pointer, now.pointer))
         top = [(was, now) for was, now in self._messages if was.parent is None and now.parent is None]
         before = [now.local_name for was, now in sorted(top, key=lambda pair: pair[0].index)]
         after = [now.local_name for was, now in sorted(top, key=lambda pair: pair[1].index)]
-        self._values(ChangeKind.TYPES_REORDERED, "", ", ".join(before), ", ".join(after))
+        self._values(ChangeKind.TYPES_REORDERED, (), ", ".join(before), ", ".join(after))
 
     def _message(self, earlier: MessageType, later: MessageType) -> None:
-        at = later.local_name
+        at = _place_of(later)
         pointers = (earlier.pointer, later.pointer)
         pairs = self._fields(earlier.fields.values(), later.fields.values(), at, pointers)
         self._oneofs(earlier, later, pairs)
@@ -120,7 +123,7 @@ class _Diff:
         self._values(ChangeKind.DOC_CHANGED, at, quoted(earlier.node.doc), quoted(later.node.doc), pointers)
 
     def _fields(
-        self, earlier: Iterable[FieldType], later: Iterable[FieldType], element: str, around: tuple[str, str]
+        self, earlier: Iterable[FieldType], later: Iterable[FieldType], place: FieldPath, around: tuple[str, str]
     ) -> list[tuple[FieldType, FieldType]]:
         before, now = list(earlier), list(later)
         pairs = match_fields(before, now)
@@ -128,16 +131,16 @@ class _Diff:
         for field in before:
             if id(field) not in kept:
                 pointers = (field.pointer, around[1])
-                self._add(ChangeKind.FIELD_REMOVED, f"{element}.{field.name}", type_words(field), None, pointers)
+                self._add(ChangeKind.FIELD_REMOVED, (*place, member(field.name)), type_words(field), None, pointers)
         for field in now:
             if id(field) not in kept:
                 said = f"{type_words(field)} = {field.number}"
-                self._add(ChangeKind.FIELD_ADDED, f"{element}.{field.name}", None, said, (around[0], field.pointer))
+                self._add(ChangeKind.FIELD_ADDED, (*place, member(field.name)), None, said, (around[0], field.pointer))
         for was, field in pairs:
-            self._field(was, field, f"{element}.{field.name}")
+            self._field(was, field, (*place, member(field.name)))
         return pairs
 
-    def _field(self, earlier: FieldType, later: FieldType, at: str) -> None:
+    def _field(self, earlier: FieldType, later: FieldType, at: FieldPath) -> None:
         pointers = (earlier.pointer, later.pointer)
         self._values(ChangeKind.FIELD_RENAMED, at, earlier.name, later.name, pointers)
         self._values(ChangeKind.NUMBER_CHANGED, at, str(earlier.number), str(later.number), pointers)
@@ -155,25 +158,26 @@ class _Diff:
         match = match_oneofs(earlier, later, fields)
         for name, oneof in earlier.oneofs.items():
             if name not in match:
-                at = f"{later.local_name}.{name}"
+                at = (*_place_of(later), member(name))
                 self._add(ChangeKind.ONEOF_REMOVED, at, name, None, (oneof.pointer, later.pointer))
                 continue
             new = later.oneofs[match[name]]
-            at, pointers = f"{later.local_name}.{new.name}", (oneof.pointer, new.pointer)
+            at, pointers = (*_place_of(later), member(new.name)), (oneof.pointer, new.pointer)
             self._values(ChangeKind.ONEOF_RENAMED, at, name, new.name, pointers)
             self._options(oneof.options, new.options, at, pointers)
             self._values(ChangeKind.DOC_CHANGED, at, quoted(oneof.doc), quoted(new.doc), pointers)
         for name, oneof in later.oneofs.items():
             if name not in match.values():
                 pointers = (earlier.pointer, oneof.pointer)
-                self._add(ChangeKind.ONEOF_ADDED, f"{later.local_name}.{name}", None, name, pointers)
+                self._add(ChangeKind.ONEOF_ADDED, (*_place_of(later), member(name)), None, name, pointers)
         for was, now in fields:
             before = match.get(was.oneof_name or "", was.oneof_name)
             pointers = (was.pointer, now.pointer)
-            self._values(ChangeKind.ONEOF_CHANGED, f"{later.local_name}.{now.name}", before, now.oneof_name, pointers)
+            at = (*_place_of(later), member(now.name))
+            self._values(ChangeKind.ONEOF_CHANGED, at, before, now.oneof_name, pointers)
 
     def _enum(self, earlier: EnumType, later: EnumType) -> None:
-        at, around = later.local_name, (earlier.pointer, later.pointer)
+        at, around = _place_of(later), (earlier.pointer, later.pointer)
         before, now = earlier.node.constants, later.node.constants
         pairs = match_in_turn(before, now, (lambda each: each.name, lambda each: each.number))
         kept = {id(each) for pair in pairs for each in pair}
@@ -186,7 +190,7 @@ class _Diff:
                 said = f"{each.name} = {each.number}"
                 self._add(ChangeKind.SYMBOL_ADDED, at, None, said, (earlier.pointer, each.pointer))
         for was, each in pairs:
-            name, pointers = f"{at}.{each.name}", (was.pointer, each.pointer)
+            name, pointers = (*at, member(each.name)), (was.pointer, each.pointer)
             self._values(ChangeKind.SYMBOL_RENAMED, name, was.name, each.name, pointers)
             self._values(ChangeKind.NUMBER_CHANGED, name, str(was.number), str(each.number), pointers)
             self._options(was.options, each.options, name, pointers)
@@ -199,60 +203,67 @@ class _Diff:
     def _extensions(self) -> None:
         before, now = (_by_extendee(types.extensions()) for types in (self._earlier, self._later))
         for extendee in dict.fromkeys((*before, *now)):
-            self._fields(before.get(extendee, ()), now.get(extendee, ()), f"[{extendee}]", ("", ""))
+            self._fields(before.get(extendee, ()), now.get(extendee, ()), (item(extendee),), ("", ""))
 
     def _services(self, earlier: Sequence[Service], later: Sequence[Service]) -> None:
         before, now = {each.name: each for each in earlier}, {each.name: each for each in later}
         for name, service in before.items():
             if name not in now:
-                self._add(ChangeKind.SERVICE_REMOVED, "", name, None, (service.pointer, ""))
+                self._add(ChangeKind.SERVICE_REMOVED, (), name, None, (service.pointer, ""))
         for name, service in now.items():
             if name not in before:
-                self._add(ChangeKind.SERVICE_ADDED, "", None, name, ("", service.pointer))
+                self._add(ChangeKind.SERVICE_ADDED, (), None, name, ("", service.pointer))
             else:
                 self._service(before[name], service)
 
     def _service(self, earlier: Service, later: Service) -> None:
         before, now = {each.name: each for each in earlier.rpcs}, {each.name: each for each in later.rpcs}
+        place = (member(later.name),)
         for name, rpc in before.items():
             if name not in now:
-                self._add(ChangeKind.METHOD_REMOVED, later.name, rpc_words(rpc), None, (rpc.pointer, later.pointer))
+                self._add(ChangeKind.METHOD_REMOVED, place, rpc_words(rpc), None, (rpc.pointer, later.pointer))
         for name, rpc in now.items():
             if name not in before:
-                self._add(ChangeKind.METHOD_ADDED, later.name, None, rpc_words(rpc), (earlier.pointer, rpc.pointer))
+                self._add(ChangeKind.METHOD_ADDED, place, None, rpc_words(rpc), (earlier.pointer, rpc.pointer))
                 continue
-            was, at, pointers = before[name], f"{later.name}.{name}", (before[name].pointer, rpc.pointer)
+            was, at = before[name], (*place, member(name))
+            pointers = (before[name].pointer, rpc.pointer)
             self._values(ChangeKind.METHOD_CHANGED, at, rpc_words(was), rpc_words(rpc), pointers)
             self._options(was.options, rpc.options, at, pointers)
             self._values(ChangeKind.DOC_CHANGED, at, quoted(was.doc), quoted(rpc.doc), pointers)
 
     def _options(
-        self, earlier: Iterable[Option], later: Iterable[Option], element: str, pointers: tuple[str, str]
+        self, earlier: Iterable[Option], later: Iterable[Option], place: FieldPath, pointers: tuple[str, str]
     ) -> None:
         before, now = option_words(earlier), option_words(later)
         for name in dict.fromkeys((*before, *now)):
-            self._values(ChangeKind.OPTION_CHANGED, element, before.get(name), now.get(name), pointers)
+            self._values(ChangeKind.OPTION_CHANGED, place, before.get(name), now.get(name), pointers)
 
     def _values(
         self,
         kind: ChangeKind,
-        element: str,
+        place: FieldPath,
         was: str | None,
         now: str | None,
         pointers: tuple[str, str] = ("", ""),
     ) -> None:
         if was != now:
-            self._add(kind, element, was, now, pointers)
+            self._add(kind, place, was, now, pointers)
 
     def _add(
         self,
         kind: ChangeKind,
-        element: str,
+        place: FieldPath,
         was: str | None,
         now: str | None,
         pointers: tuple[str, str] = ("", ""),
     ) -> None:
-        self.changes.append(Change(kind, element, was, now, *pointers))
+        self.changes.append(Change(kind, place, was, now, *pointers))
+
+
+def _place_of(declared: _Type) -> FieldPath:
+    """The place of a message or enum, by the names on the way to it."""
+    return tuple(map(member, declared.names))
 
 
 def _by_extendee(extensions: Iterable[tuple[str, FieldType]]) -> dict[str, list[FieldType]]:

@@ -5,12 +5,17 @@ What has no name of its own has one that begins with ``#``, which no name of the
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.jsontext.document import pointer_steps
+from counterfoil.schema.paths.model import member
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from counterfoil.schema.formats.protobuf.read.ast import Enum, Extend, Field, Message, ProtoFile, Reserved
+    from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.position import Position
 
 PACKAGE_POINTER: Final = "/#package"
@@ -30,6 +35,15 @@ def option_pointer(pointer: str, name: str) -> str:
 def reserved_pointer(pointer: str, index: int) -> str:
     """The pointer of one of the ``reserved`` statements of the message or enum at ``pointer``."""
     return f"{pointer}/#reserved {index}"
+
+
+def path_at(pointer: str) -> FieldPath:
+    """The names on the way to what stands at ``pointer``; what has no name of its own has that of what is around it.
+
+    >>> [step.name for step in path_at("/Order/Line/price/#default")]
+    ['Order', 'Line', 'price']
+    """
+    return tuple(map(member, takewhile(lambda step: not step.startswith("#"), pointer_steps(pointer))))
 
 
 def position_by_pointer(file: ProtoFile) -> Mapping[str, Position]:

@@ -28,9 +28,14 @@ class EnumType:
     is_in_own_file: bool
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The names on the way to it inside its package, its own last."""
+        return tuple(self.local_name.split("."))
+
+    @property
     def pointer(self) -> str:
         """Its pointer in the file that declares it."""
-        return self.node.pointer or "/" + self.local_name.replace(".", "/")
+        return self.node.pointer or "/" + "/".join(self.names)
 
     @cached_property
     def name_by_number(self) -> Mapping[int, str]:

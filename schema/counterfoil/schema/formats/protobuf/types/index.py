@@ -51,9 +51,14 @@ class MessageType:
     enums: dict[str, EnumType] = field(default_factory=dict)
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The names on the way to it inside its package, its own last."""
+        return tuple(self.local_name.split("."))
+
+    @property
     def pointer(self) -> str:
         """Its pointer in the file that declares it."""
-        return self.node.pointer or "/" + self.local_name.replace(".", "/")
+        return self.node.pointer or "/" + "/".join(self.names)
 
     @property
     def is_in_own_file(self) -> bool:

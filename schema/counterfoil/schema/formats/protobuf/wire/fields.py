@@ -137,4 +137,4 @@ def _found(rule: CompatibilityRule, place: Place, *, reader: str, writer: str, o
     facts = {"name": field.name if field else "", "tag": field.number if field else ""}
     pointers = place.option_pointers(option) if option else None
     said = {**facts, "reader": reader, "writer": writer}
-    return found_at(place, rule, detail=f"{writer} to {reader}", facts=said, pointers=pointers)
+    return found_at(place, rule, facts=said, gist="{writer} to {reader}", pointers=pointers)

@@ -61,9 +61,8 @@ def _packages(reader: Mapping[str, FileTypes], writer: Mapping[str, FileTypes]) 
         mine = reader.get(path)
         if mine is not None and mine.file.package != theirs.file.package:
             said = {"reader": mine.file.package or "empty", "writer": theirs.file.package or "empty"}
-            detail = f"{said['writer']} to {said['reader']}"
             pointers = (_package_pointer(mine), _package_pointer(theirs))
-            yield found_at(ROOT, rules.FILE_SAME_PACKAGE, detail=detail, facts=said, pointers=pointers)
+            yield found_at(ROOT, rules.FILE_SAME_PACKAGE, facts=said, gist="{writer} to {reader}", pointers=pointers)
 
 
 def _package_pointer(types: FileTypes) -> str:
@@ -110,7 +109,7 @@ def _enums_by_full_name(files: Mapping[str, FileTypes]) -> dict[str, _Sided]:
 
 
 def _message(reader: MessageType, writer: MessageType) -> Iterator[Found]:
-    place = Place("#/" + reader.local_name.replace(".", "/"), reader, writer)
+    place = Place(reader.names, reader, writer)
     for number, theirs in writer.fields.items():
         mine = reader.fields.get(number)
         if mine is None:
@@ -122,9 +121,9 @@ def _message(reader: MessageType, writer: MessageType) -> Iterator[Found]:
     for what in no_longer_reserved(reader.node.reserved, writer.node.reserved):
         pointers = (place.reader_pointer, _reserved(writer.node.reserved, what, place.writer_pointer))
         facts = {**name, "what": what}
-        yield found_at(place, rules.RESERVED_MESSAGE_NO_DELETE, detail=what, facts=facts, pointers=pointers)
+        yield found_at(place, rules.RESERVED_MESSAGE_NO_DELETE, facts=facts, gist="{what}", pointers=pointers)
     if writer.features.allows_json and not reader.features.allows_json:
-        yield found_at(place, rules.MESSAGE_SAME_JSON_FORMAT, detail=reader.local_name, facts=name)
+        yield found_at(place, rules.MESSAGE_SAME_JSON_FORMAT, facts=name)
 
 
 def _deleted(field: FieldType, place: Place) -> Iterator[Found]:
@@ -132,9 +131,9 @@ def _deleted(field: FieldType, place: Place) -> Iterator[Found]:
     facts = {"name": field.name, "tag": field.number}
     kept = place.reader.node.reserved if place.reader else ()
     if not any(field.number in numbers for numbers in reserved_ranges(kept)):
-        yield found_at(at, rules.FIELD_NO_DELETE_UNLESS_NUMBER_RESERVED, detail=field.name, facts=facts)
+        yield found_at(at, rules.FIELD_NO_DELETE_UNLESS_NUMBER_RESERVED, facts=facts)
     if field.name not in reserved_names(kept):
-        yield found_at(at, rules.FIELD_NO_DELETE_UNLESS_NAME_RESERVED, detail=field.name, facts=facts)
+        yield found_at(at, rules.FIELD_NO_DELETE_UNLESS_NAME_RESERVED, facts=facts)
 
 
 def _required(reader: MessageType, writer: MessageType, place: Place) -> Iterator[Found]:
@@ -147,7 +146,7 @@ def _required(reader: MessageType, writer: MessageType, place: Place) -> Iterato
         at = place.at_field(reader.fields.get(number), writer.fields.get(number), None)
         field = reader.fields.get(number) or writer.fields[number]
         facts = {"name": field.name, "tag": number, "side": Sentence("the reader" if number in mine else "the writer")}
-        yield found_at(at, rules.MESSAGE_SAME_REQUIRED_FIELDS, detail=field.name, facts=facts)
+        yield found_at(at, rules.MESSAGE_SAME_REQUIRED_FIELDS, facts=facts)
 
 
 def _extensions(reader: Mapping[str, FileTypes], writer: Mapping[str, FileTypes]) -> Iterator[Found]:
@@ -157,7 +156,7 @@ def _extensions(reader: Mapping[str, FileTypes], writer: Mapping[str, FileTypes]
     )
     for key, field in theirs.items():
         if key in mine:
-            place = Place(f"#/{key[0]}/{key[1]}", reader_field=mine[key], writer_field=field)
+            place = Place((key[0], str(key[1])), reader_field=mine[key], writer_field=field)
             yield from field_differences(mine[key], field, place)
 
 
@@ -169,17 +168,17 @@ def _reserved(statements: Sequence[Reserved], what: str, pointer: str) -> str:
 
 def _enum(reader: _Sided, writer: _Sided) -> Iterator[Found]:
     mine, theirs = reader.enum, writer.enum
-    place = Place("#/" + mine.local_name.replace(".", "/"), enums=(mine, theirs))
+    place = Place(mine.names, enums=(mine, theirs))
     for number, names in theirs.names_by_number.items():
         yield from _constant(reader, writer, number, names, place.at(str(number)))
     name = {"name": mine.local_name}
     for what in no_longer_reserved(mine.node.reserved, theirs.node.reserved):
         facts = {**name, "what": what}
         pointers = (reader.pointer(), _reserved(theirs.node.reserved, what, writer.pointer()))
-        yield found_at(place, rules.RESERVED_ENUM_NO_DELETE, detail=what, facts=facts, pointers=pointers)
+        yield found_at(place, rules.RESERVED_ENUM_NO_DELETE, facts=facts, gist="{what}", pointers=pointers)
     if theirs.allows_json and not mine.allows_json:
         pointers = (reader.pointer(), writer.pointer())
-        yield found_at(place, rules.ENUM_SAME_JSON_FORMAT, detail=mine.local_name, facts=name, pointers=pointers)
+        yield found_at(place, rules.ENUM_SAME_JSON_FORMAT, facts=name, pointers=pointers)
 
 
 def _constant(reader: _Sided, writer: _Sided, number: int, names: Sequence[str], place: Place) -> Iterator[Found]:
@@ -192,16 +191,16 @@ def _constant(reader: _Sided, writer: _Sided, number: int, names: Sequence[str],
         if not set(names) <= set(known):
             said = {**facts, "reader": ", ".join(known), "writer": told}
             pointers = (reader.pointer(_other(known, names)), writer.pointer(_other(names, known)))
-            yield found_at(place, rules.ENUM_VALUE_SAME_NAME, detail=told, facts=said, pointers=pointers)
+            yield found_at(place, rules.ENUM_VALUE_SAME_NAME, facts=said, pointers=pointers)
         return
     pointers = (reader.pointer(), writer.pointer(names[0]))
     reserved = enum.node.reserved
     if not any(number in numbers for numbers in reserved_ranges(reserved)):
         rule = rules.ENUM_VALUE_NO_DELETE_UNLESS_NUMBER_RESERVED
-        yield found_at(place, rule, detail=told, facts=facts, pointers=pointers)
+        yield found_at(place, rule, facts=facts, pointers=pointers)
     if not set(names) <= set(reserved_names(reserved)):
         rule = rules.ENUM_VALUE_NO_DELETE_UNLESS_NAME_RESERVED
-        yield found_at(place, rule, detail=told, facts=facts, pointers=pointers)
+        yield found_at(place, rule, facts=facts, pointers=pointers)
 
 
 def _other(names: Sequence[str], others: Sequence[str]) -> str:

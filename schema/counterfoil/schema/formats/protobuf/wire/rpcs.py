@@ -38,7 +38,7 @@ def _methods(files: Iterable[FileTypes]) -> Iterator[tuple[str, Rpc, FileTypes]]
 
 
 def _method(name: str, reader: tuple[Rpc, FileTypes], writer: tuple[Rpc, FileTypes]) -> Iterator[Found]:
-    place = Place("#/" + name.replace(".", "/"))
+    place = Place(tuple(name.split(".")))
     mine, theirs = reader[0], writer[0]
     compared = (
         (rules.RPC_SAME_REQUEST_TYPE, _type(mine.request, reader[1]), _type(theirs.request, writer[1])),
@@ -52,7 +52,7 @@ def _method(name: str, reader: tuple[Rpc, FileTypes], writer: tuple[Rpc, FileTyp
             facts = {"name": name, "reader": is_now, "writer": was}
             option = "idempotency_level" if rule is rules.RPC_SAME_IDEMPOTENCY_LEVEL else ""
             pointers = (_pointer(*reader, option), _pointer(*writer, option))
-            yield found_at(place, rule, detail=f"{was} to {is_now}", facts=facts, pointers=pointers)
+            yield found_at(place, rule, facts=facts, gist="{writer} to {reader}", pointers=pointers)
 
 
 def _pointer(rpc: Rpc, types: FileTypes, option: str) -> str:

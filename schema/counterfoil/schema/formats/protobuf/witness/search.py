@@ -79,7 +79,7 @@ def _found_by_difference(
     """What is found between two schemas, kept for the next of their differences."""
     found: dict[Difference, Found] = {}
     for each in find_all(reader, writer, policy=policy):
-        found.setdefault(each.difference, each)
+        found.setdefault(each, each)
     return found
 
 
@@ -95,11 +95,11 @@ class _Search:
 
     def run(self) -> Witness | NoWitness:
         """The first of the candidates that shows the difference."""
-        if self._found.rule is rules.MESSAGE_REMOVED:
+        if self._found.kind is rules.MESSAGE_REMOVED:
             return self._of_removed()
         if self._place.reader is None or self._place.writer is None:
             return NoWitness(0, self._nothing_to_write())
-        if self._found.rule is rules.FIELD_NUMERIC_LABEL_CHANGED and not self._is_narrower():
+        if self._found.kind is rules.FIELD_NUMERIC_LABEL_CHANGED and not self._is_narrower():
             return NoWitness(0, "a label that asks for less reads all that was written")
         if self._place.writer_field is not None and self._place.writer_field.is_extension:
             return NoWitness(0, "messages with extensions are not built")
@@ -125,7 +125,7 @@ class _Search:
         if gone is None or gone is not next(iter(self._writer_schema.types.root.messages.values()), None):
             return NoWitness(0, "records are of the first message; what fields hold is told by number, not by name")
         sound = _found_by_difference(self._reader_schema, self._writer_schema, CompatibilityPolicy.SOUND)
-        if self._found.difference not in sound:
+        if self._found not in sound:
             return NoWitness(0, "the reader's first message has another name and reads the same records")
         name = self._reader_schema.file.package_prefix + gone.local_name
         try:
@@ -138,7 +138,7 @@ class _Search:
 
     def _nothing_to_write(self) -> str:
         """Why no message is even tried."""
-        if self._found.rule is rules.PACKAGE_CHANGED:
+        if self._found.kind is rules.PACKAGE_CHANGED:
             return _NAMES_ONLY
         return "the rule guards what may be written later, not what was"
 
@@ -162,7 +162,7 @@ class _Search:
                 for depth in _DEPTHS[:1] if holds.scalar or holds.enum else _DEPTHS:
                     yield from probes(descriptor, place.writer_field.number, depth=depth)
         elif place.reader and place.writer:
-            oneof = place.path.rpartition("/")[2]
+            oneof = place.steps[-1] if place.steps else ""
             origins = oneof_origins(place.reader, place.writer, oneof) if oneof in place.reader.oneofs else []
             for one, other in combinations(origins, 2):
                 first = next(probes(descriptor, one[0].number))
@@ -176,7 +176,7 @@ class _Search:
         fields = [field.number for field in (place.reader_field, place.writer_field) if field]
         if fields or not place.reader:
             return {*fields}
-        oneof = place.reader.oneofs.get(place.path.rpartition("/")[2])
+        oneof = place.reader.oneofs.get(place.steps[-1]) if place.steps else None
         return {field.number for field in oneof.fields} if oneof else set()
 
     def _wrapped(self, message: AnyMessage) -> AnyMessage:
@@ -207,11 +207,12 @@ class _Search:
 
     def _is_about(self, loss: Loss, number: int) -> bool:
         """Whether a loss in the field of this number is the one that the difference says."""
-        if self._found.rule is rules.FIELD_NUMERIC_LABEL_CHANGED and not loss.is_missing:
+        if self._found.kind is rules.FIELD_NUMERIC_LABEL_CHANGED and not loss.is_missing:
             return False
         if self._place is self._found.place:
             return number in self._numbers()
-        symbol = self._found.difference.detail.partition(":")[0]
+        facts = self._found.facts
+        symbol = facts["name"] if "name" in facts else facts.get("writer", "")
         return number in self._numbers() and (f"{symbol} (" in loss.text or f"value: {symbol}" in loss.text)
 
     def _missing(self, read: AnyMessage) -> str:

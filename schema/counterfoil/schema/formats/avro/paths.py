@@ -1,0 +1,115 @@
+"""Field paths in Avro schemas: what a path leads to, and the path of what stands at a place of the text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union
+from counterfoil.schema.jsontext.document import pointer_steps
+from counterfoil.schema.paths.model import ITEMS, VALUES, StepKind, branch, member
+from counterfoil.schema.paths.resolve import Fault, Target, follow
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterfoil.schema.formats.avro.types import AvroType, Field
+    from counterfoil.schema.paths.model import FieldPath, Step
+
+T = TypeVar("T")
+
+
+def target_of(root: AvroType, path: FieldPath) -> Target:
+    """What ``path`` leads to from ``root``; raises ``Fault`` for a step that leads nowhere.
+
+    A union of null and one other type is entered without a step.
+    """
+    start = _At(root.pointer, root)
+    return Target(*follow(start, path, lambda at, step: _inside(at.node, step)))
+
+
+class _At(NamedTuple):
+    """A node, and its pointer, or that of the field which holds it."""
+
+    pointer: str
+    node: AvroType
+
+
+def branch_name(node: AvroType) -> str:
+    """What a branch of a union is called in paths: the name of a named type without its namespace, else the kind."""
+    return node.name if isinstance(node, Record | Enum | Fixed) else node.kind.value
+
+
+def path_at(root: AvroType, pointer: str) -> FieldPath:
+    """The path of what a JSON pointer leads to, or of the nearest thing around it that has one."""
+    return tuple(_steps(root, pointer_steps(pointer)))
+
+
+def _steps(root: AvroType, keys: Sequence[str]) -> list[Step]:
+    steps: list[Step] = []
+    node, rest = root, [*keys][::-1]
+    while rest:
+        key = rest.pop()
+        match node:
+            case Record() if key == "fields":
+                field = _at_index(node.fields, rest.pop() if rest else "")
+                if field is None:
+                    break
+                steps.append(member(field.name))
+                node = field.type
+            case Array() if key == "items":
+                steps.append(ITEMS)
+                node = node.items
+            case Map() if key == "values":
+                steps.append(VALUES)
+                node = node.values
+            case Union() if (inner := _at_index(node.branches, key)) is not None:
+                steps.append(branch(branch_name(inner)))
+                node = inner
+            case _ if key != "type":
+                break
+    return steps
+
+
+def _at_index(listed: Sequence[T], index: str) -> T | None:
+    return listed[int(index)] if index.isdecimal() and int(index) < len(listed) else None
+
+
+def _without_null(node: AvroType) -> AvroType:
+    """The one type that a union has beside null; any other type itself."""
+    kept = [each for each in node.branches if each.kind is not Kind.NULL] if isinstance(node, Union) else []
+    return kept[0] if len(kept) == 1 else node
+
+
+def _inside(around: AvroType, step: Step) -> _At:
+    """What one step leads to."""
+    node = around if step.kind is StepKind.BRANCH else _without_null(around)
+    match step.kind, node:
+        case StepKind.MEMBER, Record():
+            field = _field(node, step.name)
+            return _At(field.pointer, field.type)
+        case StepKind.ITEM, Array() if not step.name:
+            return _At(node.items.pointer, node.items)
+        case StepKind.VALUE, Map() if not step.name:
+            return _At(node.values.pointer, node.values)
+        case StepKind.BRANCH, Union():
+            return _branch(node, step.name)
+    raise Fault(f"{_words(node)} has no {step.kind.value}{f' {step.name!r}' if step.name else ''}")
+
+
+def _field(record: Record, name: str) -> Field:
+    field = next((each for each in record.fields if each.name == name), None)
+    if field is None:
+        raise Fault.of_names(f"record {record.full_name}", "field", name, [each.name for each in record.fields])
+    return field
+
+
+def _branch(union: Union, name: str) -> _At:
+    for each in union.branches:
+        if name in (branch_name(each), each.full_name if isinstance(each, Record | Enum | Fixed) else ""):
+            return _At(each.pointer, each)
+    raise Fault.of_names("the union", "branch", name, [branch_name(each) for each in union.branches])
+
+
+def _words(node: AvroType) -> str:
+    named = f" {node.full_name}" if isinstance(node, Record | Enum | Fixed) else ""
+    return f"the {node.kind.value}{named}"

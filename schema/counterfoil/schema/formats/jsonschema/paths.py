@@ -1,0 +1,181 @@
+"""Field paths in JSON schemas: what a path leads to, references followed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.jsontext.document import pointer_steps
+from counterfoil.schema.paths.model import ITEMS, VALUES, StepKind, branch, item, member, value
+from counterfoil.schema.paths.resolve import Fault, Target, follow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from counterfoil.schema.formats.jsonschema.read.resolve import Base, Resolver
+    from counterfoil.schema.paths.model import FieldPath, Step
+
+_NULL: Final = {"type": "null"}
+_DEFINITIONS: Final = ("$defs", "definitions")
+_COMBINED: Final = ("oneOf", "anyOf", "allOf")
+_BY_NAME: Final[Mapping[StepKind, tuple[str, ...]]] = {
+    StepKind.MEMBER: ("properties",),
+    StepKind.VALUE: ("patternProperties",),
+    StepKind.DEPENDENCY: ("dependentSchemas", "dependencies"),
+}
+_BY_NUMBER: Final[Mapping[StepKind, tuple[str, ...]]] = {
+    StepKind.ITEM: ("prefixItems", "items"),
+    StepKind.BRANCH: _COMBINED,
+}
+_ALONE: Final[Mapping[StepKind, tuple[str, ...]]] = {
+    StepKind.ITEM: ("items", "additionalItems", "unevaluatedItems", "contains"),
+    StepKind.VALUE: ("additionalProperties", "unevaluatedProperties"),
+}
+"""The keywords that a step may lead through: by a name, by a number, and with nothing after them."""
+
+
+_NAMED: Final = frozenset({"properties", "dependencies", "dependentRequired", "dependentSchemas", "required"})
+"""Keywords that are followed by the name of a property; ``required`` in differences alone."""
+_DEFINED: Final = frozenset({"$defs", "definitions"})
+_ARRAYS: Final = frozenset({"items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"})
+_MAPS: Final = frozenset({"additionalProperties", "unevaluatedProperties"})
+_BRANCHES: Final = frozenset({"allOf", "anyOf", "oneOf"})
+_TRANSPARENT: Final = frozenset({"not", "if", "then", "else", "propertyNames"})
+
+
+def steps_through(keywords: Sequence[str]) -> FieldPath:
+    """The steps that keywords, as in a JSON pointer into a schema, lead through.
+
+    A definition is a member by its name, a branch of ``oneOf`` and its kind has its number, counted from 0. What
+    follows a keyword that leads into no schema is left out.
+    """
+    steps: list[Step] = []
+    rest = [*keywords][::-1]
+    while rest:
+        keyword = rest.pop()
+        if keyword in _NAMED and rest:
+            steps.append(member(rest.pop()))
+        elif keyword in _DEFINED and rest:
+            steps = [member(rest.pop())]
+        elif keyword == "patternProperties" and rest:
+            steps.append(value(rest.pop()))
+        elif keyword in _ARRAYS:
+            steps.append(item(rest.pop()) if rest and rest[-1].isdecimal() else ITEMS)
+        elif keyword in _MAPS:
+            steps.append(VALUES)
+        elif keyword in _BRANCHES and rest and rest[-1].isdecimal():
+            steps.append(branch(rest.pop()))
+        elif keyword not in _TRANSPARENT:
+            break
+    return tuple(steps)
+
+
+def path_at(pointer: str) -> FieldPath:
+    """The path that a JSON pointer into a schema leads to.
+
+    >>> [step.name for step in path_at("/properties/lines/items/properties/price/minimum")]
+    ['lines', '', 'price']
+    """
+    return steps_through(pointer_steps(pointer))
+
+
+def target_of(document: Any, resolver: Resolver, path: FieldPath) -> Target:
+    """What ``path`` leads to; raises ``Fault`` for a step that leads nowhere.
+
+    What a reference and ``allOf`` ask for counts as written in their place, and so does the one branch that ``oneOf``
+    or ``anyOf`` has beside null. A path may start with the name of a definition.
+    """
+    root = _Place(document, resolver.root, resolver)
+    first = path[0] if path else None
+    if first is None or first.kind is not StepKind.MEMBER or any(each.through(first) for each in root.meant()):
+        return _target(follow(root, path, _inside))
+    defined = next(iter(root.children(_DEFINITIONS, first.name)), None)
+    if defined is None:
+        return _target(follow(root, path, _inside))
+    return _target(follow(defined, path, lambda place, step: place if step is first else _inside(place, step)))
+
+
+class _Place(NamedTuple):
+    """A schema, where it stands, and what knows the whole that it is a part of."""
+
+    value: Any
+    base: Base
+    whole: Resolver
+
+    @property
+    def keywords(self) -> Mapping[str, Any]:
+        """What the schema says; nothing beside a ``$ref`` in drafts up to 7."""
+        value = self.value if isinstance(self.value, dict) else {}
+        return {"$ref": value["$ref"]} if "$ref" in value and not self.base.draft.is_modern else value
+
+    def child(self, *steps: str | int) -> _Place | None:
+        """The schema that keys and indexes lead to from here; None where there is none."""
+        value: Any = self.keywords
+        for step in steps:
+            is_there = step in value if isinstance(value, dict) else isinstance(step, int) and isinstance(value, list)
+            if not is_there or (isinstance(value, list) and isinstance(step, int) and step >= len(value)):
+                return None
+            value = value[step]
+        is_schema = isinstance(value, dict | bool)
+        return _Place(value, self.whole.enter(value, self.base.below(*steps)), self.whole) if is_schema else None
+
+    def children(self, keywords: tuple[str, ...], *steps: str | int) -> list[_Place]:
+        """Those of ``keywords`` that hold a schema where ``steps`` lead."""
+        return [child for keyword in keywords if (child := self.child(keyword, *steps)) is not None]
+
+    def branches(self, keyword: str) -> list[_Place]:
+        """The schemas of a keyword that holds a list of them."""
+        listed = self.keywords.get(keyword)
+        indexes = range(len(listed)) if isinstance(listed, list) else ()
+        return [child for index in indexes if (child := self.child(keyword, index)) is not None]
+
+    def through(self, step: Step) -> list[_Place]:
+        """The schemas that a step may lead to from this schema alone, the likeliest first."""
+        kind, name = step
+        if not name:
+            alone = self.children(_ALONE.get(kind, ()))
+            return alone + self.children(_BY_NAME.get(kind, ()), name)
+        if kind in _BY_NUMBER:
+            return self.children(_BY_NUMBER[kind], int(name)) if name.isdecimal() else []
+        return self.children(_BY_NAME.get(kind, ()), name)
+
+    def meant(self) -> Iterator[_Place]:
+        """The schemas that a value must fit where this one stands, itself first."""
+        seen: set[int] = set()
+        waiting = [self]
+        while waiting:
+            place = waiting.pop()
+            if id(place.value) in seen:
+                continue
+            seen.add(id(place.value))
+            yield place
+            choices = [[each for each in place.branches(word) if each.value != _NULL] for word in ("oneOf", "anyOf")]
+            only = [kept[0] for kept in choices if len(kept) == 1]
+            waiting += reversed([*place.referred(), *place.branches("allOf"), *only])
+
+    def referred(self) -> Iterator[_Place]:
+        """What its ``$ref`` means; nothing where that leads nowhere."""
+        reference = self.keywords.get("$ref")
+        if isinstance(reference, str):
+            try:
+                value, base = self.whole.resolve(reference, self.base)
+            except InvalidSchema:
+                return
+            yield _Place(value, base, self.whole)
+
+
+def _target(place: _Place) -> Target:
+    return Target("" if place.base.document else place.base.pointer, place.value)
+
+
+def _inside(place: _Place, step: Step) -> _Place:
+    """The schema that one step leads to."""
+    meant = [*place.meant()]
+    found = next((inner for one in meant for inner in one.through(step)), None)
+    if found is None and step.kind is StepKind.MEMBER:
+        known = [one.keywords.get("properties") for one in meant]
+        names = [name for held in known if isinstance(held, dict) for name in held]
+        raise Fault.of_names("the schema", "property", step.name, names)
+    if found is None:
+        raise Fault(f"the schema has no {step.kind.value}{f' {step.name!r}' if step.name else ''}")
+    return found

@@ -1,0 +1,123 @@
+"""Field paths in Protobuf schemas: what a path leads to.
+
+A path starts in the first message, or with the name of any message or enum of the file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from counterfoil.schema.formats.protobuf.read.ast import EnumConstant
+from counterfoil.schema.formats.protobuf.types.enums import EnumType
+from counterfoil.schema.formats.protobuf.types.index import FieldType, MessageType
+from counterfoil.schema.paths.model import StepKind
+from counterfoil.schema.paths.resolve import Fault, Target, follow
+
+if TYPE_CHECKING:
+    from counterfoil.schema.formats.protobuf.read.ast import OneOf
+    from counterfoil.schema.formats.protobuf.types.index import FileTypes, Held
+    from counterfoil.schema.paths.model import FieldPath, Step
+
+
+class HeldIn(NamedTuple):
+    """What one item of a repeated field holds, or one value of a map."""
+
+    held: Held
+    field: FieldType
+
+
+class OneOfIn(NamedTuple):
+    """A oneof and the message that has it."""
+
+    oneof: OneOf
+    message: MessageType
+
+
+Node: TypeAlias = "MessageType | EnumType | FieldType | HeldIn | OneOfIn | EnumConstant"
+
+
+def target_of(types: FileTypes, path: FieldPath) -> Target:
+    """What ``path`` leads to in a file; raises ``Fault`` for a step that leads nowhere."""
+    declared: dict[str, Node] = {**types.enums, **types.messages}
+    first = path[0] if path else None
+    if first is not None and first.kind is StepKind.MEMBER and first.name in declared:
+        start = declared[first.name]
+        return _target(follow(start, path, lambda node, step: node if step is first else _inside(node, step)))
+    message: Node | None = next(iter(types.messages.values()), None)
+    if message is None:
+        raise Fault("the file declares no message")
+    return _target(follow(message, path, _inside))
+
+
+def _target(node: Node) -> Target:
+    if isinstance(node, MessageType | EnumType):
+        return Target(node.pointer if node.is_in_own_file else "", node)
+    if isinstance(node, EnumConstant):
+        return Target(node.pointer, node)
+    field = node.field if isinstance(node, HeldIn) else node
+    types, pointer = (
+        (field.message.types, field.oneof.pointer) if isinstance(field, OneOfIn) else (field.types, field.pointer)
+    )
+    return Target(pointer if types is types.index.root else "", node)
+
+
+def _inside(node: Node, step: Step) -> Node:
+    """What one step leads to."""
+    match step.kind, node:
+        case StepKind.MEMBER, EnumType():
+            constants = {each.name: each for each in node.node.constants}
+            return _named(constants, step.name, f"enum {node.local_name}", "constant")
+        case StepKind.MEMBER, _:
+            return _member(_message(node), step.name)
+        case StepKind.ITEM, FieldType() if node.is_repeated and not node.holds.is_map and not step.name:
+            return HeldIn(node.holds, node)
+        case StepKind.VALUE, FieldType() if node.holds.value is not None and not step.name:
+            return HeldIn(node.holds.value, node)
+        case StepKind.BRANCH, OneOfIn():
+            numbers = {each.number for each in node.oneof.fields}
+            fields = {each.name: each for number, each in node.message.fields.items() if number in numbers}
+            return _named(fields, step.name, f"oneof {node.oneof.name}", "field")
+    raise Fault(f"{_words(node)} has no {step.kind.value}{f' {step.name!r}' if step.name else ''}")
+
+
+def _message(node: Node) -> MessageType:
+    """The message whose members are meant where a node stands."""
+    if isinstance(node, MessageType):
+        return node
+    if isinstance(node, FieldType) and node.is_repeated:
+        raise Fault(f"field {node.name} is {'a map; write {}' if node.holds.is_map else 'repeated; write []'} after it")
+    held = node.holds if isinstance(node, FieldType) else node.held if isinstance(node, HeldIn) else None
+    if held is None or held.message is None:
+        raise Fault(f"{_words(node)} has no members")
+    return held.message
+
+
+def _member(message: MessageType, name: str) -> Node:
+    members: dict[str, Node] = {each.name: each for each in message.fields.values()}
+    members |= {each.name: OneOfIn(each, message) for each in message.oneofs.values()}
+    members |= {**message.enums, **message.messages, **members}
+    return _named(members, name, f"message {message.local_name}", "field")
+
+
+def _named(
+    known: dict[str, Node] | dict[str, FieldType] | dict[str, EnumConstant], name: str, around: str, kind: str
+) -> Node:
+    if name not in known:
+        raise Fault.of_names(around, kind, name, known)
+    return known[name]
+
+
+def _words(node: Node) -> str:
+    match node:
+        case FieldType():
+            return f"field {node.name}, which holds {node.holds.words},"
+        case HeldIn():
+            return node.held.words
+        case OneOfIn():
+            return f"oneof {node.oneof.name}"
+        case EnumConstant():
+            return f"constant {node.name}"
+        case EnumType():
+            return f"enum {node.local_name}"
+        case _:
+            return f"message {node.local_name}"
