@@ -152,7 +152,7 @@ AROUND: Final[dict[str, Around]] = {
         lambda schema: _in("a", _in("b", _in("c", schema))), "/properties/a/properties/b/properties/c", "a.b.c"
     ),
     "a property with a strange name": Around(
-        lambda schema: _in(_STRANGE, schema), f"/properties/{escape_pointer(_STRANGE)}", _STRANGE
+        lambda schema: _in(_STRANGE, schema), f"/properties/{escape_pointer(_STRANGE)}", f'"{_STRANGE}"'
     ),
     "items": Around(lambda schema: _in("list", {"type": "array", "items": schema}), "/properties/list/items", "list[]"),
     "values": Around(
