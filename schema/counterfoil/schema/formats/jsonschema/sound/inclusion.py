@@ -261,7 +261,9 @@ def _places_in(place: _Place) -> Iterator[_Place]:
     for pattern, schema in facts.patterns.items():
         steps = ("patternProperties", pattern)
         inner = place.within(schema, steps, _under_pattern(pattern))
-        yield replace(inner, rule=rules.PATTERN_PROPERTIES_NARROWED, name=pattern)
+        yield replace(
+            inner, rule=rules.PATTERN_PROPERTIES_NARROWED, name=pattern, writers=_of_pattern(writers, pattern)
+        )
     if facts.additional is not None:
         yield from _additional_places(place, facts, facts.additional, writers)
     yield from _item_places(place, facts, writers)
@@ -275,11 +277,12 @@ def _additional_places(place: _Place, facts: Facts, schema: Schema, writers: tup
         yield replace(inner, writers=_of_property(writers, name))
     known = dict.fromkeys((*facts.properties, *names), ANYTHING)
     patterns = dict.fromkeys(facts.patterns, ANYTHING)
-    yield place.within(
+    inner = place.within(
         schema,
         ("additionalProperties",),
         lambda asked: Facts(properties=known, patterns=patterns, additional=asked),
     )
+    yield replace(inner, writers=_additional(writers))
 
 
 def _item_places(place: _Place, facts: Facts, writers: tuple[Facts, ...]) -> Iterator[_Place]:
@@ -314,7 +317,16 @@ def _speaking(writers: tuple[Schema, ...]) -> tuple[Facts, ...]:
 
 def _of_property(writers: tuple[Facts, ...], name: str) -> tuple[Schema, ...]:
     found = [each.properties[name] for each in writers if name in each.properties]
-    return tuple(found or [each.additional for each in writers if each.additional is not None])
+    return tuple(found) or _additional(writers)
+
+
+def _of_pattern(writers: tuple[Facts, ...], pattern: str) -> tuple[Schema, ...]:
+    found = [each.patterns[pattern] for each in writers if pattern in each.patterns]
+    return tuple(found) or _additional(writers)
+
+
+def _additional(writers: tuple[Facts, ...]) -> tuple[Schema, ...]:
+    return tuple(each.additional for each in writers if each.additional is not None)
 
 
 def _of_item(writers: tuple[Facts, ...], index: int) -> tuple[Schema, ...]:
