@@ -12,6 +12,7 @@ import asyncio
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.registry.domain.config import without_empty_texts
 from counterfoil.registry.domain.keys.stored import DEK_KIND, KEK_KIND, read_stored_dek
 from counterfoil.registry.moving.errors import MovingError, PeerRefused
 from counterfoil.registry.moving.facts import (
@@ -32,8 +33,6 @@ from counterfoil.registry.moving.target import ABSENT, SAME, UNFINISHED, Standin
 from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import RegistryError
 from counterfoil.schema.model import Schema
-from counterfoil.schema.rest.config import config_document, read_config
-from counterfoil.schema.rest.json_values import ReplyJson
 from counterfoil.schema.rest.modes import Mode
 from counterfoil.schema.rest.versions import Deletion, Visibility
 from counterfoil.sdk import operations
@@ -284,8 +283,7 @@ class PeerTarget:
     async def _put_settings(self, fact: SettingsFact) -> None:
         if fact.config is not None:
             await self._open(fact.scope)
-            document = {name: value for name, value in config_document(fact.config).items() if value != ""}
-            operation = operations.set_config(scope_text(fact.scope), read_config(ReplyJson(document)), clear=())
+            operation = operations.set_config(scope_text(fact.scope), without_empty_texts(fact.config), clear=())
             await self._peer.carry_out(operation, f"the config of {_named(fact.scope)} was refused")
         if fact.mode is not None:
             self._modes[fact.scope] = fact.mode  # set at the end: it may forbid what comes before
