@@ -71,7 +71,7 @@ class Sentence:
             if piece.fact is not None:
                 yield _show(fact_by_name[piece.fact], names, is_start=is_start and index == 0)
             else:
-                text = piece.text if piece.side is None else str(getattr(names, piece.side))
+                text: str = piece.text if piece.side is None else getattr(names, piece.side)
                 is_capital = piece.is_capital and (is_start or index > 0)
                 yield _with_first(text, is_capital=is_capital) if piece.side or index == 0 else text
 

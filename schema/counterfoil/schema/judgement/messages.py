@@ -41,7 +41,7 @@ def confluent_messages(
     """
     known = witnesses or {}
     messages = [
-        _difference_message(difference, failure, known.get(difference))
+        _difference_message(difference, failure, known.get(difference) if known else None)
         for failure in report.failures
         for difference in failure.differences
     ]
@@ -63,13 +63,14 @@ def _is_of_another_type(failure: Failure) -> bool:
 
 def _difference_message(difference: Difference, failure: Failure, witness: Witness | None) -> str:
     sentence = difference.sentence.render(SIDE_NAMES_BY_DIRECTION[failure.direction])
-    if difference.path:
-        sentence += f" (path '{difference.path}')"
+    path, error_type = difference.path, difference.error_type
+    if path:
+        sentence += f" (path '{path}')"
     if witness:
         sentence += f"; for example this record: {witness.datum_json}"
-    if not difference.error_type:
+    if not error_type:
         return sentence
-    return f"{{errorType:'{difference.error_type}', description:'{sentence}', additionalInfo:'{difference.detail}'}}"
+    return f"{{errorType:'{error_type}', description:'{sentence}', additionalInfo:'{difference.detail}'}}"
 
 
 def _cut(text: str) -> str:
