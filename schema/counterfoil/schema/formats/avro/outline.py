@@ -15,7 +15,7 @@ _BUILT_IN = frozenset(kind.value for kind in PRIMITIVE_KINDS) | _NAMED | {Kind.A
 
 
 def outline_avro(text: str) -> Outline | None:
-    """The full names that an Avro schema declares and uses; None where it is not JSON or too deep to walk."""
+    """Return the full names that an Avro schema declares and uses; None where it is not JSON or too deep to walk."""
     walk = _Walk()
     try:
         node = read_json(text)

@@ -33,7 +33,7 @@ def parse_avro(
     *,
     validation: Validation = Validation.STRICT,
 ) -> AvroSchema:
-    """The schema that ``text`` declares.
+    """Return the schema that ``text`` declares.
 
     ``references`` are in dependency order: each may use the types of those before it. ``validation`` decides whether
     names and field defaults are checked. Raises ``SchemaParseError`` with line, column, JSON pointer and what was
@@ -78,5 +78,8 @@ def _too_deep() -> SchemaParseError:
 
 
 def _may_be_deep(texts: Sequence[str]) -> bool:
-    """Whether enough is declared for depth; every level takes a bracket, and counting is much cheaper than a walk."""
+    """Return whether enough is declared for depth.
+
+    Every level takes a bracket, and counting is much cheaper than a walk.
+    """
     return sum(text.count("{") + text.count("[") for text in texts) > MAX_TYPE_DEPTH

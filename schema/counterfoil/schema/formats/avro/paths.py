@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def target_of(root: AvroType, path: FieldPath) -> Target:
-    """What ``path`` leads to from ``root``; raises ``Fault`` for a step that leads nowhere.
+    """Return what ``path`` leads to from ``root``; raises ``Fault`` for a step that leads nowhere.
 
     A union of null and one other type is entered without a step.
     """
@@ -35,12 +35,12 @@ class _At(NamedTuple):
 
 
 def branch_name(node: AvroType) -> str:
-    """What a branch of a union is called in paths: the name of a named type without its namespace, else the kind."""
+    """Return what a branch of a union is called in paths: the name of a named type without its namespace, else the kind."""
     return node.name if isinstance(node, Record | Enum | Fixed) else node.kind.value
 
 
 def path_at(root: AvroType, pointer: str) -> FieldPath:
-    """The path of what a JSON pointer leads to, or of the nearest thing around it that has one."""
+    """Return the path of what a JSON pointer leads to, or of the nearest thing around it that has one."""
     return tuple(_steps(root, pointer_steps(pointer)))
 
 
@@ -75,13 +75,13 @@ def _at_index(listed: Sequence[T], index: str) -> T | None:
 
 
 def _without_null(node: AvroType) -> AvroType:
-    """The one type that a union has beside null; any other type itself."""
+    """Return the one type that a union has beside null; any other type itself."""
     kept = [each for each in node.branches if each.kind is not Kind.NULL] if isinstance(node, Union) else []
     return kept[0] if len(kept) == 1 else node
 
 
 def _inside(around: AvroType, step: Step) -> _At:
-    """What one step leads to."""
+    """Return what one step leads to."""
     node = around if step.kind is StepKind.BRANCH else _without_null(around)
     match step.kind, node:
         case StepKind.MEMBER, Record():

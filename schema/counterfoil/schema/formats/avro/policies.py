@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def find_differences(
     reader: AvroSchema, writer: AvroSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
 ) -> list[Difference]:
-    """Why, under ``policy``, ``reader`` cannot read everything that ``writer`` may write; empty when it can.
+    """Return why, under ``policy``, ``reader`` cannot read everything that ``writer`` may write; empty when it can.
 
     Differences come in the order of the reader's fields; one that is met in several places comes once for each, with
     the same path. Raises ``InvalidSchema`` for schemas nested too deep to be walked.
@@ -25,7 +25,7 @@ def find_differences(
 
 
 def find_all(reader: AvroSchema, writer: AvroSchema, *, policy: CompatibilityPolicy) -> list[Found]:
-    """The same, as the walk finds them."""
+    """Return the same, as the walk finds them."""
     if policy is not CompatibilityPolicy.SOUND:
         return walk(reader.root, writer.root)
     from counterfoil.schema.formats.avro.compare.sound import find_misreadings

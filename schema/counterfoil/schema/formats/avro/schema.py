@@ -50,11 +50,11 @@ class AvroSchema:
         return self.root.full_name if isinstance(self.root, (Record, Enum, Fixed)) else None
 
     def canonical(self) -> str:
-        """The text that a registry stores and returns; types supplied by references stay names."""
+        """Return the text that a registry stores and returns; types supplied by references stay names."""
         return self._canonical
 
     def normalized(self) -> str:
-        """The text with everything that has no meaning put in one order (``normalize=true``).
+        """Return the text with everything that has no meaning put in one order (``normalize=true``).
 
         Raises ``SchemaParseError`` for the few schemas that have no normal form, such as a property holding a number
         beyond 64 bits.
@@ -62,19 +62,19 @@ class AvroSchema:
         return self._normalized
 
     def resolved(self) -> str:
-        """The canonical text with every type that a reference supplies declared in it (``format=resolved``)."""
+        """Return the canonical text with every type that a reference supplies declared in it (``format=resolved``)."""
         return print_canonical(self.root)
 
     def formatted(self, form: str) -> str | None:
-        """The text in the form ``resolved``; None for another one."""
+        """Return the text in the form ``resolved``; None for another one."""
         return self.resolved() if form == "resolved" else None
 
     def field_names(self) -> Sequence[str]:
-        """The names of the record's fields; none for a type that is no record."""
+        """Return the names of the record's fields; none for a type that is no record."""
         return tuple(field.name for field in self.root.fields) if isinstance(self.root, Record) else ()
 
     def is_equivalent(self, other: ParsedSchema) -> bool:
-        """Whether both say the same, attribute order aside; docs, aliases and enum defaults count."""
+        """Return whether both say the same, attribute order aside; docs, aliases and enum defaults count."""
         if not isinstance(other, AvroSchema):
             return False
         if not self.supplied and not other.supplied and len(self.canonical()) != len(other.canonical()):
@@ -87,23 +87,23 @@ class AvroSchema:
         return equivalence_key(self.root)
 
     def locate(self, pointer: str) -> Position | None:
-        """The place in ``text`` of a JSON pointer, or of its nearest ancestor that stands in the text."""
+        """Return the place in ``text`` of a JSON pointer, or of its nearest ancestor that stands in the text."""
         return self._index.locate(pointer)
 
     def path_at(self, pointer: str) -> FieldPath:
-        """The field path of what a JSON pointer leads to, or of the nearest thing around it that has one."""
+        """Return the field path of what a JSON pointer leads to, or of the nearest thing around it that has one."""
         from counterfoil.schema.formats.avro.paths import path_at
 
         return path_at(self.root, pointer)
 
     def target_of(self, path: FieldPath) -> Target:
-        """What a field path leads to; raises ``Fault`` for a step that leads nowhere."""
+        """Return what a field path leads to; raises ``Fault`` for a step that leads nowhere."""
         from counterfoil.schema.formats.avro.paths import target_of
 
         return target_of(self.root, path)
 
     def warnings(self) -> Sequence[SchemaWarning]:
-        """What the specification forbids here and the reference registry accepts."""
+        """Return what the specification forbids here and the reference registry accepts."""
         return find_warnings(self.root)
 
     @cached_property

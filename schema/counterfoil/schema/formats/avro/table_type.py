@@ -21,7 +21,7 @@ _STRING: Final = Scalar("string")
 
 
 def table_column(schema: AvroSchema) -> Column:
-    """The schema as one column; ``NotATable`` says what has no table type."""
+    """Return the schema as one column; ``NotATable`` says what has no table type."""
     root = _Where("", "", Origin("", (), is_own=True), ())
     return _Reader(schema).column("", schema.root, root, has_default=False)
 
@@ -39,7 +39,10 @@ class _Where(NamedTuple):
     around: tuple[int, ...]
 
     def below(self, step: str, column: str, type_pointer: str = "") -> _Where:
-        """A column inside, where that is in the schema's own text; else its pointer is that of this one's type."""
+        """Return a column inside, where that is in the schema's own text.
+
+        Else its pointer is that of this one's type.
+        """
         pointers = (column, type_pointer or column) if column else (self.type, self.type)
         return _Where(*pointers, self.origin.below(step), self.around)
 
@@ -49,7 +52,7 @@ class _Reader:
         self._root = schema.root
 
     def column(self, name: str, node: AvroType, where: _Where, *, has_default: bool) -> Column:
-        """The type ``node`` as a column."""
+        """Return the type ``node`` as a column."""
         branches = node.branches if isinstance(node, Union) else (node,)
         kept = [branch for branch in branches if branch.kind is not Kind.NULL] if isinstance(node, Union) else [node]
         if len(kept) != 1:

@@ -24,7 +24,7 @@ _REFERRING: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
 def outline_json_schema(text: str) -> Outline | None:
-    """The identifiers that a JSON schema has and refers to; None where it is not JSON or too deep to walk."""
+    """Return the identifiers that a JSON schema has and refers to; None where it is not JSON or too deep to walk."""
     try:
         document = read_json(text)
         walk = _Walk(_id_keyword(document))
@@ -76,7 +76,7 @@ class _Walk:
 
 
 def _join(base: str, reference: str) -> tuple[str, str]:
-    """The URI that ``reference`` means, and its own text; both without fragment."""
+    """Return the URI that ``reference`` means, and its own text; both without fragment."""
     text = reference.partition("#")[0]
     try:
         return urldefrag(urljoin(base, reference) if base else reference)[0], text
@@ -90,6 +90,6 @@ def _id_keyword(document: Any) -> str:
 
 
 def _name(document: Any, id_keyword: str) -> str | None:
-    """The schema's identifier, else its title."""
+    """Return the schema's identifier, else its title."""
     names = (document.get(keyword) for keyword in (id_keyword, "title")) if isinstance(document, dict) else ()
     return next((name for name in names if isinstance(name, str) and name), None)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def parse_json_schema(
     text: str, references: Sequence[ResolvedReference] = (), *, validation: Validation = Validation.STRICT
 ) -> JsonSchema:
-    """The schema that ``text`` declares.
+    """Return the schema that ``text`` declares.
 
     ``references`` supply documents by name. ``validation`` decides whether keywords and references are checked. Raises
     ``SchemaParseError`` with line, column, JSON pointer and what was expected; a fault inside a reference names the

@@ -44,7 +44,7 @@ _TRANSPARENT: Final = frozenset({"not", "if", "then", "else", "propertyNames"})
 
 
 def steps_through(keywords: Sequence[str]) -> FieldPath:
-    """The steps that keywords, as in a JSON pointer into a schema, lead through.
+    """Return the steps that keywords, as in a JSON pointer into a schema, lead through.
 
     A definition is a member by its name, a branch of ``oneOf`` and its kind has its number, counted from 0. What
     follows a keyword that leads into no schema is left out.
@@ -71,7 +71,7 @@ def steps_through(keywords: Sequence[str]) -> FieldPath:
 
 
 def path_at(pointer: str) -> FieldPath:
-    """The path that a JSON pointer into a schema leads to.
+    """Return the path that a JSON pointer into a schema leads to.
 
     >>> [step.name for step in path_at("/properties/lines/items/properties/price/minimum")]
     ['lines', '', 'price']
@@ -80,7 +80,7 @@ def path_at(pointer: str) -> FieldPath:
 
 
 def target_of(document: Any, resolver: Resolver, path: FieldPath) -> Target:
-    """What ``path`` leads to; raises ``Fault`` for a step that leads nowhere.
+    """Return what ``path`` leads to; raises ``Fault`` for a step that leads nowhere.
 
     What a reference and ``allOf`` ask for counts as written in their place, and so does the one branch that ``oneOf``
     or ``anyOf`` has beside null. A path may start with the name of a definition.
@@ -109,7 +109,7 @@ class _Place(NamedTuple):
         return {"$ref": value["$ref"]} if "$ref" in value and not self.base.draft.is_modern else value
 
     def child(self, *steps: str | int) -> _Place | None:
-        """The schema that keys and indexes lead to from here; None where there is none."""
+        """Return the schema that keys and indexes lead to from here; None where there is none."""
         value: Any = self.keywords
         for step in steps:
             is_there = step in value if isinstance(value, dict) else isinstance(step, int) and isinstance(value, list)
@@ -120,17 +120,17 @@ class _Place(NamedTuple):
         return _Place(value, self.whole.enter(value, self.base.below(*steps)), self.whole) if is_schema else None
 
     def children(self, keywords: tuple[str, ...], *steps: str | int) -> list[_Place]:
-        """Those of ``keywords`` that hold a schema where ``steps`` lead."""
+        """Return those of ``keywords`` that hold a schema where ``steps`` lead."""
         return [child for keyword in keywords if (child := self.child(keyword, *steps)) is not None]
 
     def branches(self, keyword: str) -> list[_Place]:
-        """The schemas of a keyword that holds a list of them."""
+        """Return the schemas of a keyword that holds a list of them."""
         listed = self.keywords.get(keyword)
         indexes = range(len(listed)) if isinstance(listed, list) else ()
         return [child for index in indexes if (child := self.child(keyword, index)) is not None]
 
     def through(self, step: Step) -> list[_Place]:
-        """The schemas that a step may lead to from this schema alone, the likeliest first."""
+        """Return the schemas that a step may lead to from this schema alone, the likeliest first."""
         kind, name = step
         if not name:
             alone = self.children(_ALONE.get(kind, ()))
@@ -140,7 +140,7 @@ class _Place(NamedTuple):
         return self.children(_BY_NAME.get(kind, ()), name)
 
     def meant(self) -> Iterator[_Place]:
-        """The schemas that a value must fit where this one stands, itself first."""
+        """Yield the schemas that a value must fit where this one stands, itself first."""
         seen: set[int] = set()
         waiting = [self]
         while waiting:
@@ -154,7 +154,7 @@ class _Place(NamedTuple):
             waiting += reversed([*place.referred(), *place.branches("allOf"), *only])
 
     def referred(self) -> Iterator[_Place]:
-        """What its ``$ref`` means; nothing where that leads nowhere."""
+        """Yield what its ``$ref`` means; nothing where that leads nowhere."""
         reference = self.keywords.get("$ref")
         if isinstance(reference, str):
             try:
@@ -169,7 +169,7 @@ def _target(place: _Place) -> Target:
 
 
 def _inside(place: _Place, step: Step) -> _Place:
-    """The schema that one step leads to."""
+    """Return the schema that one step leads to."""
     meant = [*place.meant()]
     found = next((inner for one in meant for inner in one.through(step)), None)
     if found is None and step.kind is StepKind.MEMBER:

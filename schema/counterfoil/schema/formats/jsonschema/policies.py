@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def find_differences(
     reader: JsonSchema, writer: JsonSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
 ) -> list[Difference]:
-    """Why, under ``policy``, ``reader`` cannot read everything that ``writer`` may write; empty when it can.
+    """Return why, under ``policy``, ``reader`` cannot read everything that ``writer`` may write; empty when it can.
 
     Raises ``InvalidSchema`` for schemas nested too deep to be walked.
     """

@@ -62,22 +62,22 @@ class JsonSchema:
         return self.resolver.enter(value, base)
 
     def resolve(self, reference: str, base: Base) -> tuple[Any, Base]:
-        """The value that a ``$ref`` means where ``base`` is in force, and the base in force there.
+        """Return the value that a ``$ref`` means where ``base`` is in force, and the base in force there.
 
         Raises ``UnresolvedReference`` (an ``InvalidSchema``), which names the reference, who asked, and what is known.
         """
         return self.resolver.resolve(reference, base)
 
     def resolve_dynamic(self, reference: str, base: Base) -> tuple[Any, Base]:
-        """The same for a ``$dynamicRef`` or ``$recursiveRef``, as seen from the root of this schema."""
+        """Return the same for a ``$dynamicRef`` or ``$recursiveRef``, as seen from the root of this schema."""
         return self.resolver.resolve_dynamic(reference, base)
 
     def canonical(self) -> str:
-        """The text that a registry stores and returns: compact, keys in the order given."""
+        """Return the text that a registry stores and returns: compact, keys in the order given."""
         return self._canonical
 
     def normalized(self) -> str:
-        """The canonical text with the keys of every object sorted (``normalize=true``)."""
+        """Return the canonical text with the keys of every object sorted (``normalize=true``)."""
         return self._normalized
 
     def formatted(self, form: str) -> str | None:  # noqa: ARG002 - other languages know other forms
@@ -85,32 +85,35 @@ class JsonSchema:
         return None
 
     def field_names(self) -> Sequence[str]:
-        """The names of the properties that the schema itself declares."""
+        """Return the names of the properties that the schema itself declares."""
         properties = self.document.get("properties") if isinstance(self.document, dict) else None
         return tuple(properties) if isinstance(properties, dict) else ()
 
     def is_equivalent(self, other: ParsedSchema) -> bool:
-        """Whether both have the same canonical text: to the reference registry the order of keys counts."""
+        """Return whether both have the same canonical text: to the reference registry the order of keys counts."""
         return isinstance(other, JsonSchema) and self._canonical == other.canonical()
 
     def warnings(self) -> Sequence[SchemaWarning]:
-        """What the draft's specification forbids here although the reference registry accepts it; mostly empty."""
+        """Return what the draft's specification forbids here although the reference registry accepts it.
+
+        Mostly empty.
+        """
         from counterfoil.schema.formats.jsonschema.warnings import find_warnings
 
         return find_warnings(self.document, self.resolver)
 
     def locate(self, pointer: str) -> Position | None:
-        """The place in ``text`` of a JSON pointer, or of its nearest ancestor that stands in the text."""
+        """Return the place in ``text`` of a JSON pointer, or of its nearest ancestor that stands in the text."""
         return self._index.locate(pointer)
 
     def path_at(self, pointer: str) -> FieldPath:
-        """The field path of what a JSON pointer leads to, or of the nearest thing around it that has one."""
+        """Return the field path of what a JSON pointer leads to, or of the nearest thing around it that has one."""
         from counterfoil.schema.formats.jsonschema.paths import path_at
 
         return path_at(pointer)
 
     def target_of(self, path: FieldPath) -> Target:
-        """What a field path leads to; raises ``Fault`` for a step that leads nowhere."""
+        """Return what a field path leads to; raises ``Fault`` for a step that leads nowhere."""
         from counterfoil.schema.formats.jsonschema.paths import target_of
 
         return target_of(self.document, self.resolver, path)

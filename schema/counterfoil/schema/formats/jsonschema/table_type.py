@@ -36,7 +36,7 @@ _SCALAR_BY_FORMAT: Final[Mapping[str, Scalar]] = {
 
 
 def table_column(schema: JsonSchema) -> Column:
-    """The schema as one column; ``NotATable`` says what has no table type."""
+    """Return the schema as one column; ``NotATable`` says what has no table type."""
     return _Reader(schema).column("", schema.document, schema.base, _Where(""), ())
 
 
@@ -47,7 +47,7 @@ class _Where(NamedTuple):
     is_own: bool = True
 
     def at(self, value: Any, *steps: str) -> _Where:
-        """What ``steps`` lead to in the schema ``value``, which stands here."""
+        """Return what ``steps`` lead to in the schema ``value``, which stands here."""
         return _Where(pointer_in(self.pointer, value, steps)) if self.is_own else self
 
 
@@ -56,7 +56,7 @@ class _Reader:
         self._schema = schema
 
     def column(self, name: str, value: Any, base: Base, where: _Where, around: tuple[int, ...]) -> Column:
-        """The schema ``value``, which stands at ``where``, as a column."""
+        """Return the schema ``value``, which stands at ``where``, as a column."""
         outer = where
         while isinstance(value, dict) and isinstance(value.get("$ref"), str):
             if id(value) in around:
@@ -78,7 +78,7 @@ class _Reader:
         return Column(name, table_type, nullable, has_default, outer.pointer, type_pointer, origin=_origin(base))
 
     def _without_null(self, value: Mapping[str, Any], where: _Where) -> tuple[Mapping[str, Any], _Where, bool]:
-        """The schema without its alternative null, where it stands, and whether it had one."""
+        """Return the schema without its alternative null, where it stands, and whether it had one."""
         for key in ("oneOf", "anyOf"):
             branches = value.get(key)
             if isinstance(branches, list):

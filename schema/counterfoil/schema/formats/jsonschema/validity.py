@@ -58,7 +58,7 @@ class _Check:
             raise self._fault(base.below("$schema"), f"$schema is {_shown(named)}", "a string: the URI of a draft")
 
     def _next_of(self, value: dict[str, Any], base: Base) -> Iterator[tuple[Any, Base]]:
-        """The schemas that ``value`` leads to, after a look at its own keywords."""
+        """Yield the schemas that ``value`` leads to, after a look at its own keywords."""
         for keyword in ("$ref", "$dynamicRef") if base.draft.is_modern else ("$ref",):
             if keyword in value:
                 yield from self._referred(value[keyword], keyword, base)
@@ -91,7 +91,7 @@ class _Check:
             ) from unresolved
 
     def _wrong_shape(self, held: Any, shape: Shape, at: Base) -> SchemaParseError:
-        """The fault of a value, as near to it as can be said."""
+        """Return the fault of a value, as near to it as can be said."""
         keyword = at.pointer.rpartition("/")[2]
         if shape in _MAPS and isinstance(held, dict):
             for name, item in held.items():

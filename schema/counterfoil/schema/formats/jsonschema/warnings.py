@@ -29,7 +29,7 @@ _OBJECTS_IN_DRAFT_4: Final = frozenset({"definitions", "not", "patternProperties
 
 
 def find_warnings(document: Any, resolver: Resolver) -> list[SchemaWarning]:
-    """Everything that the specification forbids in ``document``, the schema's own text, in its order."""
+    """Return everything that the specification forbids in ``document``, the schema's own text, in its order."""
     found: list[SchemaWarning] = []
     waiting: list[tuple[Any, Base]] = [(document, resolver.root)]
     while waiting:
@@ -81,7 +81,7 @@ def _lists(schema: dict[str, Any], draft: Draft) -> Iterator[tuple[str, str, str
 
 
 def _boolean_schemas(schema: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """The schemas that are true or false, which came with draft-06."""
+    """Yield the schemas that are true or false, which came with draft-06."""
     for steps, child in subschemas(schema):
         if isinstance(child, bool) and steps[0] in _OBJECTS_IN_DRAFT_4:
             at = "".join(f"/{escape_pointer(str(step))}" for step in steps)

@@ -53,7 +53,7 @@ _DESCRIBED_DEPTH: Final = 3
 
 
 def walk(reader: AvroType, writer: AvroType, *, trusts_cycles: bool = True) -> list[Found]:
-    """What is wrong between two nodes.
+    """Return what is wrong between two nodes.
 
     ``trusts_cycles`` takes, as the reference does, what was judged while a pair of types was still being judged for
     settled; without it the pairs are judged again, until no more of them turn out to be unreadable.
@@ -100,11 +100,11 @@ class _Walk:
         self._unreadable = unreadable
 
     def unreadable(self) -> dict[_Pair, tuple[Found, ...]]:
-        """The pairs that were found to be unreadable."""
+        """Return the pairs that were found to be unreadable."""
         return {pair: found for pair, found in self._found_by_pair.items() if found}
 
     def compare(self, reader: AvroType, writer: AvroType, place: Place) -> tuple[Found, ...]:
-        """What is wrong between two nodes."""
+        """Return what is wrong between two nodes."""
         if type(reader) is Primitive and type(writer) is Primitive:  # most pairs of most schemas; only for speed
             return () if _reads(reader, writer) else _type_mismatch(place)
         pair = (id(reader), id(writer))
@@ -203,7 +203,7 @@ def _reads(reader: Primitive, writer: Primitive) -> bool:
 
 
 def _reads_plainly(reader: AvroType, writer: AvroType) -> bool:
-    """Whether a type without records reads another, seen at a glance; False means that it takes a closer look.
+    """Return whether a type without records reads another, seen at a glance; False means that it takes a closer look.
 
     Most fields of two versions of one schema are the same, so this decides most of a comparison's time.
     """
@@ -237,7 +237,10 @@ def _match_by_alias(field: Field, writer_fields: Mapping[str, Field], place: Pla
 
 
 def match_field(field: Field, writer_fields: Mapping[str, Field]) -> Field | None:
-    """The writer's field that fills the reader's ``field``, by name, else by alias; None where its default does."""
+    """Return the writer's field that fills the reader's ``field``, by name, else by alias.
+
+    None where its default does.
+    """
     return next(iter(_matches(field, writer_fields)), None)
 
 
@@ -248,7 +251,7 @@ def _matches(field: Field, writer_fields: Mapping[str, Field]) -> list[Field]:
 
 
 def have_matching_names(reader: NamedType, writer: NamedType) -> bool:
-    """Whether the names alone let ``reader`` stand for ``writer``: namespaces do not count, aliases are full names."""
+    """Return whether the names alone let ``reader`` stand for ``writer``: namespaces do not count, aliases are full names."""
     return reader.name == writer.name or writer.full_name in reader.aliases
 
 
@@ -263,7 +266,7 @@ class Described:
 
 
 def describe(node: AvroType, depth: int = _DESCRIBED_DEPTH) -> str:
-    """A type in a few words: ``string``, ``enum ns.Color``, ``array of long``, ``[null, string]``."""
+    """Return a type in a few words: ``string``, ``enum ns.Color``, ``array of long``, ``[null, string]``."""
     if isinstance(node, Array | Map):
         inner = node.items if isinstance(node, Array) else node.values
         return f"{node.kind} of {describe(inner, depth - 1) if depth else '…'}"
@@ -273,7 +276,10 @@ def describe(node: AvroType, depth: int = _DESCRIBED_DEPTH) -> str:
 
 
 def missing_symbols(reader: Enum, writer: Enum) -> list[str]:
-    """The writer's symbols that the reader cannot read, sorted; none where the reader's default takes their place."""
+    """Return the writer's symbols that the reader cannot read, sorted.
+
+    None where the reader's default takes their place.
+    """
     if reader.default is not None and reader.default in reader.symbols:
         return []
     return sorted(set(writer.symbols).difference(reader.symbols))

@@ -51,19 +51,22 @@ class Meaning:
 
 
 def logical_type_of(node: AvroType) -> LogicalType | None:
-    """The logical type by which some decoder reads values of ``node``; None where they mean what they are."""
+    """Return the logical type by which some decoder reads values of ``node``; None where they mean what they are."""
     if node.logical_type is None and node.kind is Kind.BYTES and node.properties.get("logicalType") == BIG_DECIMAL.name:
         return BIG_DECIMAL
     return node.logical_type
 
 
 def is_rounded(reader: AvroType, writer: AvroType) -> bool:
-    """Whether the reader rounds the writer's integers: a float has 24 binary digits, a double 53."""
+    """Return whether the reader rounds the writer's integers: a float has 24 binary digits, a double 53."""
     return (writer.kind, reader.kind) in _ROUNDING
 
 
 def have_other_logical_types(reader: AvroType, writer: AvroType) -> bool:
-    """Whether both types have a logical type, and not the same; a decimal of larger precision counts as the same."""
+    """Return whether both types have a logical type, and not the same.
+
+    A decimal of larger precision counts as the same.
+    """
     was, now = logical_type_of(writer), logical_type_of(reader)
     if was is None or now is None:
         return False
@@ -71,15 +74,15 @@ def have_other_logical_types(reader: AvroType, writer: AvroType) -> bool:
 
 
 def describe_logical(logical: LogicalType) -> str:
-    """A logical type in a word: ``date``, ``decimal(9, 2)``."""
+    """Return a logical type in a word: ``date``, ``decimal(9, 2)``."""
     digits = f"({logical.precision}, {logical.scale})" if logical.precision is not None else ""
     return f"{logical.name}{digits}"
 
 
 def meaning_of(logical: LogicalType, value: Any) -> Meaning:
-    """What ``value``, as it is without its logical type, means by it. A value that has no meaning has that of its own.
+    """Return what ``value``, as it is without its logical type, means by it.
 
-    A decimal is rounded to its precision, as decoders do.
+    A value that has no meaning has that of its own. A decimal is rounded to its precision, as decoders do.
     """
     name, _, unit = logical.name.rpartition("-")
     try:
@@ -160,7 +163,7 @@ def _big_decimal(_: LogicalType, raw: bytes) -> Meaning:
 
 
 def _varint(raw: bytes, start: int) -> tuple[int, int]:
-    """The zigzag number at ``start``, and where it ends."""
+    """Return the zigzag number at ``start``, and where it ends."""
     number = shift = 0
     while True:
         byte = raw[start]

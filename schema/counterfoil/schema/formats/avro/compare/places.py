@@ -39,7 +39,7 @@ class Place:
     writer_field: Field | None = None
 
     def path(self) -> tuple[str, ...]:
-        """The steps as Confluent counts them: none for the root, ``fields``, ``1``, ``type`` below."""
+        """Return the steps as Confluent counts them: none for the root, ``fields``, ``1``, ``type`` below."""
         steps: list[str] = []
         place: Place | None = self
         while place is not None and place.token is not None:
@@ -51,11 +51,11 @@ class Place:
         return tuple(reversed(steps))
 
     def from_root(self) -> list[Place]:
-        """Every place on the way, the root first and this one last."""
+        """Return every place on the way, the root first and this one last."""
         return [*self._upwards()][::-1]
 
     def reader_pointer(self, attribute: str = "") -> str:
-        """The JSON pointer in the reader's text of where its node is used, or of the nearest thing around that.
+        """Return the JSON pointer in the reader's text of where its node is used, or of the nearest thing around that.
 
         With an ``attribute``, such as ``/symbols``, that of the attribute where the node is declared in the text.
         """
@@ -63,30 +63,30 @@ class Place:
         return _declared(nodes, attribute) if attribute and _is_own(nodes) else _used(nodes)
 
     def writer_pointer(self, attribute: str = "") -> str:
-        """The same for the writer's node in the writer's text."""
+        """Return the same for the writer's node in the writer's text."""
         nodes = [(place.writer, place.writer_field) for place in self._upwards()]
         return _declared(nodes, attribute) if attribute and _is_own(nodes) else _used(nodes)
 
     def reader_path(self) -> FieldPath:
-        """The steps to the reader's node."""
+        """Return the steps to the reader's node."""
         return _path([(place.reader, place.reader_field) for place in self.from_root()])
 
     def writer_path(self) -> FieldPath:
-        """The steps to the writer's node."""
+        """Return the steps to the writer's node."""
         return _path([(place.writer, place.writer_field) for place in self.from_root()])
 
     def below(self, onto: Place) -> Place:
-        """The same place under ``onto``, which takes the place of this one's root."""
+        """Return the same place under ``onto``, which takes the place of this one's root."""
         if self.parent is None:
             return onto
         return replace(self, parent=self.parent.below(onto))
 
     def reader_origin(self, *more: str) -> Origin:
-        """The named type of the reader that holds its node, and the steps from there, fields by their names."""
+        """Return the named type of the reader that holds its node, and the steps from there, fields by their names."""
         return _origin([(place.reader, place.reader_step) for place in self._upwards()], more)
 
     def writer_origin(self, *more: str) -> Origin:
-        """The same for the writer's node."""
+        """Return the same for the writer's node."""
         return _origin([(place.writer, place.writer_step) for place in self._upwards()], more)
 
     @property
@@ -107,7 +107,10 @@ class Place:
 
 
 def _origin(steps: list[tuple[AvroType, str]], more: tuple[str, ...]) -> Origin:
-    """What holds the innermost node; ``steps`` are the nodes from there to the root, each with the step into it."""
+    """Return what holds the innermost node.
+
+    ``steps`` are the nodes from there to the root, each with the step into it.
+    """
     inside: list[str] = []
     root = steps[-1][0]
     for node, step in steps:
@@ -123,7 +126,10 @@ _Nodes: TypeAlias = "list[tuple[AvroType, Field | None]]"
 
 
 def _is_own(nodes: _Nodes) -> bool:
-    """Whether the innermost node is declared in the schema's own text; only the root stands at the empty pointer."""
+    """Return whether the innermost node is declared in the schema's own text.
+
+    Only the root stands at the empty pointer.
+    """
     return bool(nodes[0][0].pointer) or nodes[0][0] is nodes[-1][0]
 
 
@@ -132,7 +138,7 @@ def _declared(nodes: _Nodes, attribute: str) -> str:
 
 
 def _used(nodes: _Nodes) -> str:
-    """Where the innermost node is used, or what is around it, as far as that is in the schema's own text."""
+    """Return where the innermost node is used, or what is around it, as far as that is in the schema's own text."""
     for index, (node, field) in enumerate(nodes[:-1]):
         if field is not None:
             pointer: str | None = f"{field.pointer}/type" if field.pointer else None
@@ -144,7 +150,7 @@ def _used(nodes: _Nodes) -> str:
 
 
 def _inside(around: _Nodes, node: AvroType) -> str | None:
-    """Where the innermost node ``around`` says ``node``; None where it does not, or in another text."""
+    """Return where the innermost node ``around`` says ``node``; None where it does not, or in another text."""
     outer = around[0][0]
     if not _is_own(around):
         return None
@@ -159,13 +165,13 @@ def _inside(around: _Nodes, node: AvroType) -> str | None:
 
 
 def _path(nodes: _Nodes) -> FieldPath:
-    """The steps through nodes, the root first."""
+    """Return the steps through nodes, the root first."""
     steps = (_step(around, node, field) for (around, _), (node, field) in pairwise(nodes))
     return tuple(step for step in steps if step is not None)
 
 
 def _step(around: AvroType, node: AvroType, field: Field | None) -> Step | None:
-    """The step from a node into one inside; None where they are the same."""
+    """Return the step from a node into one inside; None where they are the same."""
     if field is not None:
         return member(field.name)
     if node is around:
@@ -278,7 +284,7 @@ class FoundInTrial(Found):
 
     @classmethod
     def of(cls, met: Found, trial: Place) -> Self:
-        """The finding about the branch that ``trial`` led to."""
+        """Return the finding about the branch that ``trial`` led to."""
         return cls(met.kind, met.facts, met.gist, trial, because=met.because, branch=met, met=met)
 
     @property

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def find_misreadings(reader: AvroType, writer: AvroType) -> list[Found]:
-    """Where a value of ``writer`` is read as something else, or cannot be, although the checker says nothing."""
+    """Return where a value of ``writer`` is read as something else, or cannot be, although the checker says nothing."""
     walk = _Misreadings()
     try:
         walk.visit(Place(None, None, reader, writer))
@@ -95,7 +95,7 @@ class _Misreadings:
 
 
 def branch_that_reads(reader: Union, writer: AvroType) -> AvroType | None:
-    """The branch that reads what ``writer`` writes: one of its own kind before one that it is promoted to."""
+    """Return the branch that reads what ``writer`` writes: one of its own kind before one that it is promoted to."""
     readable = [branch for branch in reader.branches if not walk(branch, writer)]
     same = [branch for branch in readable if branch.kind is writer.kind]
     alike = [branch for branch in same if branch.logical_type == writer.logical_type]

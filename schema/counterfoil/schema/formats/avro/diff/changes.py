@@ -26,7 +26,7 @@ _OF_LOGICAL_TYPES = frozenset({"logicalType", "precision", "scale"})
 
 
 def find_changes(earlier: AvroSchema, later: AvroSchema) -> list[Change]:
-    """Everything that differs between two schemas, in the order of the later one; empty when they say the same.
+    """Return everything that differs between two schemas, in the order of the later one; empty when they say the same.
 
     Raises ``InvalidSchema`` for schemas that are nested too deep to be compared.
     """
@@ -190,7 +190,7 @@ class _Walk:
 
 
 def match_fields(earlier: Record, later: Record) -> dict[str, Field]:
-    """The field of ``earlier`` that each field of ``later`` continues, by the later field's name.
+    """Return the field of ``earlier`` that each field of ``later`` continues, by the later field's name.
 
     Fields of the same name belong together; a later field without one continues the field that its first alias names
     and that no later field has the name of.
@@ -209,7 +209,7 @@ def match_fields(earlier: Record, later: Record) -> dict[str, Field]:
 
 
 def _matching_branches(earlier: Sequence[AvroType], later: Sequence[AvroType]) -> list[tuple[AvroType, AvroType]]:
-    """The branches that belong together, in the order of ``later``: by full name or kind, then by bare name."""
+    """Return the branches that belong together, in the order of ``later``: by full name or kind, then by bare name."""
     pairs: dict[int, AvroType] = {}
     left = list(earlier)
     for name_of in (branch_name, _bare_name):
@@ -230,7 +230,7 @@ def _index(branches: Sequence[AvroType], wanted: AvroType) -> int:
 
 
 def _own_properties(node: AvroType | Field) -> Mapping[str, Json]:
-    """The properties without those that make up a valid logical type, which is told as such."""
+    """Return the properties without those that make up a valid logical type, which is told as such."""
     if getattr(node, "logical_type", None) is None:
         return node.properties
     return {name: value for name, value in node.properties.items() if name not in _OF_LOGICAL_TYPES}

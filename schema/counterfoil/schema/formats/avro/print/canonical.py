@@ -25,12 +25,12 @@ _TYPE_WORDS = frozenset(WORD_BY_KIND.values())
 
 
 def print_canonical(root: AvroType, *, supplied: Iterable[str] = ()) -> str:
-    """The canonical text; types whose full names are in ``supplied`` are not declared in it."""
+    """Return the canonical text; types whose full names are in ``supplied`` are not declared in it."""
     return print_json(TreeWriter(known=set(supplied)).write(root))
 
 
 def equivalence_key(root: AvroType) -> str:
-    """A text that is equal for two schemas that differ only in the order of attributes and aliases.
+    """Return a text that is equal for two schemas that differ only in the order of attributes and aliases.
 
     Every type is declared in it, so a schema with references has the key of the same schema without.
     """
@@ -45,7 +45,7 @@ class TreeWriter:
     arrange_aliases: Callable[[Iterable[str]], list[str]] = list
 
     def write(self, node: AvroType, namespace: str | None = None) -> Json:
-        """The JSON value of a type that stands inside ``namespace``."""
+        """Return the JSON value of a type that stands inside ``namespace``."""
         if type(node) is Primitive and not node.properties:
             return WORD_BY_KIND[node.kind]
         if isinstance(node, (Record, Enum, Fixed)):
@@ -104,18 +104,18 @@ class TreeWriter:
 
 
 def _is_plain(node: AvroType) -> bool:
-    """Whether the type is written the same wherever it stands: bare words of primitive types."""
+    """Return whether the type is written the same wherever it stands: bare words of primitive types."""
     if type(node) is Union:
         return all(type(branch) is Primitive and not branch.properties for branch in node.branches)
     return type(node) is Primitive and not node.properties
 
 
 def _written_name(node: NamedType, namespace: str | None) -> str:
-    """The short name where it means the same; a short name that is a type word would be read as that type."""
+    """Return the short name where it means the same; a short name that is a type word would be read as that type."""
     return node.name if node.namespace == namespace and node.name not in _TYPE_WORDS else node.full_name
 
 
 def _short_alias(alias: str, namespace: str | None) -> str:
-    """The alias without its namespace, where that is the type's own."""
+    """Return the alias without its namespace, where that is the type's own."""
     space, _, name = alias.rpartition(".")
     return name if space == (namespace or "") else alias

@@ -32,7 +32,7 @@ _LONG_LIMIT = 2**63
 
 
 def print_normalized(root: AvroType, *, supplied: Mapping[str, NamedType]) -> str:
-    """The normalised text; types in ``supplied``, by full name, are not declared in it.
+    """Return the normalised text; types in ``supplied``, by full name, are not declared in it.
 
     Raises ``SchemaFault`` for a schema without a normal form: a property that holds a number beyond 64 bits, a record
     default with a key that is no field, or names that collide once the null namespace inside another is gone.
@@ -100,7 +100,7 @@ def _sorted_properties(node: AvroType) -> JsonObject:
 
 
 def _leading_keys(node: AvroType) -> tuple[str, ...]:
-    """What makes the logical type; a scale of 0 says nothing and takes its alphabetical place."""
+    """Return what makes the logical type; a scale of 0 says nothing and takes its alphabetical place."""
     if node.logical_type is None or node.logical_type.precision is None:
         return ("logicalType",)
     return ("logicalType", "precision", "scale") if node.logical_type.scale else ("logicalType", "precision")
@@ -117,7 +117,10 @@ def _sort_keys(value: Json, pointer: str) -> Json:
 
 
 def _respell(value: Json, avro_type: AvroType, pointer: str) -> Json:
-    """A default as its type spells it; one that is not of the type (or not of the first branch) stays as it is."""
+    """Return a default as its type spells it.
+
+    One that is not of the type (or not of the first branch) stays as it is.
+    """
     while isinstance(avro_type, Union) and avro_type.branches:
         avro_type = avro_type.branches[0]
     if isinstance(value, dict):

@@ -88,7 +88,7 @@ class TypeReader:
         }
 
     def read_document(self, document: Json, *, leaves: Leaves | None = None) -> AvroType:
-        """The type that a whole text declares; ``leaves`` are nodes that other schemas may share."""
+        """Return the type that a whole text declares; ``leaves`` are nodes that other schemas may share."""
         self._leaves = leaves or Leaves(most=0)
         self._document, self._later, self._early = document, None, {}
         return self._read(document, None, "")
@@ -117,7 +117,7 @@ class TypeReader:
         return found
 
     def _read_early(self, written: str, namespace: str | None) -> AvroType | None:
-        """The type of this name that is declared further down, read now; see ``forward``."""
+        """Return the type of this name that is declared further down, read now; see ``forward``."""
         if self._later is None:
             self._later = find_declarations(self._document)
         for name in (full_name(written, namespace), written):
@@ -365,5 +365,5 @@ def _no_name(written: str, pointer: str) -> SchemaFault:
 
 
 def branch_name(node: AvroType) -> str:
-    """What a type is called among the branches of a union: full name, or the kind of an unnamed type."""
+    """Return what a type is called among the branches of a union: full name, or the kind of an unnamed type."""
     return node.full_name if isinstance(node, (Record, Enum, Fixed)) else WORD_BY_KIND[node.kind]

@@ -29,7 +29,7 @@ class Declaration(NamedTuple):
 
 
 def find_declarations(document: Json) -> dict[str, Declaration]:
-    """Every named type that ``document`` declares, by full name; of several of one name the first."""
+    """Return every named type that ``document`` declares, by full name; of several of one name the first."""
     found: dict[str, Declaration] = {}
     waiting: list[tuple[Json, str | None, str]] = [(document, None, "")]
     while waiting:
@@ -54,7 +54,7 @@ def _declared(declaration: Declaration, found: dict[str, Declaration]) -> str | 
 
 
 def _parts(value: dict[str, Any]) -> Iterator[tuple[str, Json]]:
-    """The types inside a declaration, each with the way to it."""
+    """Yield the types inside a declaration, each with the way to it."""
     fields = value.get("fields")
     for index, field in enumerate(fields if isinstance(fields, list) else ()):
         if isinstance(field, dict):

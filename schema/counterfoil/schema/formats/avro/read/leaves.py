@@ -35,7 +35,7 @@ class Leaves:
         self._kept: set[AvroType] = set()
 
     def primitive(self, kind: Kind, pointer: str) -> Primitive:
-        """The primitive type that is written as a bare word at ``pointer``."""
+        """Return the primitive type that is written as a bare word at ``pointer``."""
         found = self._primitives.get((kind, pointer))
         if found is None:
             found = Primitive(kind, pointer=pointer)
@@ -44,7 +44,7 @@ class Leaves:
         return found
 
     def array(self, kind: Kind, pointer: str) -> Array:
-        """The array at ``pointer`` that says nothing but that its items are of a primitive type."""
+        """Return the array at ``pointer`` that says nothing but that its items are of a primitive type."""
         found = self._arrays.get((kind, pointer))
         if found is None:
             found = Array(self.primitive(kind, f"{pointer}/items"), pointer=pointer)
@@ -53,7 +53,7 @@ class Leaves:
         return found
 
     def union(self, words: tuple[str, ...], pointer: str) -> Union | None:
-        """The union of primitive types that is written as ``words`` at ``pointer``, where there was one before."""
+        """Return the union of primitive types that is written as ``words`` at ``pointer``, where there was one before."""
         return self._unions.get((words, pointer))
 
     def keep_union(self, words: tuple[str, ...], union: Union) -> None:
@@ -62,7 +62,10 @@ class Leaves:
             self._unions[words, union.pointer] = union
 
     def field(self, name: str, field_type: AvroType, pointer: str, *, default: NoDefault | None = NO_DEFAULT) -> Field:
-        """The field at ``pointer`` that says its name and type, at most a null default; shared where its type is."""
+        """Return the field at ``pointer`` that says its name and type, at most a null default.
+
+        Shared where its type is.
+        """
         key = (name, field_type, default is None)
         found = self._fields.get(key)
         if found is None:
@@ -72,7 +75,7 @@ class Leaves:
         return found
 
     def known_field(self, value: Json, pointer: str) -> Field | None:
-        """The field that was read from the like of ``value`` at ``pointer`` before, and kept as valid."""
+        """Return the field that was read from the like of ``value`` at ``pointer`` before, and kept as valid."""
         key = _key_of_field(value, pointer)
         return None if key is None else self._valid_fields.get(key)
 
@@ -83,7 +86,7 @@ class Leaves:
             self._valid_fields[key] = field
 
     def _keeps(self, leaf: _Leaf) -> bool:
-        """Whether there is room for another."""
+        """Return whether there is room for another."""
         if len(self._kept) >= self._most:
             return False
         self._kept.add(leaf)
@@ -91,7 +94,7 @@ class Leaves:
 
 
 def _key_of_field(value: Json, pointer: str) -> _FieldKey | None:
-    """What tells apart the fields that say only a name, a type of bare words, and at most a null default."""
+    """Return what tells apart the fields that say only a name, a type of bare words, and at most a null default."""
     if type(value) is not dict or value.get("default") is not None or len(value) != 2 + ("default" in value):
         return None
     name, written = value.get("name"), value.get("type")

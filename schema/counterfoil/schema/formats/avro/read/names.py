@@ -13,12 +13,12 @@ PRIMITIVE_NAMES: Final = frozenset(kind.value for kind in PRIMITIVE_KINDS)
 
 
 def is_name(text: str) -> bool:
-    """Whether ``text`` is one simple name, without dots."""
+    """Return whether ``text`` is one simple name, without dots."""
     return text.isascii() and text.isidentifier()
 
 
 def is_full_name(text: str) -> bool:
-    """Whether ``text`` is simple names joined by dots."""
+    """Return whether ``text`` is simple names joined by dots."""
     return all(map(is_name, text.split(".")))
 
 
@@ -32,6 +32,6 @@ def split_name(written: str, namespace: str | None) -> tuple[str, str | None]:
 
 
 def full_name(written: str, namespace: str | None) -> str:
-    """The full name of a written name inside ``namespace``."""
+    """Return the full name of a written name inside ``namespace``."""
     name, space = split_name(written, namespace)
     return f"{space}.{name}" if space else name

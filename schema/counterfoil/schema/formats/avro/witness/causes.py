@@ -28,7 +28,7 @@ class Causes:
         self._are_names_by_pair: dict[_Pair, bool] = {}
 
     def leaves(self, found: Found, above: frozenset[_Pair] = frozenset()) -> Iterator[Found]:
-        """What a finding comes from, the most telling first; itself when nothing is below it.
+        """Yield what a finding comes from, the most telling first; itself when nothing is below it.
 
         Names of records are left out. Each leaf's place is reached through the place of ``found``.
         """
@@ -47,7 +47,7 @@ class Causes:
             yield found
 
     def is_about_record_names(self, found: Found) -> bool:
-        """Whether nothing but names of records stands between a decoder that reads by structure and the datum.
+        """Return whether nothing but names of records stands between a decoder that reads by structure and the datum.
 
         Such decoders take the branch that has the writer's name where there is one, else any that fits.
         """
@@ -70,7 +70,7 @@ class Causes:
         return named or [causes for _, causes in branches]
 
     def _branches(self, found: Found) -> list[tuple[AvroType, list[Found]]]:
-        """Each branch of the reader's union, and what is found with it, placed below ``found``."""
+        """Return each branch of the reader's union, and what is found with it, placed below ``found``."""
         if found.kind is not rules.MISSING_UNION_BRANCH or not isinstance(found.place.reader, Union):
             return []
         return [(branch, self._branch(branch, found.place)) for branch in found.place.reader.branches]
@@ -85,7 +85,7 @@ class Causes:
 
 
 def _rank(cause: Found, above: Found, branch: AvroType) -> tuple[bool, bool, bool]:
-    """How soon to ask about a cause that was found with a branch, the smallest first.
+    """Return how soon to ask about a cause that was found with a branch, the smallest first.
 
     A datum that breaks the branch most alike, deep inside, breaks the others as well; not the other way round.
     """

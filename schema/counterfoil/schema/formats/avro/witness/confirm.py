@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def confirm_compatible(reader: AvroSchema, writer: AvroSchema, count: int) -> Confirmation:
-    """How many of ``count`` values of ``writer`` were read with ``reader``, or the first that was not."""
+    """Return how many of ``count`` values of ``writer`` were read with ``reader``, or the first that was not."""
     done = 0
     try:
         writer_spelt = decoder.prepared(_without_defaults(spell_writer(writer.root)))
@@ -53,7 +53,7 @@ def written(writer: AvroSchema, count: int) -> Iterator[tuple[Any, bytes]]:
 
 
 def _read(body: bytes, writer: Any, reader: Any) -> tuple[Any, str | None]:
-    """The same as the decoder's, bytes that are no text counted as a failure."""
+    """Return the same as the decoder's, bytes that are no text counted as a failure."""
     try:
         return decoder.resolve(body, writer, reader)
     except decoder.DecoderRefuses as refused:
@@ -63,7 +63,7 @@ def _read(body: bytes, writer: Any, reader: Any) -> tuple[Any, str | None]:
 
 
 def _without_defaults(spelt: Any) -> Any:
-    """A writer's schema without defaults: it writes every field, and fastavro refuses some that others take."""
+    """Return a writer's schema without defaults: it writes every field, and fastavro refuses some that others take."""
     match spelt:
         case list():
             return [_without_defaults(branch) for branch in spelt]

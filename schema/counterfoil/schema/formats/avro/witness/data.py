@@ -54,7 +54,7 @@ class DataBuilder:
         self._left = MAX_NODES
 
     def minimal(self, node: AvroType, inside: frozenset[int] = frozenset()) -> Any:
-        """The smallest datum of ``node``: zeros, empty collections, the first symbol, ``null`` where it may be.
+        """Return the smallest datum of ``node``: zeros, empty collections, the first symbol, ``null`` where it may be.
 
         ``inside`` holds the ids of the records around it. Raises ``NoDatum`` when there is none.
         """
@@ -97,7 +97,7 @@ class DataBuilder:
         raise NoDatum("no branch of a union has a finite datum")
 
     def reaching(self, place: Place, value: Any) -> Any:
-        """A datum of the whole writer that holds ``value`` at ``place`` and is minimal elsewhere."""
+        """Return a datum of the whole writer that holds ``value`` at ``place`` and is minimal elsewhere."""
         for step in reversed(place.from_root()[1:]):
             if step.via is not None and step.parent is not None:
                 value = self._around(step.parent.writer, step.via, value)
@@ -129,7 +129,7 @@ def _zeros(fixed: Fixed) -> bytes:
 
 
 def plain_json(datum: Any) -> str:
-    """A datum as JSON for people: union values plain, bytes as text in which each character is one byte."""
+    """Return a datum as JSON for people: union values plain, bytes as text in which each character is one byte."""
     return json.dumps(_plain(datum), ensure_ascii=False)
 
 
@@ -149,14 +149,14 @@ def _plain(datum: Any) -> Any:
 
 
 def words_to(places: Sequence[Place]) -> str:
-    """The way to the last of ``places`` in words: ``field lines, item, field price``; empty for the root."""
+    """Return the way to the last of ``places`` in words: ``field lines, item, field price``; empty for the root."""
     return ", ".join(
         _one_step(step.parent.writer, step) for step in places if step.parent is not None and step.via is not None
     )
 
 
 def step_in_words(found: Found) -> Sentence:
-    """Where the reader stops, and why: the way to a finding, and the finding."""
+    """Return where the reader stops, and why: the way to a finding, and the finding."""
     way = words_to(found.place.from_root())
     sentence = found.sentence
     return Sentence.of("{way}: {what}", {"way": way, "what": sentence}) if way else sentence

@@ -31,7 +31,10 @@ def prepared(schema: Any) -> Any:
 
 
 def write(datum: Any, schema: Any) -> bytes:
-    """The Avro binary encoding of ``datum`` under a schema; ``DecoderRefuses`` when fastavro does not take it."""
+    """Return the Avro binary encoding of ``datum`` under a schema.
+
+    ``DecoderRefuses`` when fastavro does not take it.
+    """
     import fastavro
 
     out = io.BytesIO()
@@ -43,7 +46,7 @@ def write(datum: Any, schema: Any) -> bytes:
 
 
 def failure_to_read(body: bytes, writer: Any, reader: Any | None = None) -> str | None:
-    """Why a reader with schema ``reader`` cannot read ``body``, in fastavro's words; None when it reads it.
+    """Return why a reader with schema ``reader`` cannot read ``body``, in fastavro's words; None when it reads it.
 
     Only a failed schema resolution counts. Anything else that fastavro raises is a ``DecoderRefuses``.
     """
@@ -51,7 +54,10 @@ def failure_to_read(body: bytes, writer: Any, reader: Any | None = None) -> str 
 
 
 def resolve(body: bytes, writer: Any, reader: Any | None = None) -> tuple[Any, str | None]:
-    """What a reader with schema ``reader`` has of ``body``, and None; None and why it cannot read it otherwise."""
+    """Return what a reader with schema ``reader`` has of ``body``, and None.
+
+    None and why it cannot read it otherwise.
+    """
     import fastavro
     from fastavro.read import SchemaResolutionError
 
@@ -64,7 +70,7 @@ def resolve(body: bytes, writer: Any, reader: Any | None = None) -> tuple[Any, s
 
 
 def failure_to_decode(body: bytes, schema: Any) -> str | None:
-    """Why ``body`` cannot be read by ``schema`` itself, in fastavro's words; None when it is read."""
+    """Return why ``body`` cannot be read by ``schema`` itself, in fastavro's words; None when it is read."""
     import fastavro
 
     try:
@@ -76,13 +82,13 @@ def failure_to_decode(body: bytes, schema: Any) -> str | None:
 
 @cache
 def decoder_name() -> str:
-    """The decoder and its version, such as ``fastavro 1.10.0``."""
+    """Return the decoder and its version, such as ``fastavro 1.10.0``."""
     from importlib.metadata import version
 
     return f"fastavro {version('fastavro')}"
 
 
 def quote(exception: Exception) -> str:
-    """What an exception says, on one line, no longer than people read."""
+    """Return what an exception says, on one line, no longer than people read."""
     text = _INVENTED_NAMESPACE.sub("", " ".join(f"{type(exception).__name__}: {exception}".split()))
     return text if len(text) <= _QUOTED_LENGTH else f"{text[:_QUOTED_LENGTH]}…"

@@ -44,7 +44,7 @@ def logical_value(logical: LogicalType, node: AvroType, number: int) -> Any:
 
 
 def spread_over_words(number: int) -> int:
-    """A number of 64 bits; those of successive numbers spread evenly."""
+    """Return a number of 64 bits; those of successive numbers spread evenly."""
     return number * _STRIDE % _WORD
 
 

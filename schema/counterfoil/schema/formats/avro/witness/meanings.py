@@ -77,7 +77,7 @@ class Comparison:
         self._telling = self._find_telling()
 
     def misreadings(self, wrote: Any, got: Any) -> Iterator[Misreading]:
-        """Each value of ``wrote``, in the form of the encoder, that ``got``, in that of the decoder, has otherwise."""
+        """Return each value of ``wrote``, in the form of the encoder, that ``got``, in that of the decoder, has otherwise."""
         return self._misreadings(_Part(*self._root, wrote, got, ()))
 
     def _misreadings(self, part: _Part) -> Iterator[Misreading]:
@@ -91,7 +91,7 @@ class Comparison:
             yield from self._misreadings(inner)
 
     def _parts(self, part: _Part) -> list[_Part]:
-        """What the decoder made of the parts of a value."""
+        """Return what the decoder made of the parts of a value."""
         reader, writer, wrote, got, way = part
         match reader, writer:
             case (_, Union()):
@@ -114,7 +114,7 @@ class Comparison:
         return []
 
     def _read_with(self, reader: Union, writer: AvroType, got: Any) -> list[AvroType]:
-        """The branch that ``got`` was read with.
+        """Return the branch that ``got`` was read with.
 
         Of several records fastavro takes one by rules of its own, which is told by the fields that it read.
         """
@@ -133,7 +133,7 @@ class Comparison:
         return self._branch_by_pair[key]
 
     def _find_telling(self) -> set[_Key]:
-        """The pairs of types below which a value may be read as another."""
+        """Return the pairs of types below which a value may be read as another."""
         around: dict[_Key, list[_Key]] = {}
         telling: list[_Key] = []
         waiting = [self._root]
@@ -155,7 +155,7 @@ class Comparison:
         return found
 
     def _inside(self, reader: AvroType, writer: AvroType) -> list[_Pair]:
-        """The pairs that a decoder may enter from a pair."""
+        """Return the pairs that a decoder may enter from a pair."""
         match reader, writer:
             case (_, Union()):
                 return [(reader, branch) for branch in writer.branches]
@@ -177,7 +177,7 @@ def _key(pair: _Pair) -> _Key:
 
 
 def _fields(reader: Record, writer: Record) -> list[tuple[Field, Field]]:
-    """The fields that are read, each with the writer's field that fills it."""
+    """Return the fields that are read, each with the writer's field that fills it."""
     writer_fields = {field.name: field for field in writer.fields}
     pairs = [(field, match) for field in reader.fields if (match := match_field(field, writer_fields)) is not None]
     times_taken = Counter(theirs.name for _, theirs in pairs)
@@ -190,7 +190,7 @@ def _records(union: Union) -> list[Record]:
 
 
 def _misread(reader: AvroType, writer: AvroType, wrote: Any, got: Any) -> str:
-    """What is wrong between two values without parts, in words; empty where they mean the same."""
+    """Return what is wrong between two values without parts, in words; empty where they mean the same."""
     was, now = logical_type_of(writer), logical_type_of(reader)
     if was is not None and now is not None:
         theirs, mine = meaning_of(was, wrote), meaning_of(now, got)
@@ -200,5 +200,5 @@ def _misread(reader: AvroType, writer: AvroType, wrote: Any, got: Any) -> str:
 
 
 def _as_single(value: float) -> float:
-    """A number as a float of 32 bits holds it; fastavro keeps one that it promotes in 64."""
+    """Return a number as a float of 32 bits holds it; fastavro keeps one that it promotes in 64."""
     return float(struct.unpack("<f", struct.pack("<f", value))[0])

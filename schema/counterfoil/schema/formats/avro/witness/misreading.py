@@ -41,7 +41,7 @@ _MOST_TRIED: Final = 12
 
 
 def search_for_misreading(writer: AvroSchema, found: Found) -> Witness | NoWitness:
-    """A datum of ``writer`` that a reader misreads as ``found`` says, or why none could be shown."""
+    """Return a datum of ``writer`` that a reader misreads as ``found`` says, or why none could be shown."""
     tried = 0
     for value in _values(found):
         tried += 1
@@ -67,7 +67,7 @@ def _stop(found: Found, said: str) -> Sentence:
 
 
 def _values(found: Found) -> Iterator[Any]:
-    """Values at the place of the finding that may show it, the telling ones first."""
+    """Yield values at the place of the finding that may show it, the telling ones first."""
     if found.kind is rules.BYTES_AS_STRING:
         yield _NO_UTF8
     elif found.kind is not rules.UNUSABLE_DEFAULT:
@@ -76,7 +76,7 @@ def _values(found: Found) -> Iterator[Any]:
 
 
 def _misread(found: Found, value: Any) -> str | None:
-    """What the reader makes of ``value``, in words; None where that is the same."""
+    """Return what the reader makes of ``value``, in words; None where that is the same."""
     reader, writer = found.place.reader, found.place.writer
     body = decoder.write(value, _bare(writer))
     if found.kind is rules.BYTES_AS_STRING:

@@ -49,7 +49,7 @@ class Samples:
         self._smallest = DataBuilder()
 
     def next_of(self, node: AvroType) -> Any:
-        """The next value of ``node``; ``NoDatum`` when it has none of bearable size."""
+        """Return the next value of ``node``; ``NoDatum`` when it has none of bearable size."""
         self._smallest = DataBuilder()
         return self._next(node, MAX_DEPTH, frozenset())
 

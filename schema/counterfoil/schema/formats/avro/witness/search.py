@@ -43,7 +43,7 @@ _KEPT: Final = 8
 
 
 def search_for_witness(reader: AvroSchema, writer: AvroSchema, difference: Difference) -> Witness | NoWitness:
-    """A datum that ``writer`` may write and ``reader`` cannot read, or how many were tried and why none was found."""
+    """Return a datum that ``writer`` may write and ``reader`` cannot read, or how many were tried and why none was found."""
     try:
         found = _find(reader, writer, difference)
         if found is None:
@@ -56,7 +56,7 @@ def search_for_witness(reader: AvroSchema, writer: AvroSchema, difference: Diffe
 
 
 def _find(reader: AvroSchema, writer: AvroSchema, difference: Difference) -> Found | None:
-    """The finding that ``difference`` came from, under whichever policy it did."""
+    """Return the finding that ``difference`` came from, under whichever policy it did."""
     pair = _pair_of(reader, writer)
     for policy in (CompatibilityPolicy.STRICT, CompatibilityPolicy.SOUND):
         found = pair.found(policy).get(difference)
@@ -75,7 +75,7 @@ class _Pair:
         self.writer_types = (*writer.named.values(),)
 
     def found(self, policy: CompatibilityPolicy) -> Mapping[Difference, Found]:
-        """What is found under ``policy``, by difference; the first where several are equal."""
+        """Return what is found under ``policy``, by difference; the first where several are equal."""
         if policy not in self._found_by_policy:
             found: dict[Difference, Found] = {}
             for each in find_all(self._reader_schema, self._writer_schema, policy=policy):
@@ -168,7 +168,7 @@ def _data(leaves: Iterable[Found]) -> Iterator[Any]:
 
 
 def _values(found: Found) -> Iterator[str | None]:
-    """Values at the place of a difference that may break the reader; None stands for the smallest."""
+    """Yield values at the place of a difference that may break the reader; None stands for the smallest."""
     match found.place.reader, found.place.writer:
         case (Enum() as reader, Enum() as writer) if found.kind is rules.MISSING_ENUM_SYMBOLS:
             yield from missing_symbols(reader, writer)

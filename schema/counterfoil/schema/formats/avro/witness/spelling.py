@@ -30,17 +30,17 @@ _NEVER_WRITTEN = {"type": "fixed", "name": "_.empty_union", "size": 0}
 
 
 def branch_name(branch: AvroType) -> str:
-    """What fastavro calls a branch of a union: the full name of a named type, the kind of another."""
+    """Return what fastavro calls a branch of a union: the full name of a named type, the kind of another."""
     return _qualified(branch.full_name) if isinstance(branch, Record | Enum | Fixed) else branch.kind.value
 
 
 def spell_writer(root: AvroType) -> Any:
-    """The whole of the writer's schema."""
+    """Return the whole of the writer's schema."""
     return _Speller().spell(root)
 
 
 def spell_reader(root: AvroType, writer_types: Iterable[NamedType]) -> Any:
-    """The whole of the reader's schema, to be read with a writer that declares ``writer_types``."""
+    """Return the whole of the reader's schema, to be read with a writer that declares ``writer_types``."""
     return _Speller(writer_types).spell(root)
 
 
@@ -93,7 +93,7 @@ def _bytes_first(branches: Sequence[AvroType]) -> Sequence[AvroType]:
 
 
 def _field(field: Field, spelt: Any) -> dict[str, Any]:
-    """A field without its default: on the way to a difference none is used."""
+    """Return a field without its default: on the way to a difference none is used."""
     return {"name": field.name, "type": spelt, "aliases": list(field.aliases)}
 
 

@@ -23,12 +23,15 @@ class BoundRules:
     decreased: CompatibilityRule
 
     def all(self) -> tuple[CompatibilityRule, ...]:
-        """The four."""
+        """Return the four."""
         return (self.added, self.removed, self.increased, self.decreased)
 
 
 def _upper(word: str, keyword: str, what: str) -> BoundRules:
-    """The rules of a limit from above; ``what`` names the values that cross it, "{limit}" stands for the limit."""
+    """Return the rules of a limit from above.
+
+    ``what`` names the values that cross it, "{limit}" stands for the limit.
+    """
     return BoundRules(
         added=breaking(
             f"{word}_ADDED",
@@ -58,7 +61,7 @@ def _upper(word: str, keyword: str, what: str) -> BoundRules:
 
 
 def _lower(word: str, keyword: str, what: str) -> BoundRules:
-    """The rules of a limit from below."""
+    """Return the rules of a limit from below."""
     return BoundRules(
         added=breaking(
             f"{word}_ADDED",

@@ -26,7 +26,7 @@ _MAX_RANKED: Final = 8
 
 
 def compare_combinations(walk: Walk, reader: Combination, writer: Combination) -> list[Finding]:
-    """Two combinations."""
+    """Return two combinations."""
     mine, theirs = _distinct(reader.branches), _distinct(writer.branches)
     found: list[Finding] = []
     if reader.criterion is not writer.criterion:
@@ -57,7 +57,7 @@ class _Branches:
         self._partner = match(len(theirs), len(mine), self._reads, likely=likely)
 
     def sized(self, rule: CompatibilityRule) -> Finding:
-        """The finding that one side has more branches, at the first that the other side does not have."""
+        """Return the finding that one side has more branches, at the first that the other side does not have."""
         found = at_kind(rule, self._reader, self._writer)
         if len(self._mine) > len(self._theirs):
             taken = {*self._partner.values(), *(right for _, right in self._changed)}
@@ -68,7 +68,7 @@ class _Branches:
         return replace(found, writer_spot=spot_of_branch(self._writer, added))
 
     def compared(self) -> list[Finding]:
-        """What differs between branches that belong together, and that some do not."""
+        """Return what differs between branches that belong together, and that some do not."""
         found: list[Finding] = []
         criterion = self._reader.criterion.value
         for left, right in sorted(self._partner.items()):
@@ -84,13 +84,13 @@ class _Branches:
         return found
 
     def _at_cause(self, changed: Finding) -> Finding:
-        """The finding that branches do not go on, at what stands in the way of the two that are most alike."""
+        """Return the finding that branches do not go on, at what stands in the way of the two that are most alike."""
         left, right = self._changed[0]
         cause = next(each for each in self._inner(left, right) if not self._walk.is_compatible([each]))
         return changed.at_cause(Way((), *self._branch_steps(left, right)), cause)
 
     def _branch_steps(self, left: int, right: int) -> tuple[FieldPath, FieldPath]:
-        """The steps into a branch of the reader's and into one of the writer's."""
+        """Return the steps into a branch of the reader's and into one of the writer's."""
         return branch_step(self._reader, self._mine[right]), branch_step(self._writer, self._theirs[left])
 
     @cached_property
@@ -123,7 +123,7 @@ class _Branches:
 
 
 def _distinct(branches: Sequence[Node]) -> list[Node]:
-    """The branches without those that say the same as an earlier one."""
+    """Return the branches without those that say the same as an earlier one."""
     return list({key_of(branch): branch for branch in reversed(branches)}.values())[::-1]
 
 
@@ -150,7 +150,7 @@ def _size_rule(reader: Combination, writer: Combination, mine: int, theirs: int)
 def match(
     left_size: int, right_size: int, are_fit: Callable[[int, int], bool], *, likely: Mapping[int, int]
 ) -> dict[int, int]:
-    """A largest set of pairs in which nobody has two partners: from each left side to its right side.
+    """Return a largest set of pairs in which nobody has two partners: from each left side to its right side.
 
     ``are_fit`` says whether two may be paired; it is asked no more than needed. ``likely`` are pairs to begin with.
     Method: augmenting paths, searched breadth first (Berge's theorem), so no length of path exhausts the stack.
@@ -176,7 +176,7 @@ def match(
 def _search(
     start: int, right_size: int, are_fit: Callable[[int, int], bool], left_of: Mapping[int, int]
 ) -> tuple[int | None, dict[int, int]]:
-    """A free right side that a path of changes leads to from ``start``, and how each right side was come upon."""
+    """Return a free right side that a path of changes leads to from ``start``, and how each right side was come upon."""
     came_from: dict[int, int] = {}
     waiting = [start]
     for left in waiting:

@@ -27,17 +27,17 @@ class Walk(Protocol):
     """The walk that a comparison is part of."""
 
     def compare(self, reader: Node, writer: Node) -> Sequence[Finding]:
-        """What differs between two nodes."""
+        """Return what differs between two nodes."""
 
     def is_compatible(self, findings: Iterable[Finding]) -> bool:
-        """Whether none of the findings breaks."""
+        """Return whether none of the findings breaks."""
 
     def matches(self, pattern: str, name: str) -> bool:
-        """Whether a pattern is found in a property's name."""
+        """Return whether a pattern is found in a property's name."""
 
 
 def compare_objects(walk: Walk, reader: Object, writer: Object) -> list[Finding]:
-    """Two objects."""
+    """Return two objects."""
     return [
         *_compare_required(reader, writer),
         *_compare_properties(walk, reader, writer),
@@ -87,7 +87,7 @@ def _is_open(node: Object | Array) -> bool:
 
 
 def _schema_beside(walk: Walk, node: Object, name: str) -> Node | None:
-    """The schema that a property must fit which ``node`` does not declare; None where there is none."""
+    """Return the schema that a property must fit which ``node`` does not declare; None where there is none."""
     for pattern, schema in node.patterns.items():
         if walk.matches(pattern, name):
             return schema
@@ -171,7 +171,7 @@ def _names(names: frozenset[str] | None) -> str:
 
 
 def compare_arrays(walk: Walk, reader: Array, writer: Array) -> list[Finding]:
-    """Two arrays."""
+    """Return two arrays."""
     found = [
         *compare_bound("maxItems", reader, writer, reader.max_items, writer.max_items),
         *compare_bound("minItems", reader, writer, reader.min_items, writer.min_items),
@@ -214,7 +214,7 @@ def _compare_tuples(walk: Walk, reader: Array, writer: Array) -> list[Finding]:
 
 
 def _schema_behind(node: Array) -> Node | None:
-    """The schema of items behind those declared; None where there is none."""
+    """Return the schema of items behind those declared; None where there is none."""
     if node.additional.schema is not None:
         return node.additional.schema
     return node.unevaluated.schema if node.additional.is_allowed else None
@@ -248,7 +248,7 @@ def _added_item(walk: Walk, reader: Node, writer: Array, index: int) -> list[Fin
 def compare_rest(
     walk: Walk, keyword: str, reader_side: tuple[Node, Rest], writer_side: tuple[Node, Rest]
 ) -> list[Finding]:
-    """What may stand beside what two nodes declare; each side is the node and what it says of the rest."""
+    """Return what may stand beside what two nodes declare; each side is the node and what it says of the rest."""
     rest = RESTS[keyword]
     (reader, mine), (writer, theirs) = reader_side, writer_side
     if mine.is_allowed != theirs.is_allowed:

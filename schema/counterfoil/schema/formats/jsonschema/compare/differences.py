@@ -67,7 +67,7 @@ MAX_ROUNDS: Final = 50
 def walk(
     reader: JsonSchema, writer: JsonSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
 ) -> Sequence[Finding]:
-    """Every difference, the harmless ones too.
+    """Return every difference, the harmless ones too.
 
     ``policy`` decides which branches of a combination answer to each other. A reference that means nothing known is
     one difference, and the only one. Raises ``InvalidSchema`` for schemas nested too deep to be walked.
@@ -148,7 +148,7 @@ class _Rounds:
         return [at_kind(rules.TYPE_CHANGED, reader, writer, reader=describe(reader), writer=describe(writer))]
 
     def _some_branch_reads(self, reader: Combination, writer: Node) -> list[Finding] | None:
-        """What differs when one branch of the reader's is enough; None when none is."""
+        """Return what differs when one branch of the reader's is enough; None when none is."""
         is_only = len(reader.branches) == 1
         for branch in reader.branches if is_only or reader.criterion is not Criterion.ALL_OF else ():
             inner = self.compare(branch, writer)
@@ -157,7 +157,10 @@ class _Rounds:
         return None
 
     def _some_branch_is_read(self, reader: Node, writer: Combination) -> list[Finding] | None:
-        """What differs when the reader reads one branch of those that the writer fits all; None when it reads none."""
+        """Return what differs when the reader reads one branch of those that the writer fits all.
+
+        None when it reads none.
+        """
         is_only = len(writer.branches) == 1
         for branch in writer.branches if is_only or writer.criterion is Criterion.ALL_OF else ():
             inner = self.compare(reader, branch)
@@ -195,7 +198,7 @@ class _Rounds:
 
 
 def _dereferenced(node: Node) -> Node:
-    """What a reference means.
+    """Return what a reference means.
 
     One that it leads to in turn is followed only where both sides have such, as the reference has it: a reference that
     leads to a reference is another kind of schema than the one that is meant in the end.

@@ -29,11 +29,11 @@ class Way(NamedTuple):
     writer: FieldPath | None = None
 
     def in_reader(self) -> FieldPath:
-        """The steps in the reader."""
+        """Return the steps in the reader."""
         return steps_through(self.steps) if self.reader is None else self.reader
 
     def in_writer(self) -> FieldPath:
-        """The steps in the writer."""
+        """Return the steps in the writer."""
         return steps_through(self.steps) if self.writer is None else self.writer
 
 
@@ -59,13 +59,13 @@ class Finding(Difference):
     cause: tuple[Way, ...] = ()
 
     def below(self, way: Way) -> Finding:
-        """The same, seen from further out."""
+        """Return the same, seen from further out."""
         sides = (self.reader, self.writer, self.reader_spot, self.writer_spot)
         more = (self.reader_reference, self.writer_reference, self.has_path, self.cause)
         return Finding(self.kind, self.facts, self.gist, (way, *self.way), *sides, *more)
 
     def through(self, reader: Node, writer: Node) -> Finding:
-        """The same, met through two nodes, of which one is a reference."""
+        """Return the same, met through two nodes, of which one is a reference."""
         return replace(
             self,
             reader_reference=self.reader_reference or _own(spot_of_kind(reader, None)),
@@ -73,7 +73,7 @@ class Finding(Difference):
         )
 
     def at_cause(self, way: Way, cause: Finding) -> Finding:
-        """The same, called after what stands in the way further inside, which ``way`` leads to."""
+        """Return the same, called after what stands in the way further inside, which ``way`` leads to."""
         return replace(
             self,
             cause=(way, *cause.way, *cause.cause),
@@ -178,31 +178,31 @@ def below(
 
 
 def at(rule: CompatibilityRule, reader: Node | None, writer: Node | None, /, *steps: str, **facts: Any) -> Finding:
-    """A difference between two nodes, at what ``steps`` lead to, if any."""
+    """Return a difference between two nodes, at what ``steps`` lead to, if any."""
     return Finding(
         rule, facts, _gist(facts), (Way(steps),), reader, writer, spot_at(reader, *steps), spot_at(writer, *steps)
     )
 
 
 def added(rule: CompatibilityRule, reader: Node, around: Node, keyword: str, /, **facts: Any) -> Finding:
-    """A difference in what the reader has; the writer does not have it under ``keyword`` of ``around``."""
+    """Return a difference in what the reader has; the writer does not have it under ``keyword`` of ``around``."""
     return Finding(rule, facts, _gist(facts), (), reader, around, spot_at(reader), spot_at(around, keyword))
 
 
 def removed(rule: CompatibilityRule, around: Node, writer: Node, keyword: str, /, **facts: Any) -> Finding:
-    """A difference in what the writer has; the reader does not have it under ``keyword`` of ``around``."""
+    """Return a difference in what the writer has; the reader does not have it under ``keyword`` of ``around``."""
     return Finding(rule, facts, _gist(facts), (), around, writer, spot_at(around, keyword), spot_at(writer))
 
 
 def at_kind(rule: CompatibilityRule, reader: Node, writer: Node, /, **facts: Any) -> Finding:
-    """A difference between two nodes, at the keywords that make them different kinds of schemas."""
+    """Return a difference between two nodes, at the keywords that make them different kinds of schemas."""
     return Finding(
         rule, facts, _gist(facts), (), reader, writer, spot_of_kind(reader, writer), spot_of_kind(writer, reader)
     )
 
 
 def _gist(facts: Mapping[str, Any]) -> str:
-    """The bare fact: a name, the values, or what became of what."""
+    """Return the bare fact: a name, the values, or what became of what."""
     for fact in ("name", "values", "reason"):
         if fact in facts:
             return f"{{{fact}}}"
@@ -216,7 +216,7 @@ def _own(spot: Spot | None) -> Spot | None:
 
 
 def _pointer(spot: Spot | None, reference: Spot | None) -> str:
-    """The pointer in the schema's own text."""
+    """Return the pointer in the schema's own text."""
     own = _own(spot) or reference
     return own.pointer() if own is not None else ""
 

@@ -85,10 +85,10 @@ class Translation(Protocol):
     """What translates the schemas inside a schema."""
 
     def below(self, value: Any, around: SchemaKeywords, *steps: str | int) -> Node:
-        """The node of a schema inside another."""
+        """Return the node of a schema inside another."""
 
     def meant(self, text: str, around: SchemaKeywords, *, is_dynamic: bool) -> Node:
-        """The node that a reference means."""
+        """Return the node that a reference means."""
 
 
 class SchemaKeywords:
@@ -111,7 +111,7 @@ class SchemaKeywords:
         self._group_by_kind = _GROUPS_BY_DRAFT[base.draft]
 
     def node(self) -> Node:
-        """The node that all keywords make together; where they make several, an allOf of them."""
+        """Return the node that all keywords make together; where they make several, an allOf of them."""
         parts = self._references()
         if not parts or self._draft.is_modern:
             parts += [*self._typed_parts(), *self._untyped_parts()]
@@ -156,7 +156,7 @@ class SchemaKeywords:
         return parts + self._sniffed({type(branch) for branch in branches})
 
     def _sniffed(self, taken: set[type[Node]]) -> list[Node]:
-        """A node for each group of keywords that no type has taken."""
+        """Return a node for each group of keywords that no type has taken."""
         present = set(self._value)
         if self._draft.is_modern:
             present -= {name for name in ("properties", "patternProperties") if not self._value.get(name)}
@@ -311,5 +311,5 @@ def _spliced(branch: Node) -> tuple[Node, ...]:
 
 
 def value_text(value: Any) -> str:
-    """A text that equal values share, whatever the order of their keys."""
+    """Return a text that equal values share, whatever the order of their keys."""
     return print_exact(value, sort_keys=True)

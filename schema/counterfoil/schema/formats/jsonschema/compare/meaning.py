@@ -94,7 +94,10 @@ class Annotation(NamedTuple):
 
 
 def examples_of(annotation: Annotation) -> Sequence[Any]:
-    """Values that have a meaning by an annotation; none for one that is not known or asks for nothing special."""
+    """Return values that have a meaning by an annotation.
+
+    None for one that is not known or asks for nothing special.
+    """
     if annotation.keyword == "format":
         if annotation.word in _EXAMPLES_BY_NUMBER_FORMAT:
             return _EXAMPLES_BY_NUMBER_FORMAT[annotation.word]
@@ -107,7 +110,7 @@ def examples_of(annotation: Annotation) -> Sequence[Any]:
 def misreadings(
     value: Any, written: Sequence[Annotation], read: Sequence[Annotation]
 ) -> Iterator[tuple[Annotation, Annotation, str]]:
-    """How a value is read as another: the writer's annotation, the reader's, and ``A is read as B``.
+    """Yield how a value is read as another: the writer's annotation, the reader's, and ``A is read as B``.
 
     ``written`` and ``read`` are what the two schemas say about it. One annotation of the writer that fits suffices.
     """
@@ -120,7 +123,7 @@ def misreadings(
 
 
 def are_other_meanings(keyword: str, written: str, read: str) -> bool:
-    """Whether a keyword's word of the writer and of the reader may give one value two meanings."""
+    """Return whether a keyword's word of the writer and of the reader may give one value two meanings."""
     if written == read:
         return False
     match keyword:
@@ -133,7 +136,7 @@ def are_other_meanings(keyword: str, written: str, read: str) -> bool:
 
 
 def _misread(value: Any, written: Annotation, read: Annotation) -> str:
-    """What is wrong, in words; empty where the value means the same, or where it cannot be told."""
+    """Return what is wrong, in words; empty where the value means the same, or where it cannot be told."""
     if not are_other_meanings(written.keyword, written.word, read.word):
         return ""
     if written.keyword == "contentMediaType":
@@ -162,7 +165,7 @@ def _number_misread(value: Any, written: str, read: str) -> str:
 
 
 def _as_number(value: Any, word: str) -> Any:
-    """The number as a program holds it by its format; None where it cannot."""
+    """Return the number as a program holds it by its format; None where it cannot."""
     if word in _INT_RANGES:
         return value if value == int(value) and int(value) in _INT_RANGES[word] else None
     try:
@@ -183,7 +186,7 @@ def _bytes_misread(value: str, written: str, read: str) -> str:
 
 
 def _decoded(value: str, encoding: str) -> bytes | None:
-    """The bytes of an encoded string; None where it is none of that encoding."""
+    """Return the bytes of an encoded string; None where it is none of that encoding."""
     try:
         return _DECODER_BY_ENCODING[encoding](value.encode())
     except (binascii.Error, ValueError):
@@ -191,14 +194,14 @@ def _decoded(value: str, encoding: str) -> bytes | None:
 
 
 def _is_media_kept(written: str, read: str) -> bool:
-    """Whether a document of the one media type is one of the other as well."""
+    """Return whether a document of the one media type is one of the other as well."""
     theirs, mine = _essence(written), _essence(read)
     is_wider = mine == "application/octet-stream" or (mine == "text/plain" and theirs.startswith("text/"))
     return is_wider or theirs == mine or theirs.endswith("+" + mine.rpartition("/")[2])
 
 
 def _essence(media_type: str) -> str:
-    """A media type without parameters."""
+    """Return a media type without parameters."""
     return media_type.partition(";")[0].strip()
 
 

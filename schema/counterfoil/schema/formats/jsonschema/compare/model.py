@@ -209,5 +209,5 @@ class Reference(Node):
     find: Callable[[], Node]
 
     def target(self) -> Node:
-        """The node that is meant; ``UnresolvedReference`` where there is none."""
+        """Return the node that is meant; ``UnresolvedReference`` where there is none."""
         return self.find()

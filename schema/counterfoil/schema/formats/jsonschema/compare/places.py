@@ -67,7 +67,7 @@ class Spot(NamedTuple):
         return self.node.site.document
 
     def pointer(self) -> str:
-        """The JSON pointer in the document."""
+        """Return the JSON pointer in the document."""
         node, steps = self.node, self.steps
         if steps is None:
             node = _part_unlike(node, self.other)
@@ -76,17 +76,17 @@ class Spot(NamedTuple):
 
 
 def spot_at(node: Node | None, *steps: str) -> Spot | None:
-    """What ``steps`` lead to in the node's schema."""
+    """Return what ``steps`` lead to in the node's schema."""
     return None if node is None else Spot(node, steps)
 
 
 def spot_of_kind(node: Node, other: Node | None) -> Spot:
-    """The keyword by which a node is another kind of schema than ``other``."""
+    """Return the keyword by which a node is another kind of schema than ``other``."""
     return Spot(node, None, other)
 
 
 def pointer_in(pointer: str, value: Any, steps: Sequence[str | int]) -> str:
-    """The same for a schema ``value`` that stands at ``pointer``."""
+    """Return the same for a schema ``value`` that stands at ``pointer``."""
     if len(steps) == 1 and isinstance(value, dict) and steps[0] in value:
         return f"{pointer}/{escape_pointer(str(steps[0]))}"
     for step, following in zip_longest(steps, steps[1:]):
@@ -110,7 +110,7 @@ def _holds(value: Any, step: str | int | None) -> bool:
 
 
 def keyword_of(node: Node) -> str:
-    """The keyword that makes the node what it is; empty where several do, or none."""
+    """Return the keyword that makes the node what it is; empty where several do, or none."""
     if isinstance(node, Reference):
         return node.keyword
     value = node.site.value
@@ -136,7 +136,7 @@ def _part_unlike(node: Node, other: Node | None) -> Node:
 
 
 def spot_of_branch(around: Combination, node: Node) -> Spot:
-    """A branch of ``around``: the schema in its list, the word in a list of types, or the keyword."""
+    """Return a branch of ``around``: the schema in its list, the word in a list of types, or the keyword."""
     if branch_step(around, node):
         return Spot(node)
     if around.is_synthetic:
@@ -146,14 +146,14 @@ def spot_of_branch(around: Combination, node: Node) -> Spot:
 
 
 def spot_of_value(node: Choice, *, known: frozenset[str]) -> Spot:
-    """The first value of an ``enum`` that is not among ``known``; the keyword where there is none."""
+    """Return the first value of an ``enum`` that is not among ``known``; the keyword where there is none."""
     values = node.site.value["enum"]
     index = next((index for index, value in enumerate(values) if value_text(value) not in known), None)
     return Spot(node, ("enum",) if index is None else ("enum", index))
 
 
 def branch_step(around: Combination, node: Node) -> FieldPath:
-    """The step into a branch of ``around``; none where no text has the branches."""
+    """Return the step into a branch of ``around``; none where no text has the branches."""
     pairs = zip(around.indexes, around.branches, strict=False)
     return tuple(branch(index) for index, one in pairs if one is node)
 

@@ -23,7 +23,7 @@ def breaking(
     breaks: frozenset[CompatibilityPolicy] = ALWAYS,
     promises_witness: bool = False,
 ) -> CompatibilityRule:
-    """A rule whose differences break readers; its id is the error type in small letters, with hyphens."""
+    """Return a rule whose differences break readers; its id is the error type in small letters, with hyphens."""
     return CompatibilityRule(
         id=error_type.lower().replace("_", "-"),
         schema_type=SchemaType.JSON,
@@ -37,7 +37,7 @@ def breaking(
 
 
 def harmless(error_type: str, sentence: str, *, why: str) -> CompatibilityRule:
-    """A rule whose differences are reported and break no reader."""
+    """Return a rule whose differences are reported and break no reader."""
     return breaking(error_type, sentence, why=why, fix="Nothing needs to be fixed.", breaks=NEVER)
 
 
@@ -50,7 +50,7 @@ def ours(
     breaks: frozenset[CompatibilityPolicy] = SOUND_ONLY,
     promises_witness: bool = True,
 ) -> CompatibilityRule:
-    """A rule that the reference does not have; what SOUND adds it adds because of a value."""
+    """Return a rule that the reference does not have; what SOUND adds it adds because of a value."""
     return CompatibilityRule(
         id=rule_id,
         schema_type=SchemaType.JSON,

@@ -13,7 +13,10 @@ _NOT_CONTENT: Final = frozenset({"site", "source", "keyword", "key", "find", "is
 
 
 def key_of(node: Node) -> str:
-    """A text that nodes share which say the same; references are told apart by what they say, not by what they mean."""
+    """Return a text that nodes share which say the same.
+
+    References are told apart by what they say, not by what they mean.
+    """
     if node.key is None:
         node.key = value_text(node.source) if isinstance(node.source, dict) else _structure(node)
     return node.key

@@ -21,7 +21,7 @@ _TREES: WeakKeyDictionary[JsonSchema, Node] = WeakKeyDictionary()
 
 
 def node_of(schema: JsonSchema) -> Node:
-    """The tree of a schema; built once for each.
+    """Return the tree of a schema; built once for each.
 
     References in it are followed when they are asked for; one that means nothing known then raises
     ``UnresolvedReference``.
@@ -42,7 +42,7 @@ class _Translation:
         self._node_by_place: dict[tuple[Place, bool], Node] = {}
 
     def translate(self, value: Any, base: Base, trail: frozenset[Place]) -> Node:
-        """The node of the schema ``value``; ``trail`` are the places that references led through."""
+        """Return the node of the schema ``value``; ``trail`` are the places that references led through."""
         site = Site(base.document, base.pointer, value)
         if not isinstance(value, dict):
             return Nothing(site=site) if value is False else Empty(site=site)
@@ -62,12 +62,12 @@ class _Translation:
         return node
 
     def below(self, value: Any, around: SchemaKeywords, *steps: str | int) -> Node:
-        """The node of a schema inside another."""
+        """Return the node of a schema inside another."""
         base = self._resolver.enter(value, around.base.below(*steps))
         return self.translate(value, base, around.trail)
 
     def meant(self, text: str, around: SchemaKeywords, *, is_dynamic: bool) -> Node:
-        """The node that a reference means.
+        """Return the node that a reference means.
 
         In later drafts a schema that contains itself has two nodes, as the reference has it: one for where it is met
         from outside, one for where it is met inside itself.

@@ -66,7 +66,7 @@ _ABSENT: Final = object()
 
 
 def find_changes(earlier: JsonSchema, later: JsonSchema) -> list[Change]:
-    """Everything that differs between two schemas, in the order of the later one; empty when they say the same.
+    """Return everything that differs between two schemas, in the order of the later one; empty when they say the same.
 
     Raises ``InvalidSchema`` for schemas that are nested too deep to be compared.
     """
@@ -91,15 +91,15 @@ class _At(NamedTuple):
     place: FieldPath = ()
 
     def gone(self, earlier: WrittenSchema, *steps: str | int, into: FieldPath = ()) -> _At:
-        """A schema inside the earlier one that the later one does not have."""
+        """Return a schema inside the earlier one that the later one does not have."""
         return _At(earlier, self.later, self.earlier_pointer + _steps(steps), self.later_pointer, self.place + into)
 
     def added(self, later: WrittenSchema, *steps: str | int, into: FieldPath = ()) -> _At:
-        """A schema inside the later one that the earlier one does not have."""
+        """Return a schema inside the later one that the earlier one does not have."""
         return _At(self.earlier, later, self.earlier_pointer, self.later_pointer + _steps(steps), self.place + into)
 
     def resolved(self) -> _At:
-        """What the two refer to, where a ``$ref`` stands alone; inside the own text the pointer goes along."""
+        """Return what the two refer to, where a ``$ref`` stands alone; inside the own text the pointer goes along."""
         earlier, earlier_pointer = _followed(self.earlier, self.earlier_pointer)
         later, later_pointer = _followed(self.later, self.later_pointer)
         return _At(earlier, later, earlier_pointer, later_pointer, self.place)
@@ -302,7 +302,7 @@ def _says(schema: WrittenSchema, keyword: str) -> bool:
 
 
 def _followed(schema: WrittenSchema, pointer: str) -> tuple[WrittenSchema, str]:
-    """What a schema that is nothing but a reference means, through any number of them."""
+    """Return what a schema that is nothing but a reference means, through any number of them."""
     seen: set[int] = set()
     while id(schema.value) not in seen:
         seen.add(id(schema.value))
@@ -315,7 +315,7 @@ def _followed(schema: WrittenSchema, pointer: str) -> tuple[WrittenSchema, str]:
 
 
 def _direction(keyword: str, was: Any, now: Any) -> ChangeKind:
-    """Whether a limit takes fewer values than before, or more, where that can be said."""
+    """Return whether a limit takes fewer values than before, or more, where that can be said."""
     if keyword in _LOWER | _UPPER and is_number(was) and is_number(now):
         is_tighter = (now > was) == (keyword in _LOWER)
     elif keyword == "multipleOf" and is_number(was) and is_number(now) and was and now:
@@ -334,7 +334,7 @@ def _direction(keyword: str, was: Any, now: Any) -> ChangeKind:
 
 
 def _matching(was: list[WrittenSchema], now: list[WrittenSchema]) -> dict[int, int]:
-    """The earlier branch of each later one: the same text first, then the same type; what is left in order."""
+    """Return the earlier branch of each later one: the same text first, then the same type; what is left in order."""
     pairs: dict[int, int] = {}
     keys: list[Callable[[WrittenSchema], str]] = [lambda schema: print_exact(schema.value, sort_keys=True), type_words]
     if len(was) == len(now):
@@ -352,7 +352,7 @@ def _matching(was: list[WrittenSchema], now: list[WrittenSchema]) -> dict[int, i
 
 
 def _ordered(at: _At, keywords: frozenset[str] | set[str]) -> Iterator[str]:
-    """Those of ``keywords`` that stand on either side, in the order of the later one."""
+    """Yield those of ``keywords`` that stand on either side, in the order of the later one."""
     yield from (keyword for keyword in dict.fromkeys((*at.later.keywords, *at.earlier.keywords)) if keyword in keywords)
 
 

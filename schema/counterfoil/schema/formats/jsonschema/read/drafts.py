@@ -42,7 +42,7 @@ _DRAFT_BY_URI: Final[Mapping[str, Draft]] = {
 
 
 def draft_of(document: Any, *, default: Draft = DEFAULT_DRAFT) -> Draft:
-    """The draft that a document's ``$schema`` names; ``default`` where it names none that is known here.
+    """Return the draft that a document's ``$schema`` names; ``default`` where it names none that is known here.
 
     >>> draft_of({"$schema": "http://json-schema.org/draft-04/schema#"})
     <Draft.DRAFT_4: 'http://json-schema.org/draft-04/schema'>
@@ -52,7 +52,7 @@ def draft_of(document: Any, *, default: Draft = DEFAULT_DRAFT) -> Draft:
 
 
 def metaschema(uri: str) -> Any | None:
-    """The document of a draft's metaschema, or of one of its vocabularies, by URI; None for any other URI.
+    """Return the document of a draft's metaschema, or of one of its vocabularies, by URI; None for any other URI.
 
     The documents come with an installed package; nothing is fetched.
     """
@@ -64,7 +64,7 @@ def metaschema(uri: str) -> Any | None:
 
 
 def specifications() -> Any:
-    """The registry of the package ``referencing`` that holds the metaschemas of every draft."""
+    """Return the registry of the package ``referencing`` that holds the metaschemas of every draft."""
     from jsonschema import validators
 
     return validators.SPECIFICATIONS  # type: ignore[attr-defined]  # the stubs leave it out

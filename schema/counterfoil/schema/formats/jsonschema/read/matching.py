@@ -61,7 +61,7 @@ def matching_strings(pattern: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=512)
 def stretched(pattern: str, length: int) -> str | None:
-    """A string of exactly this length that holds a match; None where none is found."""
+    """Return a string of exactly this length that holds a match; None where none is found."""
     if length > MAX_LENGTH:
         return None
     for text in _stretchings(pattern, length):
@@ -198,7 +198,7 @@ def _counts(found: re.Match[str]) -> tuple[int, int | None]:
 
 
 def _joined(texts: list[str], part: list[str]) -> list[str]:
-    """Every text with every ending, as long as they are few; after that each with some ending."""
+    """Return every text with every ending, as long as they are few; after that each with some ending."""
     if len(texts) * len(part) <= _MAX_PARTS:
         return [text + ending for text, ending in product(texts, part)]
     return [text + part[index % len(part)] for index, text in enumerate(texts)]

@@ -31,7 +31,7 @@ _FAULTS: Final = {"\\": "it ends in a backslash", "[": "a character class does n
 
 
 def fault_of_pattern(pattern: str) -> str | None:
-    """Why ``pattern`` is a regular expression in no dialect, in a few words; None when nothing is surely wrong.
+    """Return why ``pattern`` is a regular expression in no dialect, in a few words; None when nothing is surely wrong.
 
     >>> fault_of_pattern("[a-z")
     'a character class does not end'
@@ -51,7 +51,7 @@ def fault_of_pattern(pattern: str) -> str | None:
 
 
 def _pieces(pattern: str) -> Iterator[str]:
-    """The pieces of a pattern: an escape, a quoted text, a class, the beginning of a group, or one character."""
+    """Yield the pieces of a pattern: an escape, a quoted text, a class, the beginning of a group, or one character."""
     at = 0
     while at < len(pattern):
         found = _PIECE.match(pattern, at)
@@ -72,7 +72,7 @@ def compile_pattern(pattern: str) -> regex.Pattern[str] | None:
 
 
 def holds_match(pattern: str, text: str, *, timeout_s: float = SEARCH_TIMEOUT_S) -> bool | None:
-    """Whether ``text`` holds a match; None where that is unknown: the pattern is unreadable, or takes too long.
+    """Return whether ``text`` holds a match; None where that is unknown: the pattern is unreadable, or takes too long.
 
     >>> holds_match("b+", "abbc"), holds_match("^b", "abbc"), holds_match("(", "")
     (True, False, None)

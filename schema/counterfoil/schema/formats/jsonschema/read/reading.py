@@ -21,10 +21,11 @@ _RAW_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_exact_json(text: str) -> Any:
-    """The value that ``text`` holds; a number with a point or an exponent is a ``Decimal``, any other an ``int``.
+    """Return the value that ``text`` holds.
 
-    The last of two equal keys wins. ``SchemaParseError`` carries line and column; it covers text after the value,
-    comments, ``NaN``, nesting beyond ``MAX_DEPTH``, overlong numbers, and half surrogate pairs.
+    A number with a point or an exponent is a ``Decimal``, any other an ``int``. The last of two equal keys wins.
+    ``SchemaParseError`` carries line and column; it covers text after the value, comments, ``NaN``, nesting beyond
+    ``MAX_DEPTH``, overlong numbers, and half surrogate pairs.
     """
     if _SURROGATE_ESCAPE.search(text) or (not text.isascii() and _RAW_SURROGATE.search(text)):
         return _ExactScanner(text).read()

@@ -39,7 +39,10 @@ class Base:
     draft: Draft
 
     def below(self, *steps: str | int) -> Base:
-        """The place of a value inside this one; one that may carry an ``$id`` is entered with ``Resolver.enter``."""
+        """Return the place of a value inside this one.
+
+        One that may carry an ``$id`` is entered with ``Resolver.enter``.
+        """
         added = "".join(f"/{escape_pointer(step) if isinstance(step, str) else step}" for step in steps)
         return Base(self.document, self.pointer + added, self.uri, self.draft)
 
@@ -81,7 +84,7 @@ class Resolver:
         return base if draft is base.draft else replace(base, draft=draft)
 
     def resolve(self, reference: str, base: Base) -> tuple[Any, Base]:
-        """The value that ``reference`` means where ``base`` is in force, and the base in force there.
+        """Return the value that ``reference`` means where ``base`` is in force, and the base in force there.
 
         Raises ``UnresolvedReference``.
         """
@@ -98,7 +101,7 @@ class Resolver:
         raise UnresolvedReference(reference, base, self._known)
 
     def resolve_dynamic(self, reference: str, base: Base) -> tuple[Any, Base]:
-        """The same for a ``$dynamicRef`` or ``$recursiveRef`` met while the schema's own document is evaluated.
+        """Return the same for a ``$dynamicRef`` or ``$recursiveRef`` met while the schema's own document is evaluated.
 
         What it means at first is replaced by the equally named dynamic anchor of the schema's own document, if both
         are there: that document is the outermost.
@@ -122,7 +125,7 @@ class Resolver:
         return len(self._place_by_uri) == 1
 
     def _resource(self, uri: str, reference: str, base: Base) -> tuple[Any, Base] | None:
-        """The document, or part of one with its own ``$id``, that a URI means."""
+        """Return the document, or part of one with its own ``$id``, that a URI means."""
         if (
             reference.startswith("#")
             and uri == self._document_base(base.document).uri
@@ -201,7 +204,7 @@ class Resolver:
 
 
 def _join(base_uri: str, reference: str) -> tuple[str, str]:
-    """The URI that a reference means, without its fragment, and the fragment with percent escapes undone."""
+    """Return the URI that a reference means, without its fragment, and the fragment with percent escapes undone."""
     uri, _, fragment = join_uris(base_uri, reference).partition("#")
     if base_uri.startswith("urn:") and reference.startswith("#"):
         uri = base_uri.partition("#")[0]
@@ -209,7 +212,7 @@ def _join(base_uri: str, reference: str) -> tuple[str, str]:
 
 
 def join_uris(base_uri: str, reference: str) -> str:
-    """What ``reference`` means where ``base_uri`` is the base; itself where one of the two is no URI."""
+    """Return what ``reference`` means where ``base_uri`` is the base; itself where one of the two is no URI."""
     try:
         return urljoin(base_uri, reference) if base_uri else reference
     except ValueError:  # such as an IPv6 address without its bracket

@@ -134,7 +134,7 @@ _ALL_TYPES: Final = ""
 
 
 def shapes_of(schema: Mapping[str, Any], draft: Draft) -> Mapping[str, Shape]:
-    """The keywords that are looked at in ``schema``, with the shapes they must have."""
+    """Return the keywords that are looked at in ``schema``, with the shapes they must have."""
     named = schema.get("type", _ALL_TYPES)
     if isinstance(named, list):
         return _shapes_of_types(draft, tuple(name for name in named if isinstance(name, str)))
@@ -161,7 +161,7 @@ def _in_draft_4(keyword: str, shape: Shape) -> Shape:
 
 
 def has_shape(value: Any, shape: Shape, draft: Draft) -> bool:
-    """Whether a keyword's value has its shape; what stands inside its schemas is not looked at."""
+    """Return whether a keyword's value has its shape; what stands inside its schemas is not looked at."""
     match shape:
         case Shape.STRING:
             return isinstance(value, str)
@@ -216,5 +216,5 @@ def _are_strings(value: Any) -> bool:
 
 
 def _is_schema(value: Any, draft: Draft) -> bool:
-    """Whether it is a schema in ``items`` or ``dependencies``, where a boolean is none in draft-04."""
+    """Return whether it is a schema in ``items`` or ``dependencies``, where a boolean is none in draft-04."""
     return isinstance(value, dict if draft is Draft.DRAFT_4 else dict | bool)

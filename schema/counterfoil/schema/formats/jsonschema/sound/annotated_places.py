@@ -27,7 +27,7 @@ _OF_ITEMS: Final = ("items", "additionalItems", "unevaluatedItems")
 
 
 def places_of_other_meanings(reader: JsonSchema, writer: JsonSchema) -> list[tuple[Step, ...]]:
-    """Where in a value ``reader`` may give what is there another meaning than ``writer``; nowhere else it does.
+    """Return where in a value ``reader`` may give what is there another meaning than ``writer``; nowhere else it does.
 
     With too many places to look at the root stands for the rest.
     """
@@ -65,7 +65,7 @@ def _say_other_things(reader: list[WrittenSchema], writer: list[WrittenSchema]) 
 def _inside(
     reader: list[WrittenSchema], writer: list[WrittenSchema]
 ) -> Iterator[tuple[Step, list[WrittenSchema], list[WrittenSchema]]]:
-    """The places inside a value: each property that is declared, the other ones, each item that is listed, the rest."""
+    """Yield the places inside a value: each property that is declared, the other ones, each item that is listed, the rest."""
     sides = (reader, writer)
     names = dict.fromkeys(name for side in sides for site in side for name, _ in site.named("properties"))
     for name in names:

@@ -31,7 +31,7 @@ Path: TypeAlias = tuple[str | int, ...]
 
 
 def has_annotations(schema: JsonSchema) -> bool:
-    """Whether the schema, or what it refers to, may say anything of this kind; False is certain."""
+    """Return whether the schema, or what it refers to, may say anything of this kind; False is certain."""
     if any(f'"{keyword}"' in schema.text for keyword in KEYWORDS) or "\\" in schema.text:  # keys may be escaped
         return True
     waiting: list[Any] = [*schema.references.values()]
@@ -47,19 +47,19 @@ def has_annotations(schema: JsonSchema) -> bool:
 
 
 def word_of(site: WrittenSchema, keyword: str) -> str:
-    """What one of ``KEYWORDS`` says in a schema, in lower case; empty where it is not there."""
+    """Return what one of ``KEYWORDS`` says in a schema, in lower case; empty where it is not there."""
     word = site.keywords.get(keyword)
     return word.lower() if isinstance(word, str) else ""
 
 
 def inside(site: WrittenSchema, step: str | int) -> Iterator[WrittenSchema]:
-    """The schemas that surely speak about a property, or an item, of a value."""
+    """Yield the schemas that surely speak about a property, or an item, of a value."""
     found: Iterable[Schema | None] = [site.facts.item(step)] if isinstance(step, int) else site.facts.property(step)
     yield from (one for one in found if isinstance(one, WrittenSchema))
 
 
 def annotations_of(value: Any, root: WrittenSchema, evaluator: Evaluator) -> dict[Path, list[Annotation]]:
-    """What is said about ``value``, which fits ``root``, and about what is inside it, by path.
+    """Return what is said about ``value``, which fits ``root``, and about what is inside it, by path.
 
     Raises ``OutOfSteps``.
     """
@@ -77,7 +77,7 @@ class _At(NamedTuple):
     path: Path = ()
 
     def enter(self, site: WrittenSchema, *path: str | int) -> _At:
-        """A schema that stands inside this one, for the same value or a part of it."""
+        """Return a schema that stands inside this one, for the same value or a part of it."""
         added = pointer_steps(site.base.pointer[len(self.site.base.pointer) :])
         return _At(site, (*self.steps, *added), (*self.path, *path))
 
@@ -87,7 +87,7 @@ class _Walk:
         self._evaluator = evaluator
 
     def annotations(self, value: Any, at: _At, depth: int) -> Iterator[tuple[Path, Annotation]]:
-        """Everything that the schema says about ``value``, and about what is inside it."""
+        """Yield everything that the schema says about ``value``, and about what is inside it."""
         self._evaluator.spend()
         site = at.site
         if depth > _MAX_DEPTH or not isinstance(site.value, dict):
@@ -106,7 +106,7 @@ class _Walk:
                 yield from self.annotations(item, at.enter(one, step), depth + 1)
 
     def _beside(self, value: Any, site: WrittenSchema) -> Iterator[WrittenSchema]:
-        """The other schemas inside this one that hold for the same value."""
+        """Yield the other schemas inside this one that hold for the same value."""
         yield from site.children("allOf")
         for keyword in ("anyOf", "oneOf"):
             yield from (one for one in site.children(keyword) if self._evaluator.may_accept(one, value))
@@ -122,7 +122,7 @@ class _Walk:
 
 
 def _parts(value: Any) -> list[tuple[str | int, Any]]:
-    """What is inside a value, by name or index."""
+    """Return what is inside a value, by name or index."""
     if isinstance(value, dict):
         return [*value.items()]
     return [*enumerate(value)] if isinstance(value, list) else []

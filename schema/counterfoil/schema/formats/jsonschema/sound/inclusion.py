@@ -67,7 +67,7 @@ class _Place:
     around: frozenset[int] = frozenset()
 
     def within(self, reader: Schema, steps: tuple[str, ...], wrap: Callable[[Schema], Facts]) -> _Place:
-        """A place inside, of which ``wrap`` makes of a schema there what it asks here."""
+        """Return a place inside, of which ``wrap`` makes of a schema there what it asks here."""
         return replace(
             self,
             steps=self.steps + steps,
@@ -96,7 +96,7 @@ class Inclusion:
         self._reader = reader
 
     def reasons(self, value: Any) -> tuple[tuple[Reason, ...], bool]:
-        """Why the reader refuses ``value`` and whatever else, and whether that is all; at least one reason."""
+        """Return why the reader refuses ``value`` and whatever else, and whether that is all; at least one reason."""
         found: list[Reason] = []
         is_all = True
         try:
@@ -111,7 +111,7 @@ class Inclusion:
         return tuple(found), is_all
 
     def _value(self, schema: Schema, *beside: Schema) -> list[Any]:
-        """A value that the writer accepts and ``schema`` refuses, and that all ``beside`` accept."""
+        """Return a value that the writer accepts and ``schema`` refuses, and that all ``beside`` accept."""
         return self._solver.value([(self._writer, True), (schema, False), *((one, True) for one in beside)])
 
     def _at(self, place: _Place) -> Iterator[Reason]:
@@ -165,7 +165,7 @@ class Inclusion:
             yield replace(reason, elsewhere=tuple((*place.steps, "properties", name) for name in names))
 
     def _names_refused(self, place: _Place, value: Any) -> list[str]:
-        """The properties without which the reader would accept an object at a place; only at the root."""
+        """Return the properties without which the reader would accept an object at a place; only at the root."""
         if place.steps or not isinstance(value, dict):
             return []
         accepts = self._solver.evaluator.accepts
@@ -177,7 +177,7 @@ class Inclusion:
 
 
 def _parts(facts: Facts) -> Iterator[_Part]:
-    """What a schema asks in its own place, apart from the schemas of properties, items and allOf."""
+    """Yield what a schema asks in its own place, apart from the schemas of properties, items and allOf."""
     if facts.is_false:
         yield _Part(Facts(is_false=True))
     if facts.types is not None:
@@ -250,7 +250,7 @@ def _array_parts(facts: Facts) -> Iterator[_Part]:
 
 
 def _places_in(place: _Place) -> Iterator[_Place]:
-    """The places of the schemas of properties, items and allOf."""
+    """Yield the places of the schemas of properties, items and allOf."""
     facts = place.reader.facts
     writers = _speaking(place.writers)
     for schema in facts.all_of:
@@ -311,7 +311,7 @@ def _at_index(index: int) -> Callable[[Schema], Facts]:
 
 
 def _speaking(writers: tuple[Schema, ...]) -> tuple[Facts, ...]:
-    """What the writers ask, and every schema of theirs that speaks of the same value, if only in some branch."""
+    """Return what the writers ask, and every schema of theirs that speaks of the same value, if only in some branch."""
     return tuple(schema.facts for schema in spread(writers, with_refused=False))
 
 

@@ -52,7 +52,7 @@ class Misreading:
     text: str
 
     def difference(self) -> ValueFinding:
-        """The finding of SOUND."""
+        """Return the finding of SOUND."""
         keyword = self.read.keyword
         rule = rules.FORMAT_MISREAD if keyword == "format" else rules.CONTENT_MISREAD
         steps = (*self.read.steps, keyword)
@@ -92,14 +92,14 @@ class Meanings:
         return value
 
     def _example(self, notes: Sequence[Annotation]) -> Any:
-        """The next example of what ``notes`` say about a value; None where they name nothing known."""
+        """Return the next example of what ``notes`` say about a value; None where they name nothing known."""
         examples = next(filter(None, map(examples_of, notes)), ())
         number = self._shown[notes[0]]
         self._shown[notes[0]] += 1
         return examples[number % len(examples)] if examples else None
 
     def misreadings(self, value: Any) -> Iterator[Misreading]:
-        """Each part of ``value``, which both schemas accept, that means something else to the reader."""
+        """Yield each part of ``value``, which both schemas accept, that means something else to the reader."""
         if not self.places:
             return
         evaluator = Evaluator(_MAX_LOOKS_A_VALUE)
@@ -114,7 +114,7 @@ class Meanings:
 
 
 def find_misreadings(reader: JsonSchema, writer: JsonSchema) -> list[Misreading]:
-    """Values of ``writer`` that ``reader`` accepts and misreads, one for each place and keyword."""
+    """Return values of ``writer`` that ``reader`` accepts and misreads, one for each place and keyword."""
     meanings = Meanings(reader, writer)
     if not meanings.places:
         return []

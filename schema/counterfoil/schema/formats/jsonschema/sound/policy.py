@@ -66,7 +66,7 @@ class Decision:
 
 
 def decide(reader: JsonSchema, writer: JsonSchema, *, max_steps: int = MAX_STEPS) -> Decision:
-    """Whether ``reader`` accepts every value that ``writer`` accepts, as far as ``max_steps`` tell."""
+    """Return whether ``reader`` accepts every value that ``writer`` accepts, as far as ``max_steps`` tell."""
     decision, is_read_one_way = _decide(reader, writer, max_steps, marks_contained_in_2019=True)
     if decision.is_proved and not is_read_one_way:
         decision, _ = _decide(reader, writer, max_steps, marks_contained_in_2019=False)
@@ -78,7 +78,7 @@ def decide(reader: JsonSchema, writer: JsonSchema, *, max_steps: int = MAX_STEPS
 def _decide(
     reader: JsonSchema, writer: JsonSchema, max_steps: int, *, marks_contained_in_2019: bool
 ) -> tuple[Decision, bool]:
-    """The decision for one reading of draft 2019-09, and whether there is no other."""
+    """Return the decision for one reading of draft 2019-09, and whether there is no other."""
     written, read = (root_of(one, marks_contained_in_2019=marks_contained_in_2019) for one in (writer, reader))
     evaluator = Evaluator(max_steps)
     solver = Solver(evaluator)
@@ -95,7 +95,10 @@ def _decide(
 
 
 def _sampled(reader: JsonSchema, writer: JsonSchema) -> list[Reason]:
-    """A value of the writer's that the reader refuses, out of many that are made for that; for what is undecided."""
+    """Return a value of the writer's that the reader refuses, out of many that are made for that.
+
+    For what is undecided.
+    """
     evaluator = Evaluator(MAX_SAMPLING_STEPS)
     written, read = root_of(writer), root_of(reader)
     samples = Sampler(Solver(Evaluator(MAX_SAMPLING_LOOKS)), budget=MAX_SAMPLING_BUILT).values(
@@ -113,7 +116,7 @@ def _sampled(reader: JsonSchema, writer: JsonSchema) -> list[Reason]:
 def find_sound_differences(
     reader: JsonSchema, writer: JsonSchema, strict: Sequence[tuple[tuple[str, ...] | None, Difference]]
 ) -> list[Difference]:
-    """Why ``reader`` does not accept everything that ``writer`` accepts.
+    """Return why ``reader`` does not accept everything that ``writer`` accepts.
 
     ``strict`` are the differences that break under STRICT, each with the steps of its path, in the order of the walk.
     Those that nothing speaks for are left out, and those that STRICT does not see are added.
@@ -156,7 +159,7 @@ class _Places:
         self._around.update(place[:length] for length in range(len(place) + 1))
 
     def touches(self, steps: tuple[str, ...]) -> bool:
-        """Whether one of the places has to do with this one."""
+        """Return whether one of the places has to do with this one."""
         place = _in_families(steps)
         return place in self._around or any(place[:length] in self._places for length in range(len(place)))
 
@@ -171,12 +174,12 @@ def _places_of(reason: Reason) -> tuple[tuple[str, ...], ...]:
 
 
 def _as_property(steps: tuple[str, ...]) -> tuple[str, ...]:
-    """A required property as a place of its own."""
+    """Return a required property as a place of its own."""
     return (*steps[:-2], "properties", steps[-1]) if len(steps) > 1 and steps[-2] == "required" else steps
 
 
 def _unproved(reader: JsonSchema, writer: JsonSchema) -> Difference:
-    """What is reported where nothing is known and STRICT finds nothing: only what is proved is compatible."""
+    """Return what is reported where nothing is known and STRICT finds nothing: only what is proved is compatible."""
     pointers = (reader.base.pointer, writer.base.pointer)
     return ValueFinding(rules.INCLUSION_UNPROVED, {}, "", (), pointers)
 
@@ -192,7 +195,7 @@ def _difference(reason: Reason) -> Difference:
 
 
 def _pointer(reason: Reason) -> str:
-    """What asks too much of the value, in the reader's own text: a keyword, or the name that follows it."""
+    """Return what asks too much of the value, in the reader's own text: a keyword, or the name that follows it."""
     schema = reason.reader
     if not isinstance(schema, WrittenSchema) or schema.base.document:
         return schema.pointer
@@ -205,12 +208,12 @@ def _pointer(reason: Reason) -> str:
 
 
 def _limiting_keyword(keyword: str, value: Any) -> str:
-    """The keyword that narrows a limit whose number stayed, where ``exclusiveMaximum`` and its like are booleans."""
+    """Return the keyword that narrows a limit whose number stayed, where ``exclusiveMaximum`` and its like are booleans."""
     exclusive = f"exclusive{keyword[:1].upper()}{keyword[1:]}"
     return exclusive if isinstance(value, dict) and value.get(exclusive) is True else keyword
 
 
 def _deciding_keyword(value: Any) -> str:
-    """The keyword by which a schema refuses a value outright."""
+    """Return the keyword by which a schema refuses a value outright."""
     keywords = value if isinstance(value, dict) else {}
     return next((keyword for keyword in ("enum", "const", "type") if keyword in keywords), "")

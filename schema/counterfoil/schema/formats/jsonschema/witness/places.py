@@ -46,13 +46,13 @@ class Place:
         self.keyword = keyword
 
     def explains(self, failure: Failure) -> bool:
-        """Whether a failure is exactly what the difference is about: this place, this keyword."""
+        """Return whether a failure is exactly what the difference is about: this place, this keyword."""
         if self.keyword is None:
             return self._is_at(failure.path) or (failure.keyword == NO_KEYWORD and self._is_at((*failure.path, None)))
         return failure.keyword == self.keyword and self._is_at(failure.path)
 
     def is_near(self, failure: Failure) -> bool:
-        """Whether a failure can come from the difference: here, below, or where this place is seen from outside."""
+        """Return whether a failure can come from the difference: here, below, or where this place is seen from outside."""
         path = failure.path
         if self._starts(path[: len(self.steps)]) and len(path) >= len(self.steps):
             return True
@@ -71,7 +71,7 @@ class Place:
 
 
 def place_of(difference: Difference) -> Place:
-    """The place that a difference's path leads to; where it has no path, the place that its steps lead to."""
+    """Return the place that a difference's path leads to; where it has no path, the place that its steps lead to."""
     if difference.steps is not None:
         return _read(difference.steps)
     steps = (each for each in difference.reader_path if each.kind is not StepKind.BRANCH)

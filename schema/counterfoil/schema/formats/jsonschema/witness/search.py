@@ -64,7 +64,7 @@ _KEPT: Final = 16
 
 
 def search_for_witness(reader: JsonSchema, writer: JsonSchema, difference: Difference) -> Witness | NoWitness:
-    """A value that ``writer`` accepts and ``reader`` refuses, or how many were tried and why none was found."""
+    """Return a value that ``writer`` accepts and ``reader`` refuses, or how many were tried and why none was found."""
     try:
         search = Search(reader, writer)
         if difference.rule in MISREADINGS:
@@ -106,7 +106,7 @@ class Search:
         self._share = min(1.0, USUAL_SIZE / size)
 
     def for_difference(self, difference: Difference) -> Witness | NoWitness:
-        """A witness that surely comes from ``difference``; else one that may, as far as a validator can tell."""
+        """Return a witness that surely comes from ``difference``; else one that may, as far as a validator can tell."""
         place = place_of(difference)
         second: tuple[Any, Failure] | None = None
         left = max(1, int(MAX_TRIED * self._share))
@@ -127,7 +127,7 @@ class Search:
         return NoWitness(self._tried, self._reason or f"{validator_name()} accepts them under the reader's schema")
 
     def for_misreading(self, difference: Difference) -> Witness | NoWitness:
-        """A value that both validators accept and that means something else to the reader, as ``difference`` says."""
+        """Return a value that both validators accept and that means something else to the reader, as ``difference`` says."""
         for each in find_misreadings(*self._schemas):
             self._tried += 1
             if each.difference() == difference and self._is_written(each.value) and not self._failures(each.value):
@@ -135,7 +135,7 @@ class Search:
         return NoWitness(self._tried, "no value that both schemas accept shows it")
 
     def for_confirmation(self, count: int) -> Confirmation:
-        """How many of ``count`` values are accepted by the reader and mean the same to it, up to the first."""
+        """Return how many of ``count`` values are accepted by the reader and mean the same to it, up to the first."""
         accepted = 0
         meanings = Meanings(*self._schemas)
         try:
@@ -172,7 +172,7 @@ class Search:
             self._reason = "no value of the writer's schema was found"
 
     def _failures(self, value: Any) -> list[Failure]:
-        """What is wrong with ``value`` for the reader; nothing, too, where the validator cannot tell."""
+        """Return what is wrong with ``value`` for the reader; nothing, too, where the validator cannot tell."""
         self._tried += 1
         try:
             self._bound(value, self._reader_root)
@@ -231,5 +231,5 @@ def _misread_witness(misread: Misreading) -> Witness:
 
 
 def _first(failures: list[Failure], is_meant: Callable[[Failure], bool]) -> Failure | None:
-    """The first failure that is meant; one inside a combination only where there is no other."""
+    """Return the first failure that is meant; one inside a combination only where there is no other."""
     return min(filter(is_meant, failures), key=lambda failure: failure.is_inner, default=None)

@@ -11,7 +11,7 @@ _MAX_DEPTH: Final = 20
 
 
 def smaller(value: Any, depth: int = 0) -> Iterator[Any]:
-    """Values with one thing less, the largest cuts first.
+    """Yield values with one thing less, the largest cuts first.
 
     >>> [*smaller({"a": [1]})]
     [{}, {'a': []}]

@@ -64,14 +64,14 @@ class SchemaValidator:
             raise ValidatorRefuses(f"jsonschema does not take the schema: {quote(refused)}") from refused
 
     def accepts(self, value: Any) -> bool:
-        """Whether ``value`` is valid; ``ValidatorRefuses`` where the package cannot tell."""
+        """Return whether ``value`` is valid; ``ValidatorRefuses`` where the package cannot tell."""
         try:
             return bool(self._validator.is_valid(value))
         except Exception as refused:  # whatever a pattern, a number or a reference makes it raise proves nothing
             raise ValidatorRefuses(f"jsonschema cannot tell: {quote(refused)}") from refused
 
     def failures(self, value: Any) -> list[Failure]:
-        """Everything that is wrong with ``value``, what lies inside combinations too; empty when it is valid."""
+        """Return everything that is wrong with ``value``, what lies inside combinations too; empty when it is valid."""
         try:
             return [*_failures(self._validator.iter_errors(value))][:_MAX_FAILURES]
         except Exception as refused:  # likewise
@@ -80,14 +80,14 @@ class SchemaValidator:
 
 @cache
 def validator_name() -> str:
-    """The validator and its version, such as ``jsonschema 4.26.0``."""
+    """Return the validator and its version, such as ``jsonschema 4.26.0``."""
     from importlib.metadata import version
 
     return f"jsonschema {version('jsonschema')}"
 
 
 def quote(exception: Exception) -> str:
-    """What an exception says, on one line, no longer than people read."""
+    """Return what an exception says, on one line, no longer than people read."""
     text = re.sub(r"Decimal\('([^']*)'\)", r"\1", " ".join(str(getattr(exception, "message", exception)).split()))
     return text if len(text) <= _QUOTED_LENGTH else f"{text[:_QUOTED_LENGTH]}…"
 
@@ -117,7 +117,7 @@ def _class_for(draft: Draft) -> type[Validator]:
 
 
 def _registry(schema: JsonSchema) -> Any:
-    """Every document that the schema refers to, under its name and under that name as its base makes it."""
+    """Return every document that the schema refers to, under its name and under that name as its base makes it."""
     documents = []
     for name, document in schema.references.items():
         draft = draft_of(document, default=schema.draft)
@@ -135,7 +135,10 @@ def _searches(pattern: str, text: str) -> bool:
 
 
 def _is_integer(value: Any, *, with_fraction: bool) -> bool:
-    """Whether a value is an integer; the package does not count a ``Decimal`` as one, whatever its digits are."""
+    """Return whether a value is an integer.
+
+    The package does not count a ``Decimal`` as one, whatever its digits are.
+    """
     return type_of(value) == "number" and is_integer(value, with_fraction=with_fraction)
 
 
