@@ -1,4 +1,4 @@
-"""From text to :class:`~counterfoil.schema.formats.jsonschema.schema.JsonSchema`."""
+"""Parsing of a text to a :class:`~counterfoil.schema.formats.jsonschema.schema.JsonSchema`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def parse_json_schema(
     """Return the schema that ``text`` declares.
 
     ``references`` supply documents by name. ``validation`` decides whether keywords and references are checked. Raises
-    ``SchemaParseError`` with line, column, JSON pointer and what was expected; a fault inside a reference names the
+    ``SchemaParseError`` with line, column, JSON Pointer and what was expected; for a fault inside a reference, with the
     reference's subject and version.
     """
     document = _read(text)

@@ -19,7 +19,7 @@ _COMBINED: Final = ("allOf", "anyOf", "oneOf")
 
 
 def find_tags(schema: JsonSchema) -> list[tuple[Entity, tuple[str, ...]]]:
-    """Return every object and property with the tags that it carries, in the order of the text."""
+    """Return every object and property with its tags, in the order of the text."""
     return read_tags(_declarations(schema.document))
 
 
@@ -34,7 +34,7 @@ def _declarations(node: Any, around: str = "") -> Iterator[tuple[Entity, dict[st
     """Yield the objects and properties of a JSON schema, each with the JSON object that declares it.
 
     A path alternates kinds and names: ``object`` is the schema itself, ``object.lines.array.object.price`` a property
-    of what an array holds.
+    of the items of an array.
     """
     if not isinstance(node, dict):
         return

@@ -1,4 +1,4 @@
-"""Schemas and values as people write them."""
+"""The texts of schemas and values in descriptions of changes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _DRAFT_WORDS: Final = {
 
 
 def draft_words(draft: Draft) -> str:
-    """Return the draft by the name that people know it by."""
+    """Return the usual name of a draft."""
     return _DRAFT_WORDS[draft]
 
 
 def value_words(value: Any) -> str:
-    """Return a value as JSON with its keys sorted, cut where it grows long."""
+    """Return a value as JSON with sorted keys, cut if it is long."""
     text = print_exact(value, sort_keys=True)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 

@@ -1,6 +1,6 @@
-"""The texts of a JSON schema: compact, numbers as exact decimals, keys in the order given or sorted.
+"""The texts of a JSON schema: compact, numbers as exact decimals, keys in the given order or sorted.
 
-Source: ``java.math.BigDecimal.toString``, which Python's ``Decimal`` spells alike, and Jackson's default printing.
+Source: ``java.math.BigDecimal.toString``, whose spelling Python's ``Decimal`` shares, and Jackson's default output.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def print_exact(value: Any, *, sort_keys: bool = False) -> str:
     if not sort_keys:
         try:
             text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        except TypeError:  # it holds a Decimal
+        except TypeError:  # it contains a Decimal
             text = "\\u00"
         if "\\u00" not in text:
             return text
@@ -44,7 +44,7 @@ def print_number(value: int | Decimal) -> str:
 
 
 def _java_order(key: str) -> bytes:
-    """Strings sort by UTF-16 code units there."""
+    """Return the key by which Java sorts strings: their UTF-16 code units."""
     return key.encode("utf-16-be", "surrogatepass")
 
 

@@ -74,7 +74,7 @@ class Arrays:
         return any(map(self._is_too_rare, self._at_least)) or any(map(self._is_too_frequent, self._at_most))
 
     def item(self, index: int) -> tuple[Literal, ...]:
-        """Return the literals that must hold for the item at ``index``; they are the same for all from ``behind`` on."""
+        """Return the literals that must hold for the item at ``index``; the same for all items from ``behind`` on."""
         self._solver.evaluator.spend(len(self._state.facts))
         schemas = [schema for each in self._state.facts if (schema := each.item(index)) is not None]
         return (*((schema, True) for schema in schemas), *self._of_all, *self._contained_everywhere)

@@ -187,7 +187,7 @@ class Sampler:
         yield full
 
     def _names(self, objects: Objects, aim: _Aim) -> Iterator[str]:
-        """Yield the names for the next step: its own, all with undeclared ones first for None, or all without a step."""
+        """Yield the names for the next step: its own; for None all, undeclared ones first; without a step all."""
         step = aim.steps[0] if aim.steps else ""
         declared = dict.fromkeys((*_declared(aim.near), *objects.declared))
         if not aim.steps:

@@ -82,7 +82,7 @@ class WrittenSchema(Schema):
 
     @property
     def keywords(self) -> Mapping[str, Any]:
-        """The keywords of the schema: none for true and false, and only ``$ref`` beside a ``$ref`` in drafts up to 7."""
+        """The keywords of the schema: none for true and false; in drafts up to 7 only ``$ref`` if it is present."""
         if not isinstance(self.value, dict):
             return _NO_KEYWORDS
         if not self.base.draft.is_modern and isinstance(self.value.get("$ref"), str):

@@ -1,4 +1,4 @@
-"""Generated values, written with one schema and read with the other, by a validator that is not ours."""
+"""Generated values of one schema, validated with the other by a validator of another project."""
 
 from __future__ import annotations
 
