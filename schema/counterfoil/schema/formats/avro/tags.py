@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def find_tags(schema: AvroSchema) -> list[tuple[Entity, tuple[str, ...]]]:
-    """Return every record and field with the tags that it carries, in the order of the text."""
+    """Return every record and field with its tags, in the order of the text."""
     return read_tags(_declarations(read_json(schema.canonical())))
 
 

@@ -30,22 +30,22 @@ def print_canonical(root: AvroType, *, supplied: Iterable[str] = ()) -> str:
 
 
 def equivalence_key(root: AvroType) -> str:
-    """Return a text that is equal for two schemas that differ only in the order of attributes and aliases.
+    """Return a text that is equal for schemas that differ only in the order of attributes and aliases.
 
-    Every type is declared in it, so a schema with references has the key of the same schema without.
+    Every type is declared in it, so a schema with references has the same key as that schema without.
     """
     return print_json(TreeWriter(arrange_aliases=sorted).write(root), sort_keys=True)
 
 
 @dataclass(slots=True)
 class TreeWriter:
-    """Turns type nodes back into JSON values; ``known`` are the full names that need no declaration any more."""
+    """A writer of type nodes as JSON values; ``known`` are the full names that are already declared."""
 
     known: set[str] = field(default_factory=set)
     arrange_aliases: Callable[[Iterable[str]], list[str]] = list
 
     def write(self, node: AvroType, namespace: str | None = None) -> Json:
-        """Return the JSON value of a type that stands inside ``namespace``."""
+        """Return the JSON value of a type inside ``namespace``."""
         if type(node) is Primitive and not node.properties:
             return WORD_BY_KIND[node.kind]
         if isinstance(node, (Record, Enum, Fixed)):
@@ -75,7 +75,7 @@ class TreeWriter:
         return written
 
     def _write_body(self, node: NamedType, written: JsonObject) -> None:
-        """Adds what makes the kind: fields, symbols and their default, or size."""
+        """Add the attributes of the kind: fields, symbols and their default, or size."""
         if isinstance(node, Record):
             if node.is_error:
                 written["type"] = "error"
@@ -104,18 +104,18 @@ class TreeWriter:
 
 
 def _is_plain(node: AvroType) -> bool:
-    """Return whether the type is written the same wherever it stands: bare words of primitive types."""
+    """Return whether the type's text is the same everywhere: names of primitive types without properties."""
     if type(node) is Union:
         return all(type(branch) is Primitive and not branch.properties for branch in node.branches)
     return type(node) is Primitive and not node.properties
 
 
 def _written_name(node: NamedType, namespace: str | None) -> str:
-    """Return the short name where it means the same; a short name that is a type word would be read as that type."""
+    """Return the short name if the namespaces are equal and the name is not a word for a type; else the full name."""
     return node.name if node.namespace == namespace and node.name not in _TYPE_WORDS else node.full_name
 
 
 def _short_alias(alias: str, namespace: str | None) -> str:
-    """Return the alias without its namespace, where that is the type's own."""
+    """Return the alias without its namespace if that equals ``namespace``."""
     space, _, name = alias.rpartition(".")
     return name if space == (namespace or "") else alias

@@ -1,4 +1,4 @@
-"""Avro names: how a written name becomes a full name, and which names are valid.
+"""Avro names: the full name of a written name, and the validity of names.
 
 Source: Apache Avro 1.12 specification, "Names".
 """
@@ -18,12 +18,12 @@ def is_name(text: str) -> bool:
 
 
 def is_full_name(text: str) -> bool:
-    """Return whether ``text`` is simple names joined by dots."""
+    """Return whether ``text`` consists of simple names joined by dots."""
     return all(map(is_name, text.split(".")))
 
 
 def split_name(written: str, namespace: str | None) -> tuple[str, str | None]:
-    """Simple name and namespace of a written name; a dot in the name overrides ``namespace``.
+    """Return simple name and namespace of a written name; a dot in the name overrides ``namespace``.
 
     The namespace is None for the null namespace, never ``""``.
     """
