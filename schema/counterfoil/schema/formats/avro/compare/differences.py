@@ -57,7 +57,7 @@ _DESCRIBED_DEPTH: Final = 3
 def walk(reader: AvroType, writer: AvroType, *, trusts_cycles: bool = True) -> list[Found]:
     """Return the differences between two nodes.
 
-    With ``trusts_cycles``, like in the reference, a result that was computed while a pair around it was still being
+    With ``trusts_cycles``, as in the reference, a result that was computed while a pair around it was still being
     compared is final. Without it, the pairs are compared again until no further pair is found to be unreadable.
     """
     root = Place(None, None, reader, writer)
@@ -71,7 +71,7 @@ def walk(reader: AvroType, writer: AvroType, *, trusts_cycles: bool = True) -> l
 
 
 class _Ambiguous(Exception):
-    """A reader field matches several of the writer's."""
+    """The error for a reader's field that matches several of the writer's."""
 
     def __init__(self, found: Found) -> None:
         super().__init__(found.text)

@@ -1,7 +1,7 @@
 """The canonical text of an Avro schema: the one spelling that a registry stores and returns.
 
 A primitive without properties is its bare name, a named type is declared where it first occurs and a name afterwards,
-attributes come in a fixed order and properties in the order written, aliases of named types last.
+attributes are in a fixed order and properties in the order written, aliases of named types last.
 
 Source: Apache Avro Java's ``Schema.toString``, which the reference registry returns.
 """
@@ -32,7 +32,7 @@ def print_canonical(root: AvroType, *, supplied: Iterable[str] = ()) -> str:
 def equivalence_key(root: AvroType) -> str:
     """Return a text that is equal for schemas that differ only in the order of attributes and aliases.
 
-    Every type is declared in it, so a schema with references has the same key as that schema without.
+    Every type is declared in it, so a schema with references has the key of the same schema without references.
     """
     return print_json(TreeWriter(arrange_aliases=sorted).write(root), sort_keys=True)
 

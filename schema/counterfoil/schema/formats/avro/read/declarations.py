@@ -1,7 +1,7 @@
 """The reader of type declarations: from JSON values to nodes of the type tree.
 
 Names are resolved while reading: a name refers to the type declared before it, in the text or in a reference; it is
-searched in the enclosing namespace, then in the null namespace.
+searched for in the enclosing namespace, then in the null namespace.
 
 Source: Apache Avro 1.12 specification, "Schema Declaration" and "Names".
 """

@@ -21,7 +21,7 @@ MAX_TYPE_DEPTH: Final = 120
 
 
 def is_too_deep(root: AvroType) -> bool:
-    """Return whether a walk from ``root`` that meets each record once goes deeper than ``MAX_TYPE_DEPTH``."""
+    """Return whether a walk from ``root`` that visits each record once is deeper than ``MAX_TYPE_DEPTH``."""
     seen: set[int] = set()
     stack = [iter((root,))]
     while stack:

@@ -47,7 +47,7 @@ class Causes:
             yield found
 
     def is_about_record_names(self, found: Found) -> bool:
-        """Return whether only names of records keep a decoder that resolves by structure from reading the datum.
+        """Return whether only names of records prevent a decoder that resolves by structure from reading the datum.
 
         Such decoders take the branch that has the writer's name if there is one, else any that fits.
         """

@@ -44,7 +44,7 @@ _AS_IN_JSON: Final = frozenset({str, int, float, bool, type(None)})
 
 
 class NoDatum(Exception):
-    """A type has no datum of limited size: every branch is recursive, or it is very large."""
+    """The error for a type without a datum of limited size: every branch is recursive, or it is very large."""
 
 
 class DataBuilder:

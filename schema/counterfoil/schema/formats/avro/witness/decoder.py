@@ -17,7 +17,7 @@ _INVENTED_NAMESPACE: Final = re.compile(r"\b_\d*\.")
 
 
 class DecoderRefuses(CounterfoilError):
-    """The package fastavro cannot process a schema or a datum; this proves nothing about the reader."""
+    """The error for a schema or a datum that fastavro cannot process; it proves nothing about the reader."""
 
 
 def prepared(schema: Any) -> Any:

@@ -2,8 +2,8 @@
 
 The written record and the record that the decoder resolved are walked together, along both schemas. Values with a
 logical type in both schemas are compared by their meaning, an integer that is read as a float by its value. A value
-with a logical type on one side only is the same. Fields that the reader does not have, its defaults for fields that
-were not written, and its enum default for an unknown symbol are not compared: the reader's schema requests these.
+with a logical type on one side only counts as the same. Fields that the reader does not have, its defaults for fields
+that were not written, and its enum default for an unknown symbol are not compared: the reader's schema requests these.
 """
 
 from __future__ import annotations

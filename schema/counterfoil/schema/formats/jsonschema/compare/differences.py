@@ -54,9 +54,9 @@ MAX_DIFFERENCES: Final = 1000
 """The largest number of differences of one pair; recursive schemas could repeat them without bound."""
 
 MIN_PAIRS: Final = 20_000
-"""The least number of pairs of nodes that may be compared.
+"""The largest number of compared pairs of nodes, for short texts.
 
-It grows with the length of the texts: enough for each schema to be compared once, but not for each with each other one.
+For long texts it grows with their length: enough for each schema to be compared once, but not for each with each other.
 """
 
 _SHORTEST_SCHEMA: Final = 10
@@ -72,7 +72,7 @@ def walk(
     """Return every difference, including those that do not break.
 
     ``policy`` decides which branches of a combination match. A reference that cannot be resolved is the only difference
-    returned. Raises ``InvalidSchema`` for schemas that are nested too deeply.
+    returned. Raises ``InvalidSchema`` for schemas that are nested too deeply or have too many pairs.
     """
     try:
         max_pairs = max(MIN_PAIRS, (len(reader.text) + len(writer.text)) // _SHORTEST_SCHEMA)
@@ -202,7 +202,7 @@ class _Rounds:
 def _dereferenced(node: Node) -> Node:
     """Return the node that a reference leads to; any other node unchanged.
 
-    If it leads to another reference, that is followed only if both sides are references then, like in the reference
+    If it leads to another reference, that is followed only if both sides are references then, as in the reference
     registry: there, a reference is another kind of schema than its target.
     """
     return node.target() if isinstance(node, Reference) else node

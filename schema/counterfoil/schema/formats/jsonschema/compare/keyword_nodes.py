@@ -189,7 +189,7 @@ class SchemaKeywords:
             listed = self._value.get(criterion.value)
             if isinstance(listed, list):
                 branches = [(index, self._below(criterion.value, index)) for index in range(len(listed))]
-                if self._draft.is_modern:  # like the reference: parts of one schema become branches
+                if self._draft.is_modern:  # as in the reference: parts of one schema become branches
                     branches = [(index, part) for index, branch in branches for part in _spliced(branch)]
                 indexes, parts = tuple(index for index, _ in branches), tuple(part for _, part in branches)
                 found.append(Combination(site=self.site, criterion=criterion, branches=parts, indexes=indexes))

@@ -68,7 +68,7 @@ class _Translation:
     def meant(self, text: str, around: SchemaKeywords, *, is_dynamic: bool) -> Node:
         """Return the node that a reference leads to.
 
-        In later drafts a recursive schema has two nodes, like in the reference: one for a reference from outside, one
+        In later drafts a recursive schema has two nodes, as in the reference: one for a reference from outside, one
         for a reference inside itself.
         """
         resolve = self._resolver.resolve_dynamic if is_dynamic else self._resolver.resolve

@@ -33,7 +33,7 @@ def print_exact(value: Any, *, sort_keys: bool = False) -> str:
 
 
 def print_number(value: int | Decimal) -> str:
-    """Return a number with the digits it was given; exponents only where the digits do not say it, no negative zero.
+    """Return a number with all its digits, an exponent only if it is needed, and no negative zero.
 
     >>> [print_number(Decimal(text)) for text in ("1.0", "5e0", "-1.20e-3", "1e400", "-0.0")]
     ['1.0', '5', '-0.00120', '1E+400', '0.0']

@@ -42,7 +42,7 @@ _DRAFT_BY_URI: Final[Mapping[str, Draft]] = {
 
 
 def draft_of(document: Any, *, default: Draft = DEFAULT_DRAFT) -> Draft:
-    """Return the draft that a document's ``$schema`` names; ``default`` where it names none that is known here.
+    """Return the draft that a document's ``$schema`` names; ``default`` if it is absent or unknown.
 
     >>> draft_of({"$schema": "http://json-schema.org/draft-04/schema#"})
     <Draft.DRAFT_4: 'http://json-schema.org/draft-04/schema'>
@@ -64,7 +64,7 @@ def metaschema(uri: str) -> Any | None:
 
 
 def specifications() -> Any:
-    """Return the registry of the package ``referencing`` that holds the metaschemas of every draft."""
+    """Return the registry of the package ``referencing`` that contains the metaschemas of every draft."""
     from jsonschema import validators
 
     return validators.SPECIFICATIONS  # type: ignore[attr-defined]  # the stubs leave it out

@@ -38,7 +38,7 @@ SCHEMA_MAP: Final = frozenset(
 
 
 def subschemas(schema: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Yield the schemas that stand directly in ``schema``, each with its steps; values of a wrong shape are left out.
+    """Yield the schemas directly inside ``schema``, each with its steps; values of a wrong shape are left out.
 
     >>> [steps for steps, _ in subschemas({"items": [True], "properties": {"a": {}}, "not": {}})]
     [('items', 0), ('properties', 'a'), ('not',)]

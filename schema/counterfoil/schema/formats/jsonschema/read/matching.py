@@ -40,7 +40,7 @@ _BOUNDARIES: Final = frozenset("bBAzZG")
 
 
 class _Unreadable(Exception):
-    """The expression contains something that is not supported here."""
+    """The error for an expression with something that is not supported here."""
 
 
 @lru_cache(maxsize=512)

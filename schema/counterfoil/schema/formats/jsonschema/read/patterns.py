@@ -31,7 +31,7 @@ _FAULTS: Final = {"\\": "it ends in a backslash", "[": "a character class does n
 
 
 def fault_of_pattern(pattern: str) -> str | None:
-    """Return why ``pattern`` is a regular expression in no dialect, in a few words; None when nothing is surely wrong.
+    """Return why ``pattern`` is not valid in any dialect of regular expressions; None if no fault is certain.
 
     >>> fault_of_pattern("[a-z")
     'a character class does not end'
@@ -72,7 +72,7 @@ def compile_pattern(pattern: str) -> regex.Pattern[str] | None:
 
 
 def holds_match(pattern: str, text: str, *, timeout_s: float = SEARCH_TIMEOUT_S) -> bool | None:
-    """Return whether ``text`` holds a match; None where that is unknown: the pattern is unreadable, or takes too long.
+    """Return whether ``text`` contains a match; None if the pattern cannot be read or takes too long.
 
     >>> holds_match("b+", "abbc"), holds_match("^b", "abbc"), holds_match("(", "")
     (True, False, None)

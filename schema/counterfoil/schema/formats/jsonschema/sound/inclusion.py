@@ -165,7 +165,7 @@ class Inclusion:
             yield replace(reason, elsewhere=tuple((*place.steps, "properties", name) for name in names))
 
     def _names_refused(self, place: _Place, value: Any) -> list[str]:
-        """Return the properties each of which the reader refuses in an object; only for the root."""
+        """Return the properties whose removal would make the reader accept the object; only for the root."""
         if place.steps or not isinstance(value, dict):
             return []
         accepts = self._solver.evaluator.accepts

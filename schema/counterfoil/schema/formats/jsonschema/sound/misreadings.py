@@ -1,7 +1,7 @@
 """Values that both schemas accept and to which the reader gives another meaning: an addition of the policy SOUND.
 
-They are searched among generated values, in which each part with a known format or encoding is replaced by an example
-of it.
+They are searched for among generated values, in which each part with a known format or encoding is replaced by an
+example of it.
 """
 
 from __future__ import annotations

@@ -214,6 +214,6 @@ def _limiting_keyword(keyword: str, value: Any) -> str:
 
 
 def _deciding_keyword(value: Any) -> str:
-    """Return the keyword of ``enum``, ``const`` and ``type`` that is present first; empty if none is."""
+    """Return the first of ``enum``, ``const`` and ``type`` that a schema has; empty if it has none."""
     keywords = value if isinstance(value, dict) else {}
     return next((keyword for keyword in ("enum", "const", "type") if keyword in keywords), "")

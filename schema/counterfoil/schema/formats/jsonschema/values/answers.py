@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of a search: a proof that no value exists (``is_empty``), the value in ``values``, or neither."""
+    """The result of a search: proof that no value exists (``is_empty``), a value in ``values``, or neither (unknown)."""
 
     is_empty: bool = False
     values: tuple[Any, ...] = ()

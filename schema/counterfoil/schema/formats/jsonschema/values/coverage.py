@@ -27,7 +27,7 @@ _MAX_DEPTH: Final = 30
 
 
 class TooManyWays(Exception):
-    """A schema can hold in more than ``MAX_WAYS`` ways, or they cannot be listed."""
+    """The error for a schema that can hold in more than ``MAX_WAYS`` ways, or whose ways cannot be listed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ class Sampler:
     ) -> Iterator[Any]:
         """Yield values that fit all ``literals``, as far as the solver knows, varied near the limits of ``near``.
 
-        Only the place at the end of ``steps`` is varied. Raises ``OutOfSteps``.
+        Only the place at the end of ``steps``, and everything inside it, is varied. Raises ``OutOfSteps``.
         """
         if depth > MAX_DEPTH:
             return
@@ -155,7 +155,7 @@ class Sampler:
             yield from self._mixed(objects, base, names, aim)
 
     def _mixed(self, objects: Objects, base: dict[str, Any], names: list[str], aim: _Aim) -> Iterator[dict[str, Any]]:
-        """Yield objects in which every property varies, each in its own rhythm."""
+        """Yield objects in which all properties vary, each with a period of its own."""
         values = {
             name: [*islice(self.values(objects.property(name), (), (), aim.depth + 1), MAX_MIXED)] for name in names
         }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class OutOfSteps(Exception):
-    """An evaluation or a search needs more steps than its limit."""
+    """The error for an evaluation or a search that needs more steps than its limit."""
 
 
 class Evaluator:

@@ -47,7 +47,7 @@ MAX_LOOKS: Final = 80_000
 """The largest number of evaluated schemas for all values together; a schema that is used twice counts twice."""
 
 MAX_LOOKS_A_VALUE: Final = 4_000
-"""The largest number of evaluated schemas for one value that is passed to the validator, which is slower."""
+"""The largest number of schemas that may be evaluated for one value; with more, the slower validator is not called."""
 
 MAX_REFUSALS: Final = 5
 """The largest number of values about which the validator cannot decide, before the search ends."""

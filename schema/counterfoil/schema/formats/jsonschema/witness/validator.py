@@ -37,7 +37,7 @@ _CLASS_BY_DRAFT: Final = {
 
 
 class ValidatorRefuses(CounterfoilError):
-    """The package jsonschema cannot process a schema or a value; this proves nothing about either."""
+    """The error for a schema or a value that jsonschema cannot process; it proves nothing about either."""
 
 
 @dataclass(frozen=True, slots=True)
