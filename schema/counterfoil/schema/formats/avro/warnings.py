@@ -1,4 +1,4 @@
-"""What the Avro specification forbids, or requires readers to ignore, although the reference registry accepts it.
+"""Warnings about what the Avro specification forbids or ignores although the reference registry accepts it.
 
 Source: Apache Avro 1.12 specification, "Complex Types" (defaults) and "Logical Types".
 """

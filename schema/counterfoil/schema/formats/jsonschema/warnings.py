@@ -1,4 +1,6 @@
-"""What a draft's specification forbids although the reference registry accepts it: reported, and refused under SOUND.
+"""Warnings about what a draft's specification forbids although the reference registry accepts it.
+
+Such a schema is refused under the policy SOUND.
 
 Source: the validation specifications of draft-04 to 2020-12.
 """

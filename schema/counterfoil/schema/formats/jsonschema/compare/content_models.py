@@ -250,7 +250,7 @@ def compare_rest(
 ) -> list[Finding]:
     """Return the findings about what two nodes allow beside what they declare.
 
-    Each side is a node and its :class:`Rest` under ``keyword``.
+    Each side is a node and its ``Rest`` under ``keyword``.
     """
     rest = RESTS[keyword]
     (reader, mine), (writer, theirs) = reader_side, writer_side

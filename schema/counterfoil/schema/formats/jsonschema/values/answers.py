@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of a search: proof that no value exists (``is_empty``), a value in ``values``, or neither (unknown)."""
+    """The result of a search: proof that no value exists (``is_empty``), a value in ``values``, or neither of them."""
 
     is_empty: bool = False
     values: tuple[Any, ...] = ()

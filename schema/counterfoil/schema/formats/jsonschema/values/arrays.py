@@ -93,7 +93,7 @@ class Arrays:
         return range(start, end if self._most is None else min(end, self._most))
 
     def _places(self, start: int, literal: Literal) -> list[int]:
-        """Return the indexes of :meth:`_indexes` at which an item may exist for which ``literal`` holds."""
+        """Return the indexes of ``_indexes`` at which an item may exist for which ``literal`` holds."""
         return [index for index in self._indexes(start) if not self._solver.is_empty((*self.item(index), literal))]
 
     def _may_repeat(self) -> bool:
@@ -155,7 +155,7 @@ class Arrays:
         return [schema for schema, least in self._at_least for _ in range(min(int(least), MAX_MADE))]
 
     def _arranged(self, arrangement: Sequence[int], length: int) -> Iterator[list[Any]]:
-        """Yield arrays of one length; ``arrangement`` has the index of each item that :class:`SomeItem` requires."""
+        """Yield arrays of one length; ``arrangement`` has the index of each item that a ``SomeItem`` requires."""
         extra: dict[int, list[Literal]] = {}
         for place, some in zip(arrangement, self._somewhere, strict=True):
             free = place

@@ -24,7 +24,7 @@ class Choices:
         self._alternatives: dict[tuple[int, str], tuple[Facts, list[list[Option]]]] = {}
 
     def ways(self, facts: Facts, kind: str) -> list[Way] | None:
-        """Return the ways in which everything holds but the unevaluated schema (see :func:`ways_beside`).
+        """Return the ways in which everything holds but the unevaluated schema (see ``ways_beside``).
 
         None if the schema has no unevaluated schema for this type, or if there are too many ways.
         """

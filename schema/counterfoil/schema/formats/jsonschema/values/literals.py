@@ -139,7 +139,7 @@ def asks_for_integers(facts: Facts) -> bool:
 def alternatives(facts: Facts, kind: str, ways: Sequence[Way] | None) -> Iterator[list[Option]]:
     """Yield the choices that a schema has; of each choice, a value must fit one option.
 
-    ``ways`` are those of :meth:`Choices.ways`, or None.
+    ``ways`` are those of :meth:`~counterfoil.schema.formats.jsonschema.values.choices.Choices.ways`, or None.
     """
     schema = unevaluated_of(facts, kind)
     if ways is not None and schema is not None:
