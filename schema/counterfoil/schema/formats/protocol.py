@@ -1,6 +1,6 @@
-"""What a schema language must bring.
+"""The protocol that a schema language implements.
 
-All other parts of the project know the languages only through this protocol and through
+All other parts of the project use the languages only through this protocol and through
 :class:`~counterfoil.schema.parsed.ParsedSchema`. A further language is one folder beside this module, and one row in
 :mod:`counterfoil.schema.formats.table`.
 """
@@ -45,11 +45,11 @@ class FindDifferences(Protocol[_Parsed_contra]):
     def __call__(
         self, reader: _Parsed_contra, writer: _Parsed_contra, *, policy: CompatibilityPolicy = ...
     ) -> Sequence[Difference]:
-        """Return why ``reader`` cannot read everything that ``writer`` may write."""
+        """Return the differences for which ``reader`` cannot read everything that ``writer`` may write."""
 
 
 class Format(Protocol):
-    """One schema language: everything that is done with its schemas.
+    """One schema language with all its operations.
 
     Each method imports what it needs when it is first called, so that the table of all languages loads no parser. A
     method that takes parsed schemas raises ``TypeError`` for those of another language.
@@ -61,11 +61,11 @@ class Format(Protocol):
 
     @property
     def file_suffixes(self) -> Sequence[str]:
-        """How the names of files that hold its schemas end."""
+        """The suffixes of files that contain its schemas."""
 
     @property
     def policies_about_bytes(self) -> AbstractSet[CompatibilityPolicy]:
-        """The policies whose verdict is about bytes that can be taken apart, and not about the values in them."""
+        """The policies whose verdict is about the structure of the bytes, and not about the values in them."""
 
     def rules(self) -> Sequence[CompatibilityRule]:
         """Return every compatibility rule of the language."""
@@ -78,18 +78,18 @@ class Format(Protocol):
         """
 
     def outline(self, text: str) -> Outline | None:
-        """Return the names that ``text`` declares and uses, without parsing it; None for a text that is unreadable."""
+        """Return the names that ``text`` declares and uses, without parsing it; None if it is unreadable."""
 
     def find_differences(
         self, reader: ParsedSchema, writer: ParsedSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
     ) -> Sequence[Difference]:
-        """Return why, under ``policy``, ``reader`` cannot read everything that ``writer`` may write; empty if it can.
+        """Return why ``reader`` cannot read everything of ``writer`` under ``policy``; empty if it can.
 
         Raises ``InvalidSchema`` for schemas that are nested too deep to be compared.
         """
 
     def find_changes(self, earlier: ParsedSchema, later: ParsedSchema) -> list[Change]:
-        """Return everything that differs, without judgement, in the order of the later schema.
+        """Return all changes, without a verdict, in the order of the later schema.
 
         Raises ``InvalidSchema`` for schemas that are nested too deep to be compared.
         """
@@ -102,21 +102,21 @@ class Format(Protocol):
     def confirm_compatible(self, reader: ParsedSchema, writer: ParsedSchema, count: int) -> Confirmation:
         """Write ``count`` generated values with ``writer``, read them with ``reader``, and return the result.
 
-        It ends at the first value that is not read, or is read as something else.
+        It ends at the first value that is not read, or is read as another value.
         """
 
     def table_column(self, schema: ParsedSchema) -> Column:
-        """Return the type of a table's rows that ``schema`` is; raise ``NotATable`` where there is none."""
+        """Return the type of a table's rows for ``schema``; raise ``NotATable`` if it has none."""
 
     def find_tags(self, schema: ParsedSchema) -> list[tuple[Entity, tuple[str, ...]]]:
-        """Return everything that can carry tags, in the order of the text, each with the tags that it carries."""
+        """Return everything that can have tags, in the order of the text, each with its tags."""
 
     def edit_tags(self, schema: ParsedSchema, edit: TagEdit) -> str:
         """Return the canonical text with the tags changed; every entity of ``edit`` must be in the schema."""
 
 
 def schema_of(kind: type[_Parsed], schema: ParsedSchema) -> _Parsed:
-    """Return ``schema``; raise ``TypeError`` where it is not of the class ``kind``, as one of another language."""
+    """Return ``schema``; raise ``TypeError`` if it is not of the class ``kind``."""
     if not isinstance(schema, kind):
         raise TypeError(f"the schema must be of the class {kind.__name__}, not {type(schema).__name__}")
     return schema

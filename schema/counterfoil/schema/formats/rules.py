@@ -1,4 +1,4 @@
-"""Every compatibility rule, by its id: the tables of all languages, joined."""
+"""Every compatibility rule by its id: the tables of all languages together."""
 
 from __future__ import annotations
 

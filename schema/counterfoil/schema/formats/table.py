@@ -1,4 +1,4 @@
-"""The schema languages, by schema type: one row for each, which is loaded method by method when it is used."""
+"""The schema languages by schema type; the parts of each are loaded by its methods on first use."""
 
 from __future__ import annotations
 

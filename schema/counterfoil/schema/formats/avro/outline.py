@@ -15,7 +15,7 @@ _BUILT_IN = frozenset(kind.value for kind in PRIMITIVE_KINDS) | _NAMED | {Kind.A
 
 
 def outline_avro(text: str) -> Outline | None:
-    """The full names that an Avro schema declares and uses; None where it is not JSON or too deep to walk."""
+    """Return the full names that an Avro schema declares and uses; None if it is not JSON or nested too deeply."""
     walk = _Walk()
     try:
         node = read_json(text)
@@ -28,13 +28,13 @@ def outline_avro(text: str) -> Outline | None:
 
 @dataclass(slots=True)
 class _Walk:
-    """``used`` holds for each use its names and the JSON pointer of the first place."""
+    """The walk over a document; ``used`` has the possible names of each use, and the JSON Pointer of the first one."""
 
     declared: set[str] = field(default_factory=set)
     used: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     def visit(self, node: Any, namespace: str, pointer: str) -> None:
-        """Collect the names at and below ``node``, which stands in ``namespace`` at ``pointer``."""
+        """Collect the names at and below ``node``, which is at ``pointer`` inside ``namespace``."""
         if isinstance(node, str):
             self._use(node, namespace, pointer)
         elif isinstance(node, list):

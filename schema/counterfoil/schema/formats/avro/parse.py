@@ -1,7 +1,7 @@
-"""Avro schema text to type tree.
+"""Parsing of an Avro schema text to a type tree.
 
-Accepts and refuses what the reference registry does. A text may name types of its references; those are read first,
-in the order given, and their types are shared.
+It accepts and refuses the same texts as the reference registry. A text may use types of its references; these are read
+first, in the order given, and their types are shared.
 
 Source: Apache Avro 1.12 specification, "Schema Declaration".
 """
@@ -33,11 +33,11 @@ def parse_avro(
     *,
     validation: Validation = Validation.STRICT,
 ) -> AvroSchema:
-    """The schema that ``text`` declares.
+    """Return the schema that ``text`` declares.
 
     ``references`` are in dependency order: each may use the types of those before it. ``validation`` decides whether
-    names and field defaults are checked. Raises ``SchemaParseError`` with line, column, JSON pointer and what was
-    expected; a fault inside a reference names the reference's subject and version.
+    names and field defaults are checked. Raises ``SchemaParseError`` with line, column, JSON Pointer and what was
+    expected; for a fault inside a reference, with the reference's subject and version.
     """
     reader = TypeReader(
         checks_names=validation is not Validation.LENIENT, checks_defaults=validation is Validation.STRICT
@@ -58,7 +58,7 @@ def _read(reader: TypeReader, text: str, *, leaves: Leaves | None = None) -> Avr
         return reader.read_document(document, leaves=leaves)
     except SchemaFault as fault:
         raise fault.located(text) from None
-    except RecursionError:  # names used before their types are declared lead from one into the next
+    except RecursionError:  # each name that is used before its declaration nests the reading deeper
         raise _too_deep() from None
 
 
@@ -78,5 +78,8 @@ def _too_deep() -> SchemaParseError:
 
 
 def _may_be_deep(texts: Sequence[str]) -> bool:
-    """Whether enough is declared for depth; every level takes a bracket, and counting is much cheaper than a walk."""
+    """Return whether the texts have enough brackets to be nested too deeply.
+
+    Every level needs a bracket, and counting is much cheaper than a walk.
+    """
     return sum(text.count("{") + text.count("[") for text in texts) > MAX_TYPE_DEPTH

@@ -1,4 +1,4 @@
-"""Field paths in Avro schemas: what a path leads to, and the path of what stands at a place of the text."""
+"""Field paths in Avro schemas: the target of a path, and the path of a place in the text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def target_of(root: AvroType, path: FieldPath) -> Target:
-    """What ``path`` leads to from ``root``; raises ``Fault`` for a step that leads nowhere.
+    """Return the target of ``path`` from ``root``; raise ``Fault`` for a step without a target.
 
     A union of null and one other type is entered without a step.
     """
@@ -28,19 +28,19 @@ def target_of(root: AvroType, path: FieldPath) -> Target:
 
 
 class _At(NamedTuple):
-    """A node, and its pointer, or that of the field which holds it."""
+    """A node, and its pointer or that of its field."""
 
     pointer: str
     node: AvroType
 
 
 def branch_name(node: AvroType) -> str:
-    """What a branch of a union is called in paths: the name of a named type without its namespace, else the kind."""
+    """Return the name of a union's branch in paths: a type's name without its namespace, else the kind."""
     return node.name if isinstance(node, Record | Enum | Fixed) else node.kind.value
 
 
 def path_at(root: AvroType, pointer: str) -> FieldPath:
-    """The path of what a JSON pointer leads to, or of the nearest thing around it that has one."""
+    """Return the path for a JSON Pointer, or for its nearest ancestor that has one."""
     return tuple(_steps(root, pointer_steps(pointer)))
 
 
@@ -75,13 +75,13 @@ def _at_index(listed: Sequence[T], index: str) -> T | None:
 
 
 def _without_null(node: AvroType) -> AvroType:
-    """The one type that a union has beside null; any other type itself."""
+    """Return the one type that a union has beside null; any other type unchanged."""
     kept = [each for each in node.branches if each.kind is not Kind.NULL] if isinstance(node, Union) else []
     return kept[0] if len(kept) == 1 else node
 
 
 def _inside(around: AvroType, step: Step) -> _At:
-    """What one step leads to."""
+    """Return the target of one step; raise ``Fault`` if there is none."""
     node = around if step.kind is StepKind.BRANCH else _without_null(around)
     match step.kind, node:
         case StepKind.MEMBER, Record():

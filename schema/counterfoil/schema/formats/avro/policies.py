@@ -1,4 +1,4 @@
-"""What each compatibility policy finds between two Avro schemas."""
+"""The differences between two Avro schemas by compatibility policy."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 def find_differences(
     reader: AvroSchema, writer: AvroSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
 ) -> list[Difference]:
-    """Why, under ``policy``, ``reader`` cannot read everything that ``writer`` may write; empty when it can.
+    """Return why ``reader`` cannot read everything of ``writer`` under ``policy``; empty if it can.
 
-    Differences come in the order of the reader's fields; one that is met in several places comes once for each, with
-    the same path. Raises ``InvalidSchema`` for schemas nested too deep to be walked.
+    Differences are in the order of the reader's fields; one that occurs in several places is returned once for each,
+    with the same path. Raises ``InvalidSchema`` for schemas nested too deep to be walked.
     """
     return [*find_all(reader, writer, policy=policy)]
 
 
 def find_all(reader: AvroSchema, writer: AvroSchema, *, policy: CompatibilityPolicy) -> list[Found]:
-    """The same, as the walk finds them."""
+    """Return the same differences with the walk's own type."""
     if policy is not CompatibilityPolicy.SOUND:
         return walk(reader.root, writer.root)
     from counterfoil.schema.formats.avro.compare.sound import find_misreadings

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class AvroSchema:
-    """An Avro schema that was read.
+    """A parsed Avro schema.
 
-    ``root`` is the type that the text declares; ``named`` maps full names to the types that the text and its
-    references declare; ``supplied`` holds the full names among them that came in by references.
+    ``root`` is the type that the text declares; ``named`` maps full names to the types that the text and its references
+    declare; ``supplied`` has the full names of those that references declare.
     """
 
     schema_type = SchemaType.AVRO
@@ -50,60 +50,60 @@ class AvroSchema:
         return self.root.full_name if isinstance(self.root, (Record, Enum, Fixed)) else None
 
     def canonical(self) -> str:
-        """The text that a registry stores and returns; types supplied by references stay names."""
+        """Return the text that a registry stores and returns; types of references are not declared in it."""
         return self._canonical
 
     def normalized(self) -> str:
-        """The text with everything that has no meaning put in one order (``normalize=true``).
+        """Return the text with everything without meaning in a fixed order (``normalize=true``).
 
-        Raises ``SchemaParseError`` for the few schemas that have no normal form, such as a property holding a number
-        beyond 64 bits.
+        Raises ``SchemaParseError`` for the few schemas that have no normal form, such as one with a property that has a
+        number beyond 64 bits.
         """
         return self._normalized
 
     def resolved(self) -> str:
-        """The canonical text with every type that a reference supplies declared in it (``format=resolved``)."""
+        """Return the canonical text with the declarations of all types of references in it (``format=resolved``)."""
         return print_canonical(self.root)
 
     def formatted(self, form: str) -> str | None:
-        """The text in the form ``resolved``; None for another one."""
+        """Return the text in the form ``resolved``; None for another form."""
         return self.resolved() if form == "resolved" else None
 
     def field_names(self) -> Sequence[str]:
-        """The names of the record's fields; none for a type that is no record."""
+        """Return the names of the record's fields; empty for a type that is not a record."""
         return tuple(field.name for field in self.root.fields) if isinstance(self.root, Record) else ()
 
     def is_equivalent(self, other: ParsedSchema) -> bool:
-        """Whether both say the same, attribute order aside; docs, aliases and enum defaults count."""
+        """Return whether both are the same apart from attribute order; docs, aliases and enum defaults count."""
         if not isinstance(other, AvroSchema):
             return False
         if not self.supplied and not other.supplied and len(self.canonical()) != len(other.canonical()):
-            return False  # another order is no shorter: seen before the costly keys are made
+            return False  # another order has the same length: checked before the costly keys are computed
         return self.equivalence_key == other.equivalence_key
 
     @cached_property
     def equivalence_key(self) -> str:
-        """A text that equivalent schemas share, for looking them up."""
+        """A text that is the same for equivalent schemas, as a key."""
         return equivalence_key(self.root)
 
     def locate(self, pointer: str) -> Position | None:
-        """The place in ``text`` of a JSON pointer, or of its nearest ancestor that stands in the text."""
+        """Return the position in ``text`` of a JSON Pointer, or of its nearest ancestor in the text."""
         return self._index.locate(pointer)
 
     def path_at(self, pointer: str) -> FieldPath:
-        """The field path of what a JSON pointer leads to, or of the nearest thing around it that has one."""
+        """Return the field path for a JSON Pointer, or for its nearest ancestor that has one."""
         from counterfoil.schema.formats.avro.paths import path_at
 
         return path_at(self.root, pointer)
 
     def target_of(self, path: FieldPath) -> Target:
-        """What a field path leads to; raises ``Fault`` for a step that leads nowhere."""
+        """Return the target of a field path; raise ``Fault`` for a step without a target."""
         from counterfoil.schema.formats.avro.paths import target_of
 
         return target_of(self.root, path)
 
     def warnings(self) -> Sequence[SchemaWarning]:
-        """What the specification forbids here and the reference registry accepts."""
+        """Return the warnings: what the specification forbids although the reference registry accepts it."""
         return find_warnings(self.root)
 
     @cached_property

@@ -1,7 +1,7 @@
 """Avro schemas as table types.
 
-A union of null and one other type is that type, nullable; other unions, and records that hold themselves, have no table
-type. An enum is a string.
+A union of null and one other type is that type, nullable; other unions, and recursive records, have no table type. An
+enum is a string.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _STRING: Final = Scalar("string")
 
 
 def table_column(schema: AvroSchema) -> Column:
-    """The schema as one column; ``NotATable`` says what has no table type."""
+    """Return the schema as one column; raise ``NotATable`` if it has no table type."""
     root = _Where("", "", Origin("", (), is_own=True), ())
     return _Reader(schema).column("", schema.root, root, has_default=False)
 
 
 class _Where(NamedTuple):
-    """Where a column stands.
+    """The place of a column.
 
-    ``column`` and ``type`` are the pointers in the schema's own text, or what is nearest to them there, ``origin`` is
-    the declaration that holds it, ``around`` are the records around it.
+    ``column`` and ``type`` are the nearest pointers in the schema's own text, ``origin`` is the declaration that
+    contains it, ``around`` are the ids of the records around it.
     """
 
     column: str
@@ -39,7 +39,10 @@ class _Where(NamedTuple):
     around: tuple[int, ...]
 
     def below(self, step: str, column: str, type_pointer: str = "") -> _Where:
-        """A column inside, where that is in the schema's own text; else its pointer is that of this one's type."""
+        """Return the place of a column inside.
+
+        With an empty ``column`` it is not in the schema's own text, and gets the pointer of this one's type.
+        """
         pointers = (column, type_pointer or column) if column else (self.type, self.type)
         return _Where(*pointers, self.origin.below(step), self.around)
 
@@ -49,7 +52,7 @@ class _Reader:
         self._root = schema.root
 
     def column(self, name: str, node: AvroType, where: _Where, *, has_default: bool) -> Column:
-        """The type ``node`` as a column."""
+        """Return the type ``node`` as a column."""
         branches = node.branches if isinstance(node, Union) else (node,)
         kept = [branch for branch in branches if branch.kind is not Kind.NULL] if isinstance(node, Union) else [node]
         if len(kept) != 1:

@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 def find_tags(schema: AvroSchema) -> list[tuple[Entity, tuple[str, ...]]]:
-    """Every record and field with the tags that it carries, in the order of the text."""
+    """Return every record and field with its tags, in the order of the text."""
     return read_tags(_declarations(read_json(schema.canonical())))
 
 
 def edit_tags(schema: AvroSchema, edit: TagEdit) -> str:
-    """The canonical text with the tags changed."""
+    """Return the canonical text with the tags changed."""
     document = read_json(schema.canonical())
     write_tags(_declarations(document), edit)
     return print_json(document)
 
 
 def _declarations(node: Any, namespace: str = "") -> Iterator[tuple[Entity, dict[str, Any]]]:
-    """The records and fields of an Avro document, each with the JSON object that declares it."""
+    """Yield the records and fields of an Avro document, each with the JSON object that declares it."""
     if isinstance(node, list):
         for branch in node:
             yield from _declarations(branch, namespace)

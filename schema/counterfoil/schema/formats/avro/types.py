@@ -1,7 +1,7 @@
-"""The Avro type tree: what every part of the engine walks.
+"""The Avro type tree that all other parts use.
 
-A node compares by identity, since schemas may be recursive: a record that contains itself is one node met twice.
-Named types are shared: every use of ``ns.Item`` in one schema is the same :class:`Record` object.
+A node compares by identity, since schemas may be recursive: a record that contains itself is one node that occurs
+twice. Named types are shared: every use of ``ns.Item`` in one schema is the same :class:`Record` object.
 
 Source: Apache Avro 1.12 specification, "Schema Declaration" and "Logical Types".
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """The fourteen kinds of Avro type; the value is the word used in schema text."""
+    """The fourteen kinds of Avro type; the value is the word in a schema text."""
 
     NULL = "null"
     BOOLEAN = "boolean"
@@ -34,20 +34,20 @@ class Kind(StrEnum):
     FIXED = "fixed"
     UNION = "union"
 
-    __hash__ = str.__hash__  # as equality is that of texts; an enum's own is a slow one, and kinds are keys everywhere
+    __hash__ = str.__hash__  # fits the equality of texts and is faster than an enum's hash, since kinds are often keys
 
 
 KIND_BY_WORD: Final = {kind.value: kind for kind in Kind}
-"""The kind that a word of schema text means."""
+"""The kind for each word of a schema text."""
 WORD_BY_KIND: Final = {kind: kind.value for kind in Kind}
-"""The other way round: a plain ``str``, found faster than an enum's ``value``."""
+"""The word for each kind: a plain ``str``, whose lookup is faster than an enum's ``value``."""
 PRIMITIVE_KINDS: Final = frozenset(
     {Kind.NULL, Kind.BOOLEAN, Kind.INT, Kind.LONG, Kind.FLOAT, Kind.DOUBLE, Kind.BYTES, Kind.STRING}
 )
 
 
 class NoDefault:
-    """The default of a field that has none: ``None`` would be Avro's ``null``."""
+    """The type of ``NO_DEFAULT``, since None is Avro's ``null`` as a default."""
 
     def __repr__(self) -> str:
         return "NO_DEFAULT"
@@ -61,7 +61,7 @@ Json: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True)
 class LogicalType:
-    """A valid logical type on its base type; an annotation that the specification tells to ignore is no LogicalType.
+    """A valid logical type; an annotation that the specification requires readers to ignore is not one.
 
     ``precision`` and ``scale`` count decimal digits and are set for ``decimal`` only.
     """
@@ -73,10 +73,10 @@ class LogicalType:
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class _Node:
-    """What every type has: custom properties as written (``logicalType`` among them), and its place.
+    """The attributes of every type: custom properties as written (including ``logicalType``), and its place.
 
-    ``pointer`` is the JSON pointer of the node in the text that declared it, ``""`` for the root; it is empty also
-    for a type that came in by a reference.
+    ``pointer`` is the JSON Pointer of the node in the text that declares it, ``""`` for the root; it is also empty for
+    a type of a reference.
     """
 
     properties: Mapping[str, Json] = field(default_factory=dict)
@@ -99,7 +99,7 @@ class Array(_Node):
 
     @property
     def kind(self) -> Kind:
-        """Which kind of type this is."""
+        """The kind of the type."""
         return Kind.ARRAY
 
 
@@ -111,7 +111,7 @@ class Map(_Node):
 
     @property
     def kind(self) -> Kind:
-        """Which kind of type this is."""
+        """The kind of the type."""
         return Kind.MAP
 
 
@@ -123,7 +123,7 @@ class Union(_Node):
 
     @property
     def kind(self) -> Kind:
-        """Which kind of type this is."""
+        """The kind of the type."""
         return Kind.UNION
 
 
@@ -146,8 +146,8 @@ class _Named(_Node):
 class Field:
     """A field of a record. ``aliases`` are plain names; ``default`` is JSON as written, or ``NO_DEFAULT``.
 
-    ``pointer`` is the JSON pointer of the field object, such as ``/fields/3``. ``written`` is for whoever prints
-    schemas: the field as JSON, where that is the same in every schema.
+    ``pointer`` is the JSON Pointer of the field object, such as ``/fields/3``. ``written`` is a cache for printing: the
+    field as JSON, if that is the same in every schema.
     """
 
     name: str
@@ -162,50 +162,50 @@ class Field:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the field is known to be the same wherever it stands: its types are primitive, it has no alias."""
+        """Whether the field is certainly the same everywhere: its types are primitive, and it has no alias."""
         return self.written is not None
 
     @property
     def has_default(self) -> bool:
-        """Whether a reader may leave the field to its default."""
+        """Whether the field has a default, which a reader may use."""
         return self.default is not NO_DEFAULT
 
 
 @dataclass(eq=False, slots=True)
 class Record(_Named):
-    """A record, or an ``error`` (``is_error``), which resolves like one. ``fields`` are in declared order."""
+    """A record, or an ``error`` (``is_error``), which resolves like one. ``fields`` are in the order of declaration."""
 
     fields: Sequence[Field] = ()
     is_error: bool = False
 
     @property
     def kind(self) -> Kind:
-        """Which kind of type this is."""
+        """The kind of the type."""
         return Kind.RECORD
 
 
 @dataclass(eq=False, slots=True)
 class Enum(_Named):
-    """An enum. ``default`` is the symbol that a reader takes for an unknown one, as written, or None."""
+    """An enum. ``default`` is the symbol that a reader uses for an unknown one, as written, or None."""
 
     symbols: Sequence[str] = ()
     default: str | None = None
 
     @property
     def kind(self) -> Kind:
-        """Which kind of type this is."""
+        """The kind of the type."""
         return Kind.ENUM
 
 
 @dataclass(eq=False, slots=True)
 class Fixed(_Named):
-    """``size`` bytes, exactly."""
+    """A type of exactly ``size`` bytes."""
 
     size: int = 0
 
     @property
     def kind(self) -> Kind:
-        """Which kind of type this is."""
+        """The kind of the type."""
         return Kind.FIXED
 
 

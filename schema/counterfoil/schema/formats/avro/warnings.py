@@ -1,4 +1,4 @@
-"""What the Avro specification forbids, or tells readers to ignore, and the reference registry accepts.
+"""Warnings about what the Avro specification forbids or ignores although the reference registry accepts it.
 
 Source: Apache Avro 1.12 specification, "Complex Types" (defaults) and "Logical Types".
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def find_warnings(root: AvroType) -> list[SchemaWarning]:
-    """Defaults that no reader can fill in, and logical types that every reader ignores, in the order of the text."""
+    """Return defaults that no reader can use, and logical types that every reader ignores, in the order of the text."""
     return list(_warnings(root, set()))
 
 

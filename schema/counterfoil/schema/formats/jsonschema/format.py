@@ -85,7 +85,7 @@ class JsonSchemaFormat(Format):
     def _own(self, schema: ParsedSchema) -> JsonSchema:
         return schema_of(self._schema_class, schema)
 
-    # What is used most is imported once: an import statement at each call would be noticed.
+    # The most used functions are imported once: an import statement in each call takes noticeable time.
 
     @cached_property
     def _schema_class(self) -> type[JsonSchema]:

@@ -1,4 +1,4 @@
-"""The outline of a JSON schema: the ``$id`` of it and of its parts, and the documents that it refers to.
+"""The outline of a JSON schema: its ``$id``, those of its parts, and the documents that it refers to.
 
 Source: the core specifications of draft-04 to 2020-12 (``id``, ``$id``, ``$ref``); RFC 3986 for relative references.
 """
@@ -15,16 +15,16 @@ from counterfoil.schema.jsontext.scanner import escape_pointer
 from counterfoil.schema.outline import Outline, Use
 
 _DATA: Final = frozenset({"enum", "const", "default", "examples"})
-"""Keywords whose values are data and no schemas."""
+"""Keywords whose values are data and not schemas."""
 _BY_NAME: Final = frozenset(
     {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
 )
-"""Keywords whose values are schemas by name; the names are anybody's, and no keywords."""
+"""Keywords whose values are schemas by name; the names are not keywords."""
 _REFERRING: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
 def outline_json_schema(text: str) -> Outline | None:
-    """The identifiers that a JSON schema has and refers to; None where it is not JSON or too deep to walk."""
+    """Return the identifiers that a JSON schema has and refers to; None if it is not JSON or nested too deeply."""
     try:
         document = read_json(text)
         walk = _Walk(_id_keyword(document))
@@ -38,14 +38,17 @@ def outline_json_schema(text: str) -> Outline | None:
 
 @dataclass(slots=True)
 class _Walk:
-    """``used`` holds for each use the URI meant and the reference's text, and the JSON pointer of the first place."""
+    """The walk over a document.
+
+    ``used`` has, for each URI and text of a reference, the JSON Pointer of the first place.
+    """
 
     id_keyword: str
     declared: set[str] = field(default_factory=set)
     used: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     def visit(self, node: Any, base: str, pointer: str) -> None:
-        """Collect the identifiers at and below ``node``, where ``base`` is the URI that references start from."""
+        """Collect the identifiers at and below ``node``, whose references are relative to the URI ``base``."""
         if isinstance(node, list):
             for index, inner in enumerate(node):
                 self.visit(inner, base, f"{pointer}/{index}")
@@ -76,7 +79,7 @@ class _Walk:
 
 
 def _join(base: str, reference: str) -> tuple[str, str]:
-    """The URI that ``reference`` means, and its own text; both without fragment."""
+    """Return the absolute URI of ``reference``, and its own text; both without fragment."""
     text = reference.partition("#")[0]
     try:
         return urldefrag(urljoin(base, reference) if base else reference)[0], text
@@ -90,6 +93,6 @@ def _id_keyword(document: Any) -> str:
 
 
 def _name(document: Any, id_keyword: str) -> str | None:
-    """The schema's identifier, else its title."""
+    """Return the schema's identifier, or else its title."""
     names = (document.get(keyword) for keyword in (id_keyword, "title")) if isinstance(document, dict) else ()
     return next((name for name in names if isinstance(name, str) and name), None)

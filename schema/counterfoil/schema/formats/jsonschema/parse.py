@@ -1,4 +1,4 @@
-"""From text to :class:`~counterfoil.schema.formats.jsonschema.schema.JsonSchema`."""
+"""Parsing of a text to a :class:`~counterfoil.schema.formats.jsonschema.schema.JsonSchema`."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 def parse_json_schema(
     text: str, references: Sequence[ResolvedReference] = (), *, validation: Validation = Validation.STRICT
 ) -> JsonSchema:
-    """The schema that ``text`` declares.
+    """Return the schema that ``text`` declares.
 
     ``references`` supply documents by name. ``validation`` decides whether keywords and references are checked. Raises
-    ``SchemaParseError`` with line, column, JSON pointer and what was expected; a fault inside a reference names the
+    ``SchemaParseError`` with line, column, JSON Pointer and what was expected; for a fault inside a reference, with the
     reference's subject and version.
     """
     document = _read(text)

@@ -1,4 +1,4 @@
-"""Field paths in JSON schemas: what a path leads to, references followed."""
+"""Field paths in JSON schemas: the target of a path, through references."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _ALONE: Final[Mapping[StepKind, tuple[str, ...]]] = {
     StepKind.ITEM: ("items", "additionalItems", "unevaluatedItems", "contains"),
     StepKind.VALUE: ("additionalProperties", "unevaluatedProperties"),
 }
-"""The keywords that a step may lead through: by a name, by a number, and with nothing after them."""
+"""The keywords that contain the schema for a step without a name, by the kind of the step."""
 
 
 _NAMED: Final = frozenset({"properties", "dependencies", "dependentRequired", "dependentSchemas", "required"})
-"""Keywords that are followed by the name of a property; ``required`` in differences alone."""
+"""Keywords that are followed by the name of a property; ``required`` only in differences."""
 _DEFINED: Final = frozenset({"$defs", "definitions"})
 _ARRAYS: Final = frozenset({"items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"})
 _MAPS: Final = frozenset({"additionalProperties", "unevaluatedProperties"})
@@ -44,10 +44,10 @@ _TRANSPARENT: Final = frozenset({"not", "if", "then", "else", "propertyNames"})
 
 
 def steps_through(keywords: Sequence[str]) -> FieldPath:
-    """The steps that keywords, as in a JSON pointer into a schema, lead through.
+    """Return the steps for a sequence of keywords, as in a JSON Pointer into a schema.
 
-    A definition is a member by its name, a branch of ``oneOf`` and its kind has its number, counted from 0. What
-    follows a keyword that leads into no schema is left out.
+    A definition is a member by its name; a branch of ``allOf``, ``anyOf`` or ``oneOf`` is a branch by its number,
+    counted from 0. What follows a keyword that contains no schema is left out.
     """
     steps: list[Step] = []
     rest = [*keywords][::-1]
@@ -71,7 +71,7 @@ def steps_through(keywords: Sequence[str]) -> FieldPath:
 
 
 def path_at(pointer: str) -> FieldPath:
-    """The path that a JSON pointer into a schema leads to.
+    """Return the path for a JSON Pointer into a schema.
 
     >>> [step.name for step in path_at("/properties/lines/items/properties/price/minimum")]
     ['lines', '', 'price']
@@ -80,10 +80,10 @@ def path_at(pointer: str) -> FieldPath:
 
 
 def target_of(document: Any, resolver: Resolver, path: FieldPath) -> Target:
-    """What ``path`` leads to; raises ``Fault`` for a step that leads nowhere.
+    """Return the target of ``path``; raise ``Fault`` for a step without a target.
 
-    What a reference and ``allOf`` ask for counts as written in their place, and so does the one branch that ``oneOf``
-    or ``anyOf`` has beside null. A path may start with the name of a definition.
+    The targets of references and the branches of ``allOf`` count as part of the schema, as does a single branch of
+    ``oneOf`` or ``anyOf`` beside null. A path may start with the name of a definition.
     """
     root = _Place(document, resolver.root, resolver)
     first = path[0] if path else None
@@ -96,7 +96,7 @@ def target_of(document: Any, resolver: Resolver, path: FieldPath) -> Target:
 
 
 class _Place(NamedTuple):
-    """A schema, where it stands, and what knows the whole that it is a part of."""
+    """A schema, its position, and the resolver of the whole document."""
 
     value: Any
     base: Base
@@ -104,12 +104,12 @@ class _Place(NamedTuple):
 
     @property
     def keywords(self) -> Mapping[str, Any]:
-        """What the schema says; nothing beside a ``$ref`` in drafts up to 7."""
+        """The keywords of the schema; only ``$ref`` beside a ``$ref`` in drafts up to 7."""
         value = self.value if isinstance(self.value, dict) else {}
         return {"$ref": value["$ref"]} if "$ref" in value and not self.base.draft.is_modern else value
 
     def child(self, *steps: str | int) -> _Place | None:
-        """The schema that keys and indexes lead to from here; None where there is none."""
+        """Return the schema at keys and indexes inside this one; None if there is none."""
         value: Any = self.keywords
         for step in steps:
             is_there = step in value if isinstance(value, dict) else isinstance(step, int) and isinstance(value, list)
@@ -120,17 +120,17 @@ class _Place(NamedTuple):
         return _Place(value, self.whole.enter(value, self.base.below(*steps)), self.whole) if is_schema else None
 
     def children(self, keywords: tuple[str, ...], *steps: str | int) -> list[_Place]:
-        """Those of ``keywords`` that hold a schema where ``steps`` lead."""
+        """Return the schemas at ``steps`` under those of ``keywords`` that have one."""
         return [child for keyword in keywords if (child := self.child(keyword, *steps)) is not None]
 
     def branches(self, keyword: str) -> list[_Place]:
-        """The schemas of a keyword that holds a list of them."""
+        """Return the schemas in the list under a keyword."""
         listed = self.keywords.get(keyword)
         indexes = range(len(listed)) if isinstance(listed, list) else ()
         return [child for index in indexes if (child := self.child(keyword, index)) is not None]
 
     def through(self, step: Step) -> list[_Place]:
-        """The schemas that a step may lead to from this schema alone, the likeliest first."""
+        """Return the possible targets of a step in this schema alone, the most likely first."""
         kind, name = step
         if not name:
             alone = self.children(_ALONE.get(kind, ()))
@@ -140,7 +140,7 @@ class _Place(NamedTuple):
         return self.children(_BY_NAME.get(kind, ()), name)
 
     def meant(self) -> Iterator[_Place]:
-        """The schemas that a value must fit where this one stands, itself first."""
+        """Yield the schemas that a value must fit at this place: itself, references, allOf and single branches."""
         seen: set[int] = set()
         waiting = [self]
         while waiting:
@@ -154,7 +154,7 @@ class _Place(NamedTuple):
             waiting += reversed([*place.referred(), *place.branches("allOf"), *only])
 
     def referred(self) -> Iterator[_Place]:
-        """What its ``$ref`` means; nothing where that leads nowhere."""
+        """Yield the target of its ``$ref``; nothing if it cannot be resolved."""
         reference = self.keywords.get("$ref")
         if isinstance(reference, str):
             try:
@@ -169,7 +169,7 @@ def _target(place: _Place) -> Target:
 
 
 def _inside(place: _Place, step: Step) -> _Place:
-    """The schema that one step leads to."""
+    """Return the target of one step; raise ``Fault`` if there is none."""
     meant = [*place.meant()]
     found = next((inner for one in meant for inner in one.through(step)), None)
     if found is None and step.kind is StepKind.MEMBER:

@@ -1,4 +1,4 @@
-"""What each compatibility policy finds between two JSON schemas."""
+"""The differences between two JSON schemas by compatibility policy."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 def find_differences(
     reader: JsonSchema, writer: JsonSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
 ) -> list[Difference]:
-    """Why, under ``policy``, ``reader`` cannot read everything that ``writer`` may write; empty when it can.
+    """Return why ``reader`` cannot read everything of ``writer`` under ``policy``; empty if it can.
 
-    Raises ``InvalidSchema`` for schemas nested too deep to be walked.
+    Raises ``InvalidSchema`` for schemas nested too deep to be compared.
     """
     findings = [finding for finding in walk(reader, writer, policy=policy) if policy in finding.kind.breaks]
     is_unresolved = any(finding.kind is UNRESOLVED_REFERENCE for finding in findings)

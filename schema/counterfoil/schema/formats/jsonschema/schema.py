@@ -1,4 +1,4 @@
-"""A parsed JSON schema: the document, what it refers to, and its texts."""
+"""A parsed JSON schema: the document, its references, and its texts."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ if TYPE_CHECKING:
 
 
 class JsonSchema:
-    """A JSON schema that was read.
+    """A parsed JSON schema.
 
     ``document`` is its value: dict, list, str, bool, None, int, and Decimal for numbers with a point or an exponent,
-    keys in the order of the text. ``draft`` is the draft it is written in. ``references`` holds the documents that its
-    references supply, by name.
+    keys in the order of the text. ``draft`` is its draft. ``references`` has the documents of its references, by name.
     """
 
     schema_type = SchemaType.JSON
@@ -43,74 +42,77 @@ class JsonSchema:
 
     @property
     def name(self) -> str | None:
-        """The schema's title; None where it has none."""
+        """The schema's title; None if it has none."""
         title = self.document.get("title") if isinstance(self.document, dict) else None
         return title if isinstance(title, str) else None
 
     @property
     def base(self) -> Base:
-        """Where the document's root stands; references are resolved relative to it."""
+        """The position of the document's root, against which references are resolved."""
         return self.resolver.root
 
     @cached_property
     def resolver(self) -> Resolver:
-        """What knows every document, ``$id`` and anchor here."""
+        """The resolver, with every document, ``$id`` and anchor of the schema."""
         return Resolver(self.document, self.references, self.draft)
 
     def enter(self, value: Any, base: Base) -> Base:
-        """``base`` for a schema that stands there: its ``$id`` becomes the base URI, its ``$schema`` the draft."""
+        """Return ``base`` with the URI of the schema's ``$id`` and the draft of its ``$schema``, if it has them."""
         return self.resolver.enter(value, base)
 
     def resolve(self, reference: str, base: Base) -> tuple[Any, Base]:
-        """The value that a ``$ref`` means where ``base`` is in force, and the base in force there.
+        """Return the value to which a ``$ref`` at ``base`` leads, and the position of that value.
 
-        Raises ``UnresolvedReference`` (an ``InvalidSchema``), which names the reference, who asked, and what is known.
+        Raises ``UnresolvedReference`` (an ``InvalidSchema``) with the reference, its place, and the known documents.
         """
         return self.resolver.resolve(reference, base)
 
     def resolve_dynamic(self, reference: str, base: Base) -> tuple[Any, Base]:
-        """The same for a ``$dynamicRef`` or ``$recursiveRef``, as seen from the root of this schema."""
+        """Return the same for a ``$dynamicRef`` or ``$recursiveRef``, evaluated from the root of this schema."""
         return self.resolver.resolve_dynamic(reference, base)
 
     def canonical(self) -> str:
-        """The text that a registry stores and returns: compact, keys in the order given."""
+        """Return the text that a registry stores and returns: compact, keys in the given order."""
         return self._canonical
 
     def normalized(self) -> str:
-        """The canonical text with the keys of every object sorted (``normalize=true``)."""
+        """Return the canonical text with the keys of every object sorted (``normalize=true``)."""
         return self._normalized
 
     def formatted(self, form: str) -> str | None:  # noqa: ARG002 - other languages know other forms
-        """None: there is no other form of a JSON schema."""
+        """Return None, since there is no other form of a JSON schema."""
         return None
 
     def field_names(self) -> Sequence[str]:
-        """The names of the properties that the schema itself declares."""
+        """Return the names of the properties that the schema itself declares."""
         properties = self.document.get("properties") if isinstance(self.document, dict) else None
         return tuple(properties) if isinstance(properties, dict) else ()
 
     def is_equivalent(self, other: ParsedSchema) -> bool:
-        """Whether both have the same canonical text: to the reference registry the order of keys counts."""
+        """Return whether both have the same canonical text; the order of keys counts, as in the reference registry."""
         return isinstance(other, JsonSchema) and self._canonical == other.canonical()
 
     def warnings(self) -> Sequence[SchemaWarning]:
-        """What the draft's specification forbids here although the reference registry accepts it; mostly empty."""
+        """Return the warnings: what the draft's specification forbids although the reference registry accepts it.
+
+        Mostly empty.
+        """
         from counterfoil.schema.formats.jsonschema.warnings import find_warnings
 
         return find_warnings(self.document, self.resolver)
 
     def locate(self, pointer: str) -> Position | None:
-        """The place in ``text`` of a JSON pointer, or of its nearest ancestor that stands in the text."""
+        """Return the position in ``text`` of a JSON Pointer, or of its nearest ancestor in the text."""
         return self._index.locate(pointer)
 
     def path_at(self, pointer: str) -> FieldPath:
-        """The field path of what a JSON pointer leads to, or of the nearest thing around it that has one."""
+        """Return the field path of a JSON Pointer, or of its nearest ancestor with a path."""
         from counterfoil.schema.formats.jsonschema.paths import path_at
 
         return path_at(pointer)
 
     def target_of(self, path: FieldPath) -> Target:
-        """What a field path leads to; raises ``Fault`` for a step that leads nowhere."""
+        """Return the target of a field path; raise ``Fault`` for a step without a target."""
         from counterfoil.schema.formats.jsonschema.paths import target_of
 
         return target_of(self.document, self.resolver, path)

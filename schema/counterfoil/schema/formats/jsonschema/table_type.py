@@ -1,8 +1,7 @@
 """JSON schemas as table types.
 
 Objects with properties are rows, objects without are maps, arrays of one kind of item arrays. A property that is not
-required, or may be null, is nullable. Unions of several types, tuples and schemas that hold themselves have no table
-type.
+required, or may be null, is nullable. Unions of several types, tuples and recursive schemas have no table type.
 """
 
 from __future__ import annotations
@@ -36,18 +35,18 @@ _SCALAR_BY_FORMAT: Final[Mapping[str, Scalar]] = {
 
 
 def table_column(schema: JsonSchema) -> Column:
-    """The schema as one column; ``NotATable`` says what has no table type."""
+    """Return the schema as one column; raise ``NotATable`` if it has no table type."""
     return _Reader(schema).column("", schema.document, schema.base, _Where(""), ())
 
 
 class _Where(NamedTuple):
-    """A place in the schema's own text; where ``is_own`` is not set, the reference that leads into another document."""
+    """A place in the schema's own text; without ``is_own``, that of the reference that leads into another document."""
 
     pointer: str
     is_own: bool = True
 
     def at(self, value: Any, *steps: str) -> _Where:
-        """What ``steps`` lead to in the schema ``value``, which stands here."""
+        """Return the place of ``steps`` in the schema ``value``, which is at this place."""
         return _Where(pointer_in(self.pointer, value, steps)) if self.is_own else self
 
 
@@ -56,7 +55,7 @@ class _Reader:
         self._schema = schema
 
     def column(self, name: str, value: Any, base: Base, where: _Where, around: tuple[int, ...]) -> Column:
-        """The schema ``value``, which stands at ``where``, as a column."""
+        """Return the schema ``value`` at the place ``where`` as a column."""
         outer = where
         while isinstance(value, dict) and isinstance(value.get("$ref"), str):
             if id(value) in around:
@@ -78,7 +77,7 @@ class _Reader:
         return Column(name, table_type, nullable, has_default, outer.pointer, type_pointer, origin=_origin(base))
 
     def _without_null(self, value: Mapping[str, Any], where: _Where) -> tuple[Mapping[str, Any], _Where, bool]:
-        """The schema without its alternative null, where it stands, and whether it had one."""
+        """Return the schema without its alternative null, its place, and whether it had that alternative."""
         for key in ("oneOf", "anyOf"):
             branches = value.get(key)
             if isinstance(branches, list):

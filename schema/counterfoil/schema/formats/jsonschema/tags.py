@@ -19,22 +19,22 @@ _COMBINED: Final = ("allOf", "anyOf", "oneOf")
 
 
 def find_tags(schema: JsonSchema) -> list[tuple[Entity, tuple[str, ...]]]:
-    """Every object and property with the tags that it carries, in the order of the text."""
+    """Return every object and property with its tags, in the order of the text."""
     return read_tags(_declarations(schema.document))
 
 
 def edit_tags(schema: JsonSchema, edit: TagEdit) -> str:
-    """The canonical text with the tags changed."""
+    """Return the canonical text with the tags changed."""
     document = copy.deepcopy(schema.document)
     write_tags(_declarations(document), edit)
     return print_exact(document)
 
 
 def _declarations(node: Any, around: str = "") -> Iterator[tuple[Entity, dict[str, Any]]]:
-    """The objects and properties of a JSON schema, each with the JSON object that declares it.
+    """Yield the objects and properties of a JSON schema, each with the JSON object that declares it.
 
     A path alternates kinds and names: ``object`` is the schema itself, ``object.lines.array.object.price`` a property
-    of what an array holds.
+    of the items of an array.
     """
     if not isinstance(node, dict):
         return

@@ -1,7 +1,7 @@
-"""Whether a document is a JSON schema: keywords of the right shape, references that mean something.
+"""Whether a document is a valid JSON schema: keywords of the right shape, references with a target.
 
-Only what can be reached from the root is looked at, as the reference registry does; each schema is looked at once, so
-that recursive references end. There is no recursion here, so depth costs nothing.
+Only schemas that are reachable from the root are checked, as in the reference registry; each schema is checked once, so
+that recursive references end. The check is not recursive, so that depth costs no stack.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LISTS = (Shape.SCHEMAS, Shape.SCHEMA_OR_SCHEMAS)
 
 
 def check_validity(schema: JsonSchema) -> None:
-    """Raise ``SchemaParseError`` with line, column and pointer for the first keyword that cannot be meant."""
+    """Raise ``SchemaParseError`` with line, column and pointer for the first invalid keyword."""
     _Check(schema).run()
 
 
@@ -51,14 +51,14 @@ class _Check:
             self._waiting.extend(reversed([*self._next_of(value, base)]))
 
     def _check_draft(self) -> None:
-        """The document's own ``$schema``; inside it the reference registry does not look at that."""
+        """Check the document's own ``$schema``; the reference registry does not check it inside the document."""
         document, base = self._schema.document, self._schema.base
         named = document.get("$schema") if isinstance(document, dict) else None
         if named is not None and not isinstance(named, str):
             raise self._fault(base.below("$schema"), f"$schema is {_shown(named)}", "a string: the URI of a draft")
 
     def _next_of(self, value: dict[str, Any], base: Base) -> Iterator[tuple[Any, Base]]:
-        """The schemas that ``value`` leads to, after a look at its own keywords."""
+        """Yield the schemas in ``value`` and of its reference, after checking its own keywords."""
         for keyword in ("$ref", "$dynamicRef") if base.draft.is_modern else ("$ref",):
             if keyword in value:
                 yield from self._referred(value[keyword], keyword, base)
@@ -82,7 +82,7 @@ class _Check:
         except UnresolvedReference as unresolved:
             is_anchor = reference.startswith("#") and not reference.startswith("#/")
             if is_anchor and not base.draft.is_modern:
-                return  # the reference registry takes a name that is not there; it means nothing and breaks nothing
+                return  # the reference registry accepts an unknown anchor; it has no effect
             known = ", ".join(unresolved.known) or "none, for no references were given"
             raise self._fault(
                 base.below(keyword),
@@ -91,7 +91,7 @@ class _Check:
             ) from unresolved
 
     def _wrong_shape(self, held: Any, shape: Shape, at: Base) -> SchemaParseError:
-        """The fault of a value, as near to it as can be said."""
+        """Return the fault of a value, with the place as exact as possible."""
         keyword = at.pointer.rpartition("/")[2]
         if shape in _MAPS and isinstance(held, dict):
             for name, item in held.items():

@@ -1,4 +1,6 @@
-"""What a draft's specification forbids although the reference registry accepts it: told, and refused under SOUND.
+"""Warnings about what a draft's specification forbids although the reference registry accepts it.
+
+Such a schema is refused under the policy SOUND.
 
 Source: the validation specifications of draft-04 to 2020-12.
 """
@@ -25,11 +27,11 @@ if TYPE_CHECKING:
 _COUNTS: Final = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _COMBINATIONS: Final = ("allOf", "anyOf", "oneOf")
 _OBJECTS_IN_DRAFT_4: Final = frozenset({"definitions", "not", "patternProperties", "properties", *_COMBINATIONS})
-"""The keywords of draft-04 that take a schema and not, beside it, true or false."""
+"""The keywords of draft-04 whose value is a schema and may not be true or false."""
 
 
 def find_warnings(document: Any, resolver: Resolver) -> list[SchemaWarning]:
-    """Everything that the specification forbids in ``document``, the schema's own text, in its order."""
+    """Return everything that the specification forbids in ``document``, the schema's own text, in its order."""
     found: list[SchemaWarning] = []
     waiting: list[tuple[Any, Base]] = [(document, resolver.root)]
     while waiting:
@@ -81,7 +83,7 @@ def _lists(schema: dict[str, Any], draft: Draft) -> Iterator[tuple[str, str, str
 
 
 def _boolean_schemas(schema: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """The schemas that are true or false, which came with draft-06."""
+    """Yield the schemas that are true or false, which exist since draft-06."""
     for steps, child in subschemas(schema):
         if isinstance(child, bool) and steps[0] in _OBJECTS_IN_DRAFT_4:
             at = "".join(f"/{escape_pointer(str(step))}" for step in steps)

@@ -1,14 +1,16 @@
-"""The pair walk: a reader's and a writer's type tree, entered together, and everything that the reader cannot read.
+"""The pair walk: the type trees of a reader and a writer, walked together, and everything that the reader cannot read.
 
-The answers are those of the reference's checker, quirks included, since clients parse them: the same differences, in
-the same order, with the same error types and paths.
+The results are those of the reference's checker, including its peculiarities, since clients parse them: the same
+differences, in the same order, with the same error types and paths.
 
-- A pair of nodes is judged once, by identity; what is found with it is reported at every place where it is met, with
-  the path of the first. A pair that is met again while it is being judged counts as compatible.
-- Between two unions each branch of the writer is tried against the whole reader; what the trials find is not
-  reported, only the branch that failed. A plain reader of a writer's union reports what each branch finds.
+- A pair of nodes is compared once, by identity; its findings are reported at every place where the pair occurs, with
+  the path of the first. A pair that occurs again inside itself counts as compatible.
+- Between two unions, each branch of the writer is tried against the whole reader; the findings of the trials are not
+  reported, only the branch that failed. Between a reader without a union and a writer's union, the findings of each
+  branch are reported.
 - A missing field of an enum type that has an enum default is a type mismatch between the enum and the writer's record.
-- A reader field that matches several fields of the writer makes the whole pair undecidable: one difference, no type.
+- A reader field that matches several fields of the writer makes the whole pair undecidable: one difference, without an
+  error type.
 
 Source: Apache Avro 1.12, "Schema Resolution", and recorded answers of Confluent Schema Registry 8.5.
 """
@@ -44,19 +46,19 @@ PROMOTIONS: Final = frozenset(
         (Kind.BYTES, Kind.STRING),
     }
 )
-"""Pairs of writer's and reader's kind that a decoder converts."""
+"""Pairs of a writer's and a reader's kind between which a decoder converts."""
 
 MAX_DIFFERENCES: Final = 1000
-"""How many differences are reported; types that use each other often would otherwise repeat one without bound."""
+"""The largest number of reported differences; recursive types could repeat one without bound."""
 
 _DESCRIBED_DEPTH: Final = 3
 
 
 def walk(reader: AvroType, writer: AvroType, *, trusts_cycles: bool = True) -> list[Found]:
-    """What is wrong between two nodes.
+    """Return the differences between two nodes.
 
-    ``trusts_cycles`` takes, as the reference does, what was judged while a pair of types was still being judged for
-    settled; without it the pairs are judged again, until no more of them turn out to be unreadable.
+    With ``trusts_cycles``, as in the reference, a result that was computed while a pair around it was still being
+    compared is final. Without it, the pairs are compared again until no further pair is found to be unreadable.
     """
     root = Place(None, None, reader, writer)
     try:
@@ -69,7 +71,7 @@ def walk(reader: AvroType, writer: AvroType, *, trusts_cycles: bool = True) -> l
 
 
 class _Ambiguous(Exception):
-    """A reader field matches several of the writer's."""
+    """The error for a reader's field that matches several of the writer's."""
 
     def __init__(self, found: Found) -> None:
         super().__init__(found.text)
@@ -88,9 +90,9 @@ def _settle(reader: AvroType, writer: AvroType, root: Place) -> tuple[Found, ...
 
 
 class _Walk:
-    """One comparison of two trees. Findings are tuples, so that a memoised one can be shared.
+    """One comparison of two trees. Findings are tuples, so that a cached one can be shared.
 
-    ``unreadable`` are pairs of which it is known that the reader cannot read the writer, and why.
+    ``unreadable`` are pairs that are known to be unreadable, with their findings.
     """
 
     __slots__ = ("_found_by_pair", "_unreadable")
@@ -100,18 +102,18 @@ class _Walk:
         self._unreadable = unreadable
 
     def unreadable(self) -> dict[_Pair, tuple[Found, ...]]:
-        """The pairs that were found to be unreadable."""
+        """Return the pairs that were found to be unreadable, with their findings."""
         return {pair: found for pair, found in self._found_by_pair.items() if found}
 
     def compare(self, reader: AvroType, writer: AvroType, place: Place) -> tuple[Found, ...]:
-        """What is wrong between two nodes."""
-        if type(reader) is Primitive and type(writer) is Primitive:  # most pairs of most schemas; only for speed
+        """Return the differences between two nodes."""
+        if type(reader) is Primitive and type(writer) is Primitive:  # most pairs of most schemas; a shortcut for speed
             return () if _reads(reader, writer) else _type_mismatch(place)
         pair = (id(reader), id(writer))
         known = self._found_by_pair.get(pair)
         if known is not None:
             return known
-        # met again while in progress: compatible until proven otherwise
+        # inside itself: compatible unless it is known to be unreadable
         self._found_by_pair[pair] = self._unreadable.get(pair, ())
         found = self._found_by_pair[pair] = self._judge(reader, writer, place)[:MAX_DIFFERENCES]
         return found
@@ -144,7 +146,7 @@ class _Walk:
         for index, field in enumerate(reader.fields):
             match = writer_fields.get(field.name)
             if match is field and field.is_plain:
-                continue  # only for speed
+                continue  # a shortcut for speed
             if field.aliases:
                 match = _match_by_alias(field, writer_fields, place)
             if match is None:
@@ -155,7 +157,7 @@ class _Walk:
                 break
             mine, theirs = field.type, match.type
             if _reads_plainly(mine, theirs):
-                continue  # only for speed
+                continue  # a shortcut for speed
             entered = Place(place, index, mine, theirs, match.name, field, match)
             found += self.compare(mine, theirs, entered)
         return tuple(found)
@@ -172,7 +174,7 @@ class _Walk:
         primitives = {branch.kind for branch in reader.branches if type(branch) is Primitive}
         for index, branch in enumerate(writer.branches):
             if type(branch) is Primitive and branch.kind in primitives:
-                continue  # only for speed
+                continue  # a shortcut for speed
             trial = Place(place, None, reader, branch, index)
             found += [FoundInTrial.of(failure, trial) for failure in self.compare(reader, branch, trial)[:1]]
         return tuple(found)
@@ -187,14 +189,14 @@ class _Walk:
         reasons: list[tuple[bool, Found]] = []
         for branch in reader.branches:
             if branch.kind is not writer.kind and (writer.kind, branch.kind) not in PROMOTIONS:
-                continue  # it cannot read the writer, and is no reason worth naming; only for speed
+                continue  # it cannot read the writer, and is not a useful reason; a shortcut for speed
             failures = self.compare(branch, writer, Place(place, None, branch, writer))
             if not failures:
                 return ()
             if branch.kind is writer.kind:
                 first = failures[0]
                 reasons.append((first.kind is rules.NAME_MISMATCH and first.place.reader is branch, first))
-        reasons.sort(key=itemgetter(0))  # a branch of the writer's own name first
+        reasons.sort(key=itemgetter(0))  # branches with the writer's name first
         return (_missing_branch(place, reasons[0][1] if reasons else None),)
 
 
@@ -203,9 +205,9 @@ def _reads(reader: Primitive, writer: Primitive) -> bool:
 
 
 def _reads_plainly(reader: AvroType, writer: AvroType) -> bool:
-    """Whether a type without records reads another, seen at a glance; False means that it takes a closer look.
+    """Return whether a type without records certainly reads another; False means that a full comparison is needed.
 
-    Most fields of two versions of one schema are the same, so this decides most of a comparison's time.
+    Most fields of two versions of one schema are equal, so this shortcut saves most of the time of a comparison.
     """
     if type(reader) is Primitive:
         return reader is writer or (type(writer) is Primitive and _reads(reader, writer))
@@ -237,24 +239,33 @@ def _match_by_alias(field: Field, writer_fields: Mapping[str, Field], place: Pla
 
 
 def match_field(field: Field, writer_fields: Mapping[str, Field]) -> Field | None:
-    """The writer's field that fills the reader's ``field``, by name, else by alias; None where its default does."""
+    """Return the writer's field for the reader's ``field``, by name, else by alias.
+
+    None if there is none, so that the reader's default is used.
+    """
     return next(iter(_matches(field, writer_fields)), None)
 
 
 def _matches(field: Field, writer_fields: Mapping[str, Field]) -> list[Field]:
-    """By name and by each alias; an alias that repeats the name counts a second time, as in the reference."""
+    """Return the writer's fields by name and by each alias.
+
+    An alias that equals the name counts a second time, as in the reference.
+    """
     names = (field.name, *dict.fromkeys(field.aliases))
     return [writer_fields[name] for name in names if name in writer_fields]
 
 
 def have_matching_names(reader: NamedType, writer: NamedType) -> bool:
-    """Whether the names alone let ``reader`` stand for ``writer``: namespaces do not count, aliases are full names."""
+    """Return whether the names allow ``reader`` to read ``writer``.
+
+    Namespaces of names do not count; aliases are compared as full names.
+    """
     return reader.name == writer.name or writer.full_name in reader.aliases
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A type as a fact of a sentence, put into words when the sentence is rendered."""
+    """A type as a fact of a sentence; it is described when the sentence is rendered."""
 
     node: AvroType
 
@@ -263,7 +274,7 @@ class Described:
 
 
 def describe(node: AvroType, depth: int = _DESCRIBED_DEPTH) -> str:
-    """A type in a few words: ``string``, ``enum ns.Color``, ``array of long``, ``[null, string]``."""
+    """Return a short description of a type: ``string``, ``enum ns.Color``, ``array of long``, ``[null, string]``."""
     if isinstance(node, Array | Map):
         inner = node.items if isinstance(node, Array) else node.values
         return f"{node.kind} of {describe(inner, depth - 1) if depth else '…'}"
@@ -273,7 +284,10 @@ def describe(node: AvroType, depth: int = _DESCRIBED_DEPTH) -> str:
 
 
 def missing_symbols(reader: Enum, writer: Enum) -> list[str]:
-    """The writer's symbols that the reader cannot read, sorted; none where the reader's default takes their place."""
+    """Return the writer's symbols that the reader cannot read, sorted.
+
+    Empty if the reader has a default, which it reads instead of them.
+    """
     if reader.default is not None and reader.default in reader.symbols:
         return []
     return sorted(set(writer.symbols).difference(reader.symbols))
@@ -307,7 +321,10 @@ def _type_mismatch(place: Place) -> tuple[Found, ...]:
 
 
 def _missing_branch(place: Place, reason: Found | None) -> Found:
-    """``reason`` is why the branch that is most like the writer's type does not read it, where there is such a one."""
+    """Return the difference of a writer's type that no branch of the reader's union reads.
+
+    ``reason`` is the finding about the most similar branch, if there is one.
+    """
     facts = {"reader": Described(place.reader), "writer": Described(place.writer)}
     because = reason and (reason.because or reason)
     return Found(rules.MISSING_UNION_BRANCH, facts, "{writer}", place, because=because, branch=reason)

@@ -1,8 +1,8 @@
-"""What a number, a text or bytes mean by their logical type: an instant, a date, a decimal, a duration.
+"""The meaning of a number, a text or bytes by their logical type: an instant, a date, a decimal, a duration.
 
-Two values mean the same when their meanings are equal: 1 s is 1000 ms, and 12.34 is 12.3400. A value without a logical
-type means what it is, so that one side's annotation alone changes nothing
-(:func:`~counterfoil.schema.formats.avro.compare.sound.find_misreadings` goes by the same).
+Two values mean the same if their meanings are equal: 1 s is 1000 ms, and 12.34 is 12.3400. A value without a logical
+type has no meaning besides itself, so that an annotation on one side only changes nothing
+(:func:`~counterfoil.schema.formats.avro.compare.sound.find_misreadings` uses the same rule).
 
 Source: Apache Avro 1.12 specification, "Logical Types"; of ``big-decimal`` its encoding in Apache Avro for Java.
 """
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.types import AvroType
 
 NANOS_BY_UNIT: Final = {"millis": 1_000_000, "micros": 1_000, "nanos": 1}
-"""How many nanoseconds the units of times and timestamps have."""
+"""The number of nanoseconds in each unit of times and timestamps."""
 BIG_DECIMAL: Final = LogicalType("big-decimal")
-"""Bytes that hold a decimal and its scale. The specification's table does not list it; Avro for Java reads it."""
+"""Bytes with a decimal and its scale. The specification's table does not list it; Avro for Java reads it."""
 
 _NANOS_PER_SECOND: Final = 1_000_000_000
 _NANOS_PER_DAY: Final = 86_400 * _NANOS_PER_SECOND
@@ -40,9 +40,9 @@ _ROUNDING: Final = frozenset({(Kind.INT, Kind.FLOAT), (Kind.LONG, Kind.FLOAT), (
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a value stands for. ``text`` is how people write it, and does not count when meanings are compared.
+    """The meaning of a value. ``text`` is its usual spelling, and is ignored in comparisons.
 
-    ``kind`` is what sort of thing it is; ``value`` tells two of a sort apart.
+    ``kind`` is the kind of thing; ``value`` identifies it among those of its kind.
     """
 
     kind: str
@@ -51,19 +51,22 @@ class Meaning:
 
 
 def logical_type_of(node: AvroType) -> LogicalType | None:
-    """The logical type by which some decoder reads values of ``node``; None where they mean what they are."""
+    """Return the logical type that at least one decoder uses for values of ``node``; None if there is none."""
     if node.logical_type is None and node.kind is Kind.BYTES and node.properties.get("logicalType") == BIG_DECIMAL.name:
         return BIG_DECIMAL
     return node.logical_type
 
 
 def is_rounded(reader: AvroType, writer: AvroType) -> bool:
-    """Whether the reader rounds the writer's integers: a float has 24 binary digits, a double 53."""
+    """Return whether the reader rounds the writer's integers: a float has 24 binary digits, a double 53."""
     return (writer.kind, reader.kind) in _ROUNDING
 
 
 def have_other_logical_types(reader: AvroType, writer: AvroType) -> bool:
-    """Whether both types have a logical type, and not the same; a decimal of larger precision counts as the same."""
+    """Return whether both types have a logical type, and these differ.
+
+    A decimal with a larger precision in the reader counts as equal.
+    """
     was, now = logical_type_of(writer), logical_type_of(reader)
     if was is None or now is None:
         return False
@@ -71,15 +74,15 @@ def have_other_logical_types(reader: AvroType, writer: AvroType) -> bool:
 
 
 def describe_logical(logical: LogicalType) -> str:
-    """A logical type in a word: ``date``, ``decimal(9, 2)``."""
+    """Return a logical type as text: ``date``, ``decimal(9, 2)``."""
     digits = f"({logical.precision}, {logical.scale})" if logical.precision is not None else ""
     return f"{logical.name}{digits}"
 
 
 def meaning_of(logical: LogicalType, value: Any) -> Meaning:
-    """What ``value``, as it is without its logical type, means by it. A value that has no meaning has that of its own.
+    """Return the meaning of ``value``, which has the form without the logical type.
 
-    A decimal is rounded to its precision, as decoders do.
+    An invalid value has a meaning of its own kind. A decimal is rounded to its precision, as decoders do.
     """
     name, _, unit = logical.name.rpartition("-")
     try:
@@ -108,7 +111,7 @@ def _time_of_day(count: int, unit: str) -> Meaning:
 
 
 def _date_time(count: int, unit: str, ending: str, clock: str) -> str:
-    """Date and time in the spelling of ISO 8601; as a count where no calendar has the year."""
+    """Return date and time in the spelling of ISO 8601, or the count if the year is outside the calendar."""
     nanos = count * NANOS_BY_UNIT[unit]
     try:
         moment = _EPOCH + timedelta(seconds=nanos // _NANOS_PER_SECOND)
@@ -160,7 +163,7 @@ def _big_decimal(_: LogicalType, raw: bytes) -> Meaning:
 
 
 def _varint(raw: bytes, start: int) -> tuple[int, int]:
-    """The zigzag number at ``start``, and where it ends."""
+    """Return the zigzag number at ``start``, and the index of its end."""
     number = shift = 0
     while True:
         byte = raw[start]

@@ -1,4 +1,4 @@
-"""Places of a pair walk: how two type trees were entered together, from the root to a pair of nodes."""
+"""Places of a pair walk: the steps through two type trees from the root to a pair of nodes."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ if TYPE_CHECKING:
 class Place:
     """A pair of nodes and the pair from which it was entered.
 
-    ``token`` is what the step adds to the path: the number of a field, or a word, empty for nothing; None starts a
-    path anew, as the root does, and the trial of a union's branches. ``via`` is the step on the writer's side: the name
-    of a field, the index of a union's branch, ``items`` or ``values`` of a collection; None where the writer's node
-    stayed the same.
-    ``reader_field`` and ``writer_field`` are the fields of the two records that were entered, if such were.
+    ``token`` is the step in Confluent's path: the number of a field, or a word, empty for no step; None restarts the
+    path, as at the root and in the trial of a union's branches. ``via`` is the step on the writer's side: the name of a
+    field, the index of a union's branch, ``items`` or ``values`` of a collection; None if the writer's node stays the
+    same. ``reader_field`` and ``writer_field`` are the entered fields of the two records, if any.
     """
 
     parent: Place | None
@@ -39,7 +38,7 @@ class Place:
     writer_field: Field | None = None
 
     def path(self) -> tuple[str, ...]:
-        """The steps as Confluent counts them: none for the root, ``fields``, ``1``, ``type`` below."""
+        """Return the steps of Confluent's path: none for the root, such as ``fields``, ``1``, ``type`` below."""
         steps: list[str] = []
         place: Place | None = self
         while place is not None and place.token is not None:
@@ -51,47 +50,47 @@ class Place:
         return tuple(reversed(steps))
 
     def from_root(self) -> list[Place]:
-        """Every place on the way, the root first and this one last."""
+        """Return every place from the root to this one."""
         return [*self._upwards()][::-1]
 
     def reader_pointer(self, attribute: str = "") -> str:
-        """The JSON pointer in the reader's text of where its node is used, or of the nearest thing around that.
+        """Return the JSON Pointer in the reader's text to the use of its node, or to the nearest thing around it.
 
-        With an ``attribute``, such as ``/symbols``, that of the attribute where the node is declared in the text.
+        With an ``attribute`` such as ``/symbols``, to that attribute of the node's declaration, if it is in the text.
         """
         nodes = [(place.reader, place.reader_field) for place in self._upwards()]
         return _declared(nodes, attribute) if attribute and _is_own(nodes) else _used(nodes)
 
     def writer_pointer(self, attribute: str = "") -> str:
-        """The same for the writer's node in the writer's text."""
+        """Return the same for the writer's node in the writer's text."""
         nodes = [(place.writer, place.writer_field) for place in self._upwards()]
         return _declared(nodes, attribute) if attribute and _is_own(nodes) else _used(nodes)
 
     def reader_path(self) -> FieldPath:
-        """The steps to the reader's node."""
+        """Return the steps to the reader's node."""
         return _path([(place.reader, place.reader_field) for place in self.from_root()])
 
     def writer_path(self) -> FieldPath:
-        """The steps to the writer's node."""
+        """Return the steps to the writer's node."""
         return _path([(place.writer, place.writer_field) for place in self.from_root()])
 
     def below(self, onto: Place) -> Place:
-        """The same place under ``onto``, which takes the place of this one's root."""
+        """Return the same place with ``onto`` instead of its root."""
         if self.parent is None:
             return onto
         return replace(self, parent=self.parent.below(onto))
 
     def reader_origin(self, *more: str) -> Origin:
-        """The named type of the reader that holds its node, and the steps from there, fields by their names."""
+        """Return the named type of the reader that contains its node, and the steps from there, fields by name."""
         return _origin([(place.reader, place.reader_step) for place in self._upwards()], more)
 
     def writer_origin(self, *more: str) -> Origin:
-        """The same for the writer's node."""
+        """Return the same for the writer's node."""
         return _origin([(place.writer, place.writer_step) for place in self._upwards()], more)
 
     @property
     def reader_step(self) -> str:
-        """The step into this place on the reader's side, fields by their names."""
+        """The step into this place on the reader's side, fields by name."""
         return self.reader_field.name if self.reader_field is not None else str(self.token or "")
 
     @property
@@ -107,7 +106,10 @@ class Place:
 
 
 def _origin(steps: list[tuple[AvroType, str]], more: tuple[str, ...]) -> Origin:
-    """What holds the innermost node; ``steps`` are the nodes from there to the root, each with the step into it."""
+    """Return the named type that contains the innermost node, and the steps from it.
+
+    ``steps`` are the nodes from the innermost to the root, each with the step into it.
+    """
     inside: list[str] = []
     root = steps[-1][0]
     for node, step in steps:
@@ -119,11 +121,14 @@ def _origin(steps: list[tuple[AvroType, str]], more: tuple[str, ...]) -> Origin:
 
 
 _Nodes: TypeAlias = "list[tuple[AvroType, Field | None]]"
-"""A node of one side and those around it up to the root, each with the field that led to it."""
+"""A node of one side and those around it up to the root, each with the field through which it was entered."""
 
 
 def _is_own(nodes: _Nodes) -> bool:
-    """Whether the innermost node is declared in the schema's own text; only the root stands at the empty pointer."""
+    """Return whether the innermost node is declared in the schema's own text.
+
+    Only the root has the empty pointer in its own text.
+    """
     return bool(nodes[0][0].pointer) or nodes[0][0] is nodes[-1][0]
 
 
@@ -132,7 +137,7 @@ def _declared(nodes: _Nodes, attribute: str) -> str:
 
 
 def _used(nodes: _Nodes) -> str:
-    """Where the innermost node is used, or what is around it, as far as that is in the schema's own text."""
+    """Return the pointer to the use of the innermost node, or of the nearest one around it in the schema's own text."""
     for index, (node, field) in enumerate(nodes[:-1]):
         if field is not None:
             pointer: str | None = f"{field.pointer}/type" if field.pointer else None
@@ -144,7 +149,7 @@ def _used(nodes: _Nodes) -> str:
 
 
 def _inside(around: _Nodes, node: AvroType) -> str | None:
-    """Where the innermost node ``around`` says ``node``; None where it does not, or in another text."""
+    """Return the pointer to the use of ``node`` in the innermost node ``around``; None if it is in another text."""
     outer = around[0][0]
     if not _is_own(around):
         return None
@@ -159,13 +164,13 @@ def _inside(around: _Nodes, node: AvroType) -> str | None:
 
 
 def _path(nodes: _Nodes) -> FieldPath:
-    """The steps through nodes, the root first."""
+    """Return the steps through nodes, from the root."""
     steps = (_step(around, node, field) for (around, _), (node, field) in pairwise(nodes))
     return tuple(step for step in steps if step is not None)
 
 
 def _step(around: AvroType, node: AvroType, field: Field | None) -> Step | None:
-    """The step from a node into one inside; None where they are the same."""
+    """Return the step from a node into one inside; None if they are the same."""
     if field is not None:
         return member(field.name)
     if node is around:
@@ -182,12 +187,12 @@ def _step(around: AvroType, node: AvroType, field: Field | None) -> Step | None:
 
 @dataclass(eq=False, slots=True)
 class Found(Difference):
-    """A difference at ``place``, where it was first met.
+    """A difference at ``place``, where it was first found.
 
-    ``attribute`` is the one of the two nodes that it is about, where it is about one. ``field`` is a field of the
-    reader's record that the writer's does not have, or has more than once; then it ``has_path`` not. ``because`` is
-    what stands in the way of the branch of the reader's union that is most like the writer's type, and ``branch`` the
-    first thing in its way.
+    ``attribute`` is the attribute of the two nodes that differs, if it is one. ``field`` is a field of the reader's
+    record that the writer's does not have, or has more than once; in the second case ``has_path`` is not set. For a
+    union of the reader, ``branch`` is the first finding about its branch that is most similar to the writer's type, and
+    ``because`` is the innermost reason of that finding.
     """
 
     place: Place
@@ -199,7 +204,7 @@ class Found(Difference):
 
     @property
     def path_steps(self) -> tuple[str, ...]:
-        """The steps of Confluent's path, which counts the attribute where it knows the rule."""
+        """The steps of Confluent's path, which includes the attribute for the rules that Confluent has."""
         if self.field is not None:
             fields = self.place.reader.fields if isinstance(self.place.reader, Record) else ()
             index = next(index for index, field in enumerate(fields) if field is self.field)
@@ -208,12 +213,12 @@ class Found(Difference):
 
     @property
     def path(self) -> str:
-        """The place as Confluent counts it: ``/`` for the root, ``/fields/1/type`` below."""
+        """The place as Confluent writes it: ``/`` for the root, such as ``/fields/1/type`` below."""
         return f"/{'/'.join(self.path_steps)}" if self.has_path else ""
 
     @property
     def sentence(self) -> Sentence:
-        """What it says, and what it comes from, with the path inside the branch where that is not the branch itself."""
+        """The message and its reason, with the path inside the branch unless the reason is the branch itself."""
         said = self.kind.about(self.facts)
         if self.because is None:
             return said
@@ -224,7 +229,7 @@ class Found(Difference):
 
     @property
     def reader_pointer(self) -> str:
-        """Where the place stands in the reader's text: the attribute, the field, or where its node is used."""
+        """The pointer to the place in the reader's text: the attribute, the field, or the use of its node."""
         if self.branch is not None:
             return self.branch.reader_pointer
         own = self.field.pointer if self.field is not None else ""
@@ -232,7 +237,7 @@ class Found(Difference):
 
     @property
     def writer_pointer(self) -> str:
-        """The same in the writer's text; the first of symbols that the reader lacks."""
+        """The same in the writer's text; for missing symbols, to the first of them."""
         if self.branch is not None:
             return self.branch.writer_pointer
         if self.field is not None:
@@ -258,27 +263,28 @@ class Found(Difference):
 
     @property
     def reader_origin(self) -> Origin:
-        """The reader's named type that holds the place."""
+        """The reader's named type that contains the place."""
         return self.place.reader_origin(*filter(None, [self.attribute]))
 
     @property
     def writer_origin(self) -> Origin:
-        """The writer's named type that holds the place."""
+        """The writer's named type that contains the place."""
         return self.place.writer_origin(*filter(None, [self.attribute]))
 
 
 @dataclass(eq=False, slots=True)
 class FoundInTrial(Found):
-    """A branch of the writer's union that the reader's union cannot read, and what the trial of the branch ``met``.
+    """A branch of the writer's union that the reader's union cannot read; ``met`` is the finding of the trial.
 
-    It is called after what was met, which may have been met first elsewhere; its path counts the branch.
+    It has the rule and the message of ``met``, which may have been found first at another place; its path includes the
+    number of the branch.
     """
 
     met: Found | None = None
 
     @classmethod
     def of(cls, met: Found, trial: Place) -> Self:
-        """The finding about the branch that ``trial`` led to."""
+        """Return the finding about the branch of ``trial``."""
         return cls(met.kind, met.facts, met.gist, trial, because=met.because, branch=met, met=met)
 
     @property
@@ -289,10 +295,10 @@ class FoundInTrial(Found):
 
     @property
     def reader_origin(self) -> Origin:
-        """That of what was met."""
+        """The reader's origin of the finding in the trial."""
         return self.met.reader_origin if self.met is not None else self.place.reader_origin()
 
     @property
     def writer_origin(self) -> Origin:
-        """That of what was met."""
+        """The writer's origin of the finding in the trial."""
         return self.met.writer_origin if self.met is not None else self.place.writer_origin()

@@ -1,7 +1,7 @@
 """The rules of Avro schema resolution, as a table with the sentence, the reason and the fix of each.
 
-A rule is data; the walk in :mod:`~counterfoil.schema.formats.avro.compare.differences` finds the places.
-The pages about rules are printed from here.
+A rule is data; the walk in :mod:`~counterfoil.schema.formats.avro.compare.differences` finds the places. The
+documentation pages about rules are generated from them.
 
 Source: Apache Avro 1.12 specification, "Schema Resolution"; error types as Confluent Schema Registry spells them.
 """

@@ -1,9 +1,9 @@
-"""What the reference's checker lets pass although records are misread: the additions of the policy SOUND.
+"""The additions of the policy SOUND: differences that the reference accepts although records are misread.
 
-A walk of its own over the pairs that a decoder would enter. What the checker itself reports is not reported again.
+A separate walk over the pairs that a decoder would enter. What the checker itself reports is not repeated.
 
 Source: Apache Avro 1.12 specification, "Schema Resolution" and "Logical Types" (decimals match only with equal scale;
-bytes become a string by decoding UTF-8), and what fastavro makes of such records.
+bytes become a string by decoding UTF-8), and the results of fastavro for such records.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def find_misreadings(reader: AvroType, writer: AvroType) -> list[Found]:
-    """Where a value of ``writer`` is read as something else, or cannot be, although the checker says nothing."""
+    """Return the places at which a value of ``writer`` is misread or fails although the checker reports nothing."""
     walk = _Misreadings()
     try:
         walk.visit(Place(None, None, reader, writer))
@@ -44,7 +44,7 @@ class _Misreadings:
         self._seen: set[tuple[int, int]] = set()
 
     def visit(self, place: Place) -> None:
-        """Look at a pair of nodes, and at those below it."""
+        """Compare a pair of nodes, and those below it."""
         reader, writer = place.reader, place.writer
         if (id(reader), id(writer)) in self._seen:
             return
@@ -95,7 +95,7 @@ class _Misreadings:
 
 
 def branch_that_reads(reader: Union, writer: AvroType) -> AvroType | None:
-    """The branch that reads what ``writer`` writes: one of its own kind before one that it is promoted to."""
+    """Return the branch that reads ``writer``: one of its own kind before one to which it is promoted."""
     readable = [branch for branch in reader.branches if not walk(branch, writer)]
     same = [branch for branch in readable if branch.kind is writer.kind]
     alike = [branch for branch in same if branch.logical_type == writer.logical_type]

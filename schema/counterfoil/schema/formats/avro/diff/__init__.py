@@ -1,1 +1,1 @@
-"""What changed between two Avro schemas."""
+"""The changes between two Avro schemas."""

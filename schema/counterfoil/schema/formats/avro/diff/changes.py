@@ -1,4 +1,4 @@
-"""The pair walk that finds what changed: two type trees walked together, the later one giving the names.
+"""The pair walk that finds changes: two type trees walked together, with the names of the later one.
 
 Fields are matched by name, then by the later field's aliases; branches of unions by name or kind. A named type that is
 used in many places is compared once.
@@ -26,7 +26,7 @@ _OF_LOGICAL_TYPES = frozenset({"logicalType", "precision", "scale"})
 
 
 def find_changes(earlier: AvroSchema, later: AvroSchema) -> list[Change]:
-    """Everything that differs between two schemas, in the order of the later one; empty when they say the same.
+    """Return all changes between two schemas, in the order of the later one; empty if they are the same.
 
     Raises ``InvalidSchema`` for schemas that are nested too deep to be compared.
     """
@@ -39,7 +39,7 @@ def find_changes(earlier: AvroSchema, later: AvroSchema) -> list[Change]:
 
 
 class _At(NamedTuple):
-    """The two things that are compared, and where they stand."""
+    """The two compared things, and their place."""
 
     earlier: AvroType | Field
     later: AvroType | Field
@@ -52,7 +52,7 @@ class _Walk:
         self._seen: set[tuple[int, int]] = set()
 
     def types(self, earlier: AvroType, later: AvroType, place: FieldPath) -> None:
-        """Compare two types that stand at the same place, ``place``."""
+        """Compare two types at the same place."""
         if isinstance(later, Record | Enum | Fixed):
             if (id(earlier), id(later)) in self._seen:
                 return
@@ -80,7 +80,7 @@ class _Walk:
         self._properties(earlier, later, place)
 
     def _retyped(self, earlier: AvroType, later: AvroType, place: FieldPath) -> None:
-        """One kind became another; where one side is a union, its branch of the other's kind is compared, too."""
+        """Add the change of the kind; if one side is a union, compare its branch of the other's kind, too."""
         self._add(ChangeKind.TYPE_CHANGED, _At(earlier, later, place), type_words(earlier), type_words(later))
         if isinstance(earlier, Union) != isinstance(later, Union):
             earlier_branches = earlier.branches if isinstance(earlier, Union) else (earlier,)
@@ -190,10 +190,10 @@ class _Walk:
 
 
 def match_fields(earlier: Record, later: Record) -> dict[str, Field]:
-    """The field of ``earlier`` that each field of ``later`` continues, by the later field's name.
+    """Return the earlier field for each field of ``later``, by the later field's name.
 
-    Fields of the same name belong together; a later field without one continues the field that its first alias names
-    and that no later field has the name of.
+    Fields of the same name match; a later field without one matches the field of its first alias that no later field
+    has as its name.
     """
     earlier_by_name = {field.name: field for field in earlier.fields}
     later_names = {field.name for field in later.fields}
@@ -209,7 +209,7 @@ def match_fields(earlier: Record, later: Record) -> dict[str, Field]:
 
 
 def _matching_branches(earlier: Sequence[AvroType], later: Sequence[AvroType]) -> list[tuple[AvroType, AvroType]]:
-    """The branches that belong together, in the order of ``later``: by full name or kind, then by bare name."""
+    """Return the matching branches in the order of ``later``: by full name or kind, then by name without namespace."""
     pairs: dict[int, AvroType] = {}
     left = list(earlier)
     for name_of in (branch_name, _bare_name):
@@ -230,7 +230,7 @@ def _index(branches: Sequence[AvroType], wanted: AvroType) -> int:
 
 
 def _own_properties(node: AvroType | Field) -> Mapping[str, Json]:
-    """The properties without those that make up a valid logical type, which is told as such."""
+    """Return the properties without those of a valid logical type, which is reported separately."""
     if getattr(node, "logical_type", None) is None:
         return node.properties
     return {name: value for name, value in node.properties.items() if name not in _OF_LOGICAL_TYPES}

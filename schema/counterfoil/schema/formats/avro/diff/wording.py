@@ -1,4 +1,4 @@
-"""Types and values as people write them."""
+"""The texts of types and values in descriptions of changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def type_words(avro_type: AvroType) -> str:
-    """The type in one line: ``null | string``, ``array<Item>``, ``decimal(9, 2) as bytes``, ``enum Status``."""
+    """Return the type in one line: ``null | string``, ``array<Item>``, ``decimal(9, 2) as bytes``, ``enum Status``."""
     words = _bare_words(avro_type)
     logical = avro_type.logical_type
     if logical is None:
@@ -38,10 +38,10 @@ def _bare_words(avro_type: AvroType) -> str:
 
 
 def branch_name(branch: AvroType) -> str:
-    """What tells a branch from its siblings: the name of a named type, else the kind."""
+    """Return what distinguishes a branch from the others: the name of a named type, else the kind."""
     return branch.full_name if isinstance(branch, Record | Enum | Fixed) else branch.kind.value
 
 
 def json_words(value: Json) -> str | None:
-    """The value as JSON, with keys sorted; None for no default."""
+    """Return the value as JSON with sorted keys; None for no default."""
     return None if value is NO_DEFAULT else json.dumps(value, ensure_ascii=False, sort_keys=True)

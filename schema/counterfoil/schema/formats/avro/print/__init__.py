@@ -1,1 +1,1 @@
-"""Avro text from the type tree: as it is stored, canonical, normalised."""
+"""Avro texts from the type tree: canonical and normalised."""

@@ -1,7 +1,7 @@
 """The canonical text of an Avro schema: the one spelling that a registry stores and returns.
 
 A primitive without properties is its bare name, a named type is declared where it first occurs and a name afterwards,
-attributes come in a fixed order and properties in the order written, aliases of named types last.
+attributes are in a fixed order and properties in the order written, aliases of named types last.
 
 Source: Apache Avro Java's ``Schema.toString``, which the reference registry returns.
 """
@@ -25,27 +25,27 @@ _TYPE_WORDS = frozenset(WORD_BY_KIND.values())
 
 
 def print_canonical(root: AvroType, *, supplied: Iterable[str] = ()) -> str:
-    """The canonical text; types whose full names are in ``supplied`` are not declared in it."""
+    """Return the canonical text; types whose full names are in ``supplied`` are not declared in it."""
     return print_json(TreeWriter(known=set(supplied)).write(root))
 
 
 def equivalence_key(root: AvroType) -> str:
-    """A text that is equal for two schemas that differ only in the order of attributes and aliases.
+    """Return a text that is equal for schemas that differ only in the order of attributes and aliases.
 
-    Every type is declared in it, so a schema with references has the key of the same schema without.
+    Every type is declared in it, so a schema with references has the key of the same schema without references.
     """
     return print_json(TreeWriter(arrange_aliases=sorted).write(root), sort_keys=True)
 
 
 @dataclass(slots=True)
 class TreeWriter:
-    """Turns type nodes back into JSON values; ``known`` are the full names that need no declaration any more."""
+    """A writer of type nodes as JSON values; ``known`` are the full names that are already declared."""
 
     known: set[str] = field(default_factory=set)
     arrange_aliases: Callable[[Iterable[str]], list[str]] = list
 
     def write(self, node: AvroType, namespace: str | None = None) -> Json:
-        """The JSON value of a type that stands inside ``namespace``."""
+        """Return the JSON value of a type inside ``namespace``."""
         if type(node) is Primitive and not node.properties:
             return WORD_BY_KIND[node.kind]
         if isinstance(node, (Record, Enum, Fixed)):
@@ -75,7 +75,7 @@ class TreeWriter:
         return written
 
     def _write_body(self, node: NamedType, written: JsonObject) -> None:
-        """Adds what makes the kind: fields, symbols and their default, or size."""
+        """Add the attributes of the kind: fields, symbols and their default, or size."""
         if isinstance(node, Record):
             if node.is_error:
                 written["type"] = "error"
@@ -104,18 +104,18 @@ class TreeWriter:
 
 
 def _is_plain(node: AvroType) -> bool:
-    """Whether the type is written the same wherever it stands: bare words of primitive types."""
+    """Return whether the type's text is the same everywhere: names of primitive types without properties."""
     if type(node) is Union:
         return all(type(branch) is Primitive and not branch.properties for branch in node.branches)
     return type(node) is Primitive and not node.properties
 
 
 def _written_name(node: NamedType, namespace: str | None) -> str:
-    """The short name where it means the same; a short name that is a type word would be read as that type."""
+    """Return the short name if the namespaces are equal and the name is not a word for a type; else the full name."""
     return node.name if node.namespace == namespace and node.name not in _TYPE_WORDS else node.full_name
 
 
 def _short_alias(alias: str, namespace: str | None) -> str:
-    """The alias without its namespace, where that is the type's own."""
+    """Return the alias without its namespace if that equals ``namespace``."""
     space, _, name = alias.rpartition(".")
     return name if space == (namespace or "") else alias

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def print_canonical_form(root: AvroType) -> str:
-    """The canonical form: no white space, names full, only the attributes that the reading of data depends on."""
+    """Return the canonical form: no white space, full names, and only the attributes that affect reading."""
     return _print(root, set())
 
 

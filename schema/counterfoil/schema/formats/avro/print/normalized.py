@@ -1,12 +1,12 @@
-"""The normalised text of an Avro schema (``normalize=true``): canonical, with every free order made one order.
+"""The normalised text of an Avro schema (``normalize=true``): the canonical text with a fixed order of everything.
 
 Properties are sorted by key at every depth, a logical type and its attributes before them; aliases are sorted by full
-name; an empty doc of a named type goes; a default is spelt as its type spells it, keys sorted. Every name is written
-in full, then the outcome is read again and printed canonically.
+name; an empty doc of a named type is removed; a default is written in the form of its type, keys sorted. Every name is
+written in full, then the result is read again and printed canonically.
 
-Three things that the reference does to defaults are not done here, since they change what a reader gets:
-a default that does not fit the first branch of its union stays, a number beyond the range of float stays a number, and
-characters beyond U+00FF in a default of bytes stay.
+Three changes that the reference makes to defaults are not made here, since they change what a reader gets: a default
+that does not fit the first branch of its union stays, a number beyond the range of float stays a number, and characters
+beyond U+00FF in a default of bytes stay.
 
 Source: behaviour of Confluent Schema Registry 8.5.
 """
@@ -32,10 +32,10 @@ _LONG_LIMIT = 2**63
 
 
 def print_normalized(root: AvroType, *, supplied: Mapping[str, NamedType]) -> str:
-    """The normalised text; types in ``supplied``, by full name, are not declared in it.
+    """Return the normalised text; types in ``supplied``, by full name, are not declared in it.
 
-    Raises ``SchemaFault`` for a schema without a normal form: a property that holds a number beyond 64 bits, a record
-    default with a key that is no field, or names that collide once the null namespace inside another is gone.
+    Raises ``SchemaFault`` for a schema without a normal form: a property with a number beyond 64 bits, a record default
+    with a key that is not a field, or names that are equal once the null namespace inside another is lost.
     """
     tree = _NormalWriter(set(supplied)).write(root)
     again = TypeReader(checks_names=False, checks_defaults=False, known=supplied).read_document(tree)
@@ -43,7 +43,7 @@ def print_normalized(root: AvroType, *, supplied: Mapping[str, NamedType]) -> st
 
 
 class _NormalWriter:
-    """Turns type nodes into JSON values with full names; pointers in its faults are those of the text read."""
+    """A writer of type nodes as JSON values with full names; pointers in its faults are those of the original text."""
 
     def __init__(self, known: set[str]) -> None:
         self._known = known
@@ -100,7 +100,7 @@ def _sorted_properties(node: AvroType) -> JsonObject:
 
 
 def _leading_keys(node: AvroType) -> tuple[str, ...]:
-    """What makes the logical type; a scale of 0 says nothing and takes its alphabetical place."""
+    """Return the properties of the logical type; a scale of 0 is not one of them and is sorted with the others."""
     if node.logical_type is None or node.logical_type.precision is None:
         return ("logicalType",)
     return ("logicalType", "precision", "scale") if node.logical_type.scale else ("logicalType", "precision")
@@ -117,7 +117,10 @@ def _sort_keys(value: Json, pointer: str) -> Json:
 
 
 def _respell(value: Json, avro_type: AvroType, pointer: str) -> Json:
-    """A default as its type spells it; one that is not of the type (or not of the first branch) stays as it is."""
+    """Return a default in the form of its type.
+
+    One that does not fit the type (or the first branch) stays unchanged.
+    """
     while isinstance(avro_type, Union) and avro_type.branches:
         avro_type = avro_type.branches[0]
     if isinstance(value, dict):

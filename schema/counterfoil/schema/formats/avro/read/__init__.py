@@ -1,1 +1,1 @@
-"""Avro text, as a type tree."""
+"""The reading of Avro texts as type trees."""

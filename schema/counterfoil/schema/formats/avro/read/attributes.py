@@ -1,7 +1,7 @@
-"""The attributes of a declaration: which there are, and how each is read from its JSON object.
+"""The attributes of a declaration, and how each is read from its JSON object.
 
-Source: Apache Avro 1.12 specification, "Schema Declaration"; what is tolerated (a doc that is no text counts as none)
-is what the reference registry tolerates.
+Source: Apache Avro 1.12 specification, "Schema Declaration"; what is tolerated (a doc that is not a string counts as
+none) is what the reference registry tolerates.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TYPE_ATTRIBUTES: Final = frozenset(
     {"type", "name", "namespace", "doc", "aliases", "fields", "items", "values", "symbols", "size"}
 )
-"""What an object that declares a type says in Avro's own words; everything else is a property."""
+"""The attributes of Avro in an object that declares a type; every other key is a property."""
 
 ENUM_ATTRIBUTES: Final = TYPE_ATTRIBUTES | {"default"}
 FIELD_ATTRIBUTES: Final = frozenset({"name", "type", "doc", "default", "order", "aliases"})
@@ -33,7 +33,7 @@ _ONLY_TEXT: Final = frozenset({str})
 
 
 class SchemaFault(Exception):
-    """Something wrong in a schema, by JSON pointer; it becomes a ``SchemaParseError`` once its line is known."""
+    """A fault in a schema, with its JSON Pointer; it becomes a ``SchemaParseError`` when its line is known."""
 
     def __init__(self, problem: str, pointer: str, *, expected: str | None = None) -> None:
         super().__init__(problem)
@@ -42,20 +42,20 @@ class SchemaFault(Exception):
         self.expected = expected
 
     def located(self, text: str) -> SchemaParseError:
-        """The error to raise, with the place of the fault in ``text``."""
+        """Return the error to raise, with the position of the fault in ``text``."""
         place = locate(text, self.pointer)
         return SchemaParseError(self.problem, position=place, path=self.pointer, expected=self.expected)
 
 
 def read_required(value: dict[str, Json], key: str, pointer: str) -> Json:
-    """An attribute that must be there; ``pointer`` is the declaration's."""
+    """Return a required attribute; ``pointer`` is that of the declaration."""
     if key not in value:
         raise SchemaFault(f"no {key!r} in {_declared(value)}", pointer, expected=f"an attribute {key!r}")
     return value[key]
 
 
 def read_required_text(value: dict[str, Json], key: str, pointer: str) -> str:
-    """An attribute that must be a string."""
+    """Return a required attribute that must be a string."""
     text = read_required(value, key, pointer)
     if not isinstance(text, str):
         raise SchemaFault(f"{show(text)} is no {key}", f"{pointer}/{key}", expected="a string")
@@ -63,13 +63,13 @@ def read_required_text(value: dict[str, Json], key: str, pointer: str) -> str:
 
 
 def read_text(value: dict[str, Json], key: str) -> str | None:
-    """An attribute that may be a string; anything else counts as absent."""
+    """Return an attribute that may be a string; anything else counts as absent."""
     text = value.get(key)
     return text if isinstance(text, str) else None
 
 
 def read_texts(value: dict[str, Json], key: str, pointer: str) -> list[str]:
-    """An attribute that must be an array of strings where it is given; empty where it is not."""
+    """Return an attribute that must be an array of strings if it is present; empty if it is absent."""
     texts = value.get(key, [])
     if not isinstance(texts, list) or not _ONLY_TEXT.issuperset(map(type, texts)):
         raise SchemaFault(f"{show(texts)} in {key!r}", f"{pointer}/{key}", expected="an array of strings")
@@ -77,14 +77,14 @@ def read_texts(value: dict[str, Json], key: str, pointer: str) -> list[str]:
 
 
 def read_properties(value: dict[str, Json], attributes: AbstractSet[str]) -> dict[str, Json]:
-    """What is not among ``attributes``, in the order written."""
+    """Return the properties, which are the keys not among ``attributes``, in the order written."""
     if value.keys() <= attributes:
-        return {}  # only for speed
+        return {}  # a shortcut for speed
     return {key: item for key, item in value.items() if key not in attributes}
 
 
 def read_order(value: dict[str, Json], pointer: str) -> str | None:
-    """A field's sort order in lower case, None where it says none."""
+    """Return a field's sort order in lower case, or None if it has none."""
     if "order" not in value:
         return None
     order = value["order"]
@@ -94,7 +94,7 @@ def read_order(value: dict[str, Json], pointer: str) -> str | None:
 
 
 def read_size(value: dict[str, Json], pointer: str) -> int:
-    """The size of a fixed in bytes."""
+    """Return the size of a fixed in bytes."""
     size = read_required(value, "size", pointer)
     if type(size) is not int or not 0 <= size <= _MAX_FIXED_SIZE_BYTES:
         raise SchemaFault(f"{show(size)} is no size", f"{pointer}/size", expected="a whole number of bytes")
@@ -102,7 +102,7 @@ def read_size(value: dict[str, Json], pointer: str) -> int:
 
 
 def read_enum_default(value: dict[str, Json], symbols: Sequence[str], pointer: str) -> str | None:
-    """The symbol that stands for unknown ones, None where none is named."""
+    """Return the symbol that replaces unknown ones, or None."""
     default = read_text(value, "default")
     if default is not None and default not in symbols:
         raise SchemaFault(
@@ -112,7 +112,7 @@ def read_enum_default(value: dict[str, Json], symbols: Sequence[str], pointer: s
 
 
 def show(value: Json) -> str:
-    """A value as it may stand in a message: short, and in JSON's words."""
+    """Return a value as text for a message: short, with JSON's words."""
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):
@@ -125,6 +125,6 @@ def show(value: Json) -> str:
 
 
 def _declared(value: dict[str, Json]) -> str:
-    """The type word of a declaration, for messages; a field has none."""
+    """Return the type word of a declaration for messages, or "the object" for a field."""
     word = value.get("type")
     return f"the {word}" if isinstance(word, str) and word in _COMPLEX_WORDS else "the object"

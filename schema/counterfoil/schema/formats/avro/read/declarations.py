@@ -1,7 +1,7 @@
 """The reader of type declarations: from JSON values to nodes of the type tree.
 
-Names are resolved while reading: a name means the type declared before it, in the text or in a reference; it is looked
-for in the enclosing namespace, then in the null namespace.
+Names are resolved while reading: a name refers to the type declared before it, in the text or in a reference; it is
+searched for in the enclosing namespace, then in the null namespace.
 
 Source: Apache Avro 1.12 specification, "Schema Declaration" and "Names".
 """
@@ -61,9 +61,10 @@ _A_NAME = "letters, digits and _, no digit first"
 
 
 class TypeReader:
-    """Reads one text, or a text after those that it refers to; ``named`` collects the types by full name.
+    """A reader of one text, or of a text and its references; ``named`` collects the types by full name.
 
-    ``known`` are types that are there before. ``checks_names`` has names checked, ``checks_defaults`` defaults.
+    ``known`` are types that are declared already. ``checks_names`` and ``checks_defaults`` switch on the checks of
+    names and of defaults.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class TypeReader:
         self._early: dict[int, AvroType] = {}
         self._unread: set[str] = set()
         self._leaves = Leaves(most=0)
-        self._namespaces: set[str] = set()  # valid ones, seen before
+        self._namespaces: set[str] = set()  # valid namespaces
         self._read_by_word: dict[str, Callable[[dict[str, Json], str | None, str], AvroType]] = {
             "record": self._read_record,
             "error": self._read_record,
@@ -88,7 +89,7 @@ class TypeReader:
         }
 
     def read_document(self, document: Json, *, leaves: Leaves | None = None) -> AvroType:
-        """The type that a whole text declares; ``leaves`` are nodes that other schemas may share."""
+        """Return the type that a whole text declares; ``leaves`` are nodes that other schemas may share."""
         self._leaves = leaves or Leaves(most=0)
         self._document, self._later, self._early = document, None, {}
         return self._read(document, None, "")
@@ -117,7 +118,7 @@ class TypeReader:
         return found
 
     def _read_early(self, written: str, namespace: str | None) -> AvroType | None:
-        """The type of this name that is declared further down, read now; see ``forward``."""
+        """Return the type of a name that is declared later in the text; it is read now, see ``forward``."""
         if self._later is None:
             self._later = find_declarations(self._document)
         for name in (full_name(written, namespace), written):
@@ -230,7 +231,7 @@ class TypeReader:
             raise SchemaFault(f"{show(value)} is no field", pointer, expected="an object with name and type")
         name = value.get("name")
         if type(name) is not str:
-            name = read_required_text(value, "name", pointer)  # says what is wrong
+            name = read_required_text(value, "name", pointer)  # raises with a description
         if self._checks_names and not is_name(name):
             raise _no_name(name, f"{pointer}/name")
         written = value.get("type")
@@ -277,7 +278,7 @@ class TypeReader:
         read_required(value, "symbols", pointer)
         symbols = self._checked_symbols(read_texts(value, "symbols", pointer), f"{pointer}/symbols")
         if len(value) == _TYPE_NAME_AND_SYMBOLS:
-            enum = Enum(name, space, symbols=symbols, pointer=pointer)  # only for speed
+            enum = Enum(name, space, symbols=symbols, pointer=pointer)  # a shortcut for speed
         else:
             enum = Enum(
                 name=name,
@@ -324,7 +325,7 @@ class TypeReader:
     def _read_own_name(self, value: dict[str, Json], namespace: str | None, pointer: str) -> tuple[str, str | None]:
         written = value.get("name")
         if type(written) is not str:
-            written = read_required_text(value, "name", pointer)  # says what is wrong
+            written = read_required_text(value, "name", pointer)  # raises with a description
         space = read_text(value, "namespace")
         name, space = split_name(written, namespace if space is None else space)
         full = f"{space}.{name}" if space else name
@@ -365,5 +366,5 @@ def _no_name(written: str, pointer: str) -> SchemaFault:
 
 
 def branch_name(node: AvroType) -> str:
-    """What a type is called among the branches of a union: full name, or the kind of an unnamed type."""
+    """Return the name of a type among the branches of a union: full name, or the kind of an unnamed type."""
     return node.full_name if isinstance(node, (Record, Enum, Fixed)) else WORD_BY_KIND[node.kind]

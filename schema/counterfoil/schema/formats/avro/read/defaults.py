@@ -1,4 +1,4 @@
-"""Field defaults: whether a JSON value can stand for a value of a type.
+"""Field defaults: whether a JSON value is valid as a value of a type.
 
 The rules are the reference registry's, a little wider than the specification's: a union's default may fit any branch,
 an enum's or fixed's may be any string.
@@ -36,10 +36,10 @@ _DESCRIPTION_BY_KIND: Final = {
 
 
 def fits_default(avro_type: AvroType, value: Json, *, unread: AbstractSet[str] = frozenset()) -> bool:
-    """Whether ``value`` is a valid default of ``avro_type``.
+    """Return whether ``value`` is a valid default of ``avro_type``.
 
-    ``unread`` are the full names of records whose fields are not known yet. No value fits those: a record that holds
-    a default of itself would never end.
+    ``unread`` are the full names of records whose fields are not read yet. No value fits those: a record with a default
+    of its own type would be infinite.
     """
     if type(avro_type) is Primitive:
         return _fits_scalar(avro_type.kind, value)
@@ -60,10 +60,10 @@ def fits_default(avro_type: AvroType, value: Json, *, unread: AbstractSet[str] =
 
 
 def is_usable_default(avro_type: AvroType, value: Json, *, inside: AbstractSet[int] = frozenset()) -> bool:
-    """Whether a reader can really fill in ``value``: an enum's is one of its symbols, a fixed's as long as its size.
+    """Return whether a reader can use ``value``: for an enum one of its symbols, for a fixed a text of its size.
 
-    ``inside`` are the ids of fields whose own default is being filled in: one that needs itself never ends. The
-    specification asks for all this, the reference registry does not.
+    ``inside`` are the ids of fields whose own default is being filled in: one that needs itself is infinite. The
+    specification requires all this, the reference registry does not.
     """
     match avro_type:
         case Union():
@@ -86,7 +86,7 @@ def is_usable_default(avro_type: AvroType, value: Json, *, inside: AbstractSet[i
 
 
 def _is_filled(member: Field, value: Mapping[str, Json], inside: AbstractSet[int]) -> bool:
-    """Whether a field of a record gets a value from the record's default, or else from its own."""
+    """Return whether a field of a record gets a usable value from the record's default, or else from its own."""
     if member.name in value:
         return is_usable_default(member.type, value[member.name], inside=inside)
     if id(member) in inside:
@@ -95,12 +95,12 @@ def _is_filled(member: Field, value: Mapping[str, Json], inside: AbstractSet[int
 
 
 def describe_default(avro_type: AvroType) -> str:
-    """What a default of this type looks like, for error messages."""
+    """Return the description of a default of this type, for error messages."""
     return _DESCRIPTION_BY_KIND.get(avro_type.kind, "a string")
 
 
 def _are_bytes(text: str) -> bool:
-    """Whether each character stands for one byte, as in the default of a bytes or fixed."""
+    """Return whether each character is one byte, as in the default of a bytes or fixed."""
     return all(ord(character) <= _MAX_BYTE for character in text)
 
 

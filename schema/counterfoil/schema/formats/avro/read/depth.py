@@ -1,7 +1,7 @@
-"""Walks over a type tree that need no recursion: how deep it is, and the end of pointers into another text.
+"""Walks over a type tree without recursion: the check of its depth, and the removal of pointers into another text.
 
-Every other walk recurses and meets each record once. A text of little depth can still declare a chain of thousands of
-records, each with a field of the one before, and references put texts into texts; the limit keeps all such walks
+Every other walk is recursive and visits each record once. A text of little depth can still declare a chain of thousands
+of records, each with a field of the one before, and references put texts into texts; the limit keeps all such walks
 inside Python's stack.
 """
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.types import AvroType, NamedType
 
 MAX_TYPE_DEPTH: Final = 120
-"""Types inside types: an array of a map of a record is three."""
+"""The largest number of nested types: an array of a map of a record is three."""
 
 
 def is_too_deep(root: AvroType) -> bool:
-    """Whether a walk from ``root`` that meets each record once goes deeper than ``MAX_TYPE_DEPTH``."""
+    """Return whether a walk from ``root`` that visits each record once is deeper than ``MAX_TYPE_DEPTH``."""
     seen: set[int] = set()
     stack = [iter((root,))]
     while stack:
@@ -37,7 +37,7 @@ def is_too_deep(root: AvroType) -> bool:
 
 
 def clear_pointers(nodes: Iterable[NamedType]) -> None:
-    """Empty the JSON pointers of these types and all that is in them: their text is not at hand any more."""
+    """Empty the JSON Pointers of these types and everything in them, since their text is not the schema's own."""
     waiting: list[AvroType] = list(nodes)
     seen: set[int] = set()
     while waiting:

@@ -1,7 +1,7 @@
 """Names that are used before the type is declared.
 
-The specification wants a type declared before its name is used, in the order of the text. The reference takes it in
-either order, and prints the declaration where the name is used first.
+The specification requires the declaration before the use, in the order of the text. The reference accepts either order,
+and prints the declaration where the name is used first.
 
 Source: Apache Avro 1.12 for Java, whose parser resolves names at the end.
 """
@@ -21,7 +21,7 @@ _NAMED: Final = frozenset({"record", "error", "enum", "fixed"})
 
 
 class Declaration(NamedTuple):
-    """A named type as the text declares it: the object, the namespace around it, and its JSON pointer."""
+    """The declaration of a named type: the JSON object, the namespace around it, and its JSON Pointer."""
 
     value: dict[str, Any]
     namespace: str | None
@@ -29,7 +29,7 @@ class Declaration(NamedTuple):
 
 
 def find_declarations(document: Json) -> dict[str, Declaration]:
-    """Every named type that ``document`` declares, by full name; of several of one name the first."""
+    """Return the declarations of all named types in ``document``, by full name; of several of one name the first."""
     found: dict[str, Declaration] = {}
     waiting: list[tuple[Json, str | None, str]] = [(document, None, "")]
     while waiting:
@@ -46,7 +46,7 @@ def find_declarations(document: Json) -> dict[str, Declaration]:
 
 
 def _declared(declaration: Declaration, found: dict[str, Declaration]) -> str | None:
-    """Note a declaration; the namespace inside it comes back."""
+    """Add a declaration to ``found``, and return the namespace inside it."""
     own = declaration.value.get("namespace")
     name, space = split_name(declaration.value["name"], own if isinstance(own, str) else declaration.namespace)
     found.setdefault(f"{space}.{name}" if space else name, declaration)
@@ -54,7 +54,7 @@ def _declared(declaration: Declaration, found: dict[str, Declaration]) -> str | 
 
 
 def _parts(value: dict[str, Any]) -> Iterator[tuple[str, Json]]:
-    """The types inside a declaration, each with the way to it."""
+    """Yield the types inside a declaration, each with the steps to it."""
     fields = value.get("fields")
     for index, field in enumerate(fields if isinstance(fields, list) else ()):
         if isinstance(field, dict):

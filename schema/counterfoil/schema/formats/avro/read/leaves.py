@@ -1,7 +1,7 @@
-"""The nodes that most versions of most schemas have in common, made once: nameless types, and their fields.
+"""A cache of the nodes that most versions of most schemas have in common: unnamed types, and their fields.
 
-A thousand versions of one schema are mostly the same fields at the same places. Such nodes never change, and nothing
-asks whether two of them are one, so that schemas may share them: less to make, to keep and to collect.
+A thousand versions of one schema have mostly the same fields at the same places. Such nodes never change, and no code
+depends on their identity, so that schemas may share them; this saves time and memory.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _Leaf: TypeAlias = Primitive | Array | Union
 
 
 class Leaves:
-    """Nodes by what they say and where.
+    """A cache of nodes by content and pointer.
 
-    ``most`` is how many of a sort are kept: none for nodes whose place will change.
+    ``most`` is the largest number of nodes of a kind: 0 for texts whose pointers will change.
     """
 
     def __init__(self, *, most: int = MAX_SHARED) -> None:
@@ -35,7 +35,7 @@ class Leaves:
         self._kept: set[AvroType] = set()
 
     def primitive(self, kind: Kind, pointer: str) -> Primitive:
-        """The primitive type that is written as a bare word at ``pointer``."""
+        """Return the primitive type without properties at ``pointer``."""
         found = self._primitives.get((kind, pointer))
         if found is None:
             found = Primitive(kind, pointer=pointer)
@@ -44,7 +44,7 @@ class Leaves:
         return found
 
     def array(self, kind: Kind, pointer: str) -> Array:
-        """The array at ``pointer`` that says nothing but that its items are of a primitive type."""
+        """Return the array of a primitive type, without properties, at ``pointer``."""
         found = self._arrays.get((kind, pointer))
         if found is None:
             found = Array(self.primitive(kind, f"{pointer}/items"), pointer=pointer)
@@ -53,16 +53,19 @@ class Leaves:
         return found
 
     def union(self, words: tuple[str, ...], pointer: str) -> Union | None:
-        """The union of primitive types that is written as ``words`` at ``pointer``, where there was one before."""
+        """Return the cached union of primitive types for ``words`` at ``pointer``, or None."""
         return self._unions.get((words, pointer))
 
     def keep_union(self, words: tuple[str, ...], union: Union) -> None:
-        """Have ``union``, which holds primitive types alone, found from now on."""
+        """Cache ``union``, which has only primitive types without properties."""
         if self._keeps(union):
             self._unions[words, union.pointer] = union
 
     def field(self, name: str, field_type: AvroType, pointer: str, *, default: NoDefault | None = NO_DEFAULT) -> Field:
-        """The field at ``pointer`` that says its name and type, at most a null default; shared where its type is."""
+        """Return the field at ``pointer`` with a name and a type, and at most a null default.
+
+        It is cached if its type is.
+        """
         key = (name, field_type, default is None)
         found = self._fields.get(key)
         if found is None:
@@ -72,18 +75,18 @@ class Leaves:
         return found
 
     def known_field(self, value: Json, pointer: str) -> Field | None:
-        """The field that was read from the like of ``value`` at ``pointer`` before, and kept as valid."""
+        """Return the cached valid field for a JSON object equal to ``value`` at ``pointer``, or None."""
         key = _key_of_field(value, pointer)
         return None if key is None else self._valid_fields.get(key)
 
     def keep_field(self, value: Json, field: Field) -> None:
-        """Have ``field``, what ``value`` says and valid in every respect, found from now on, if it is shared."""
+        """Cache ``field``, which is valid and was read from ``value``, if its type is cached."""
         key = _key_of_field(value, field.pointer)
         if key is not None and field.type in self._kept and len(self._valid_fields) < self._most:
             self._valid_fields[key] = field
 
     def _keeps(self, leaf: _Leaf) -> bool:
-        """Whether there is room for another."""
+        """Return whether there is room for another node; then it is counted as cached."""
         if len(self._kept) >= self._most:
             return False
         self._kept.add(leaf)
@@ -91,7 +94,7 @@ class Leaves:
 
 
 def _key_of_field(value: Json, pointer: str) -> _FieldKey | None:
-    """What tells apart the fields that say only a name, a type of bare words, and at most a null default."""
+    """Return the cache key of a field with a name, a type of plain names, and at most a null default; else None."""
     if type(value) is not dict or value.get("default") is not None or len(value) != 2 + ("default" in value):
         return None
     name, written = value.get("name"), value.get("type")

@@ -38,7 +38,7 @@ LOGICAL_TYPE_NAMES: Final = frozenset({*_KIND_BY_NAME, "decimal", "duration"})
 
 
 def read_logical_type(properties: Mapping[str, Json], kind: Kind, *, size_bytes: int = 0) -> LogicalType | None:
-    """The logical type that ``properties`` put on a type; None when there is none or when it is not valid there.
+    """Return the logical type of a type with ``properties``; None if there is none or it is not valid.
 
     ``size_bytes`` is the size of a fixed.
     """
@@ -55,7 +55,7 @@ def read_logical_type(properties: Mapping[str, Json], kind: Kind, *, size_bytes:
 
 
 def max_precision(size_bytes: int) -> int:
-    """The most decimal digits that a two's-complement number of this size always holds."""
+    """Return the number of decimal digits that every two's-complement number of this size can represent."""
     return math.floor(math.log10(2) * (8 * size_bytes - 1)) if size_bytes > 0 else 0
 
 

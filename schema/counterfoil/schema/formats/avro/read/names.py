@@ -1,4 +1,4 @@
-"""Avro names: how a written name becomes a full name, and which names are valid.
+"""Avro names: the full name of a written name, and the validity of names.
 
 Source: Apache Avro 1.12 specification, "Names".
 """
@@ -13,17 +13,17 @@ PRIMITIVE_NAMES: Final = frozenset(kind.value for kind in PRIMITIVE_KINDS)
 
 
 def is_name(text: str) -> bool:
-    """Whether ``text`` is one simple name, without dots."""
+    """Return whether ``text`` is one simple name, without dots."""
     return text.isascii() and text.isidentifier()
 
 
 def is_full_name(text: str) -> bool:
-    """Whether ``text`` is simple names joined by dots."""
+    """Return whether ``text`` consists of simple names joined by dots."""
     return all(map(is_name, text.split(".")))
 
 
 def split_name(written: str, namespace: str | None) -> tuple[str, str | None]:
-    """Simple name and namespace of a written name; a dot in the name overrides ``namespace``.
+    """Return simple name and namespace of a written name; a dot in the name overrides ``namespace``.
 
     The namespace is None for the null namespace, never ``""``.
     """
@@ -32,6 +32,6 @@ def split_name(written: str, namespace: str | None) -> tuple[str, str | None]:
 
 
 def full_name(written: str, namespace: str | None) -> str:
-    """The full name of a written name inside ``namespace``."""
+    """Return the full name of a written name inside ``namespace``."""
     name, space = split_name(written, namespace)
     return f"{space}.{name}" if space else name

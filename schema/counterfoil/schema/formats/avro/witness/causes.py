@@ -1,4 +1,4 @@
-"""What a missing union branch comes from: why each branch of the reader's union does not read the writer's type."""
+"""The causes of a missing union branch: why each branch of the reader's union does not read the writer's type."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _Pair: TypeAlias = tuple[int, int]
 
 
 class Causes:
-    """The findings below other findings. Pairs of nodes are walked once; types that hold themselves are cut short."""
+    """The causes of findings. Each pair of nodes is walked once; recursive types are cut off."""
 
     def __init__(self) -> None:
         self._found_by_pair: dict[_Pair, list[Found]] = {}
         self._are_names_by_pair: dict[_Pair, bool] = {}
 
     def leaves(self, found: Found, above: frozenset[_Pair] = frozenset()) -> Iterator[Found]:
-        """What a finding comes from, the most telling first; itself when nothing is below it.
+        """Yield the innermost causes of a finding, the most promising first; itself if it has no other cause.
 
-        Names of records are left out. Each leaf's place is reached through the place of ``found``.
+        Causes about names of records are left out. The place of each cause continues the place of ``found``.
         """
         pair = _pair(found)
         if pair in above:
@@ -47,9 +47,9 @@ class Causes:
             yield found
 
     def is_about_record_names(self, found: Found) -> bool:
-        """Whether nothing but names of records stands between a decoder that reads by structure and the datum.
+        """Return whether only names of records prevent a decoder that resolves by structure from reading the datum.
 
-        Such decoders take the branch that has the writer's name where there is one, else any that fits.
+        Such decoders take the branch that has the writer's name if there is one, else any that fits.
         """
         if found.kind is rules.NAME_MISMATCH:
             return isinstance(found.place.reader, Record)
@@ -58,7 +58,7 @@ class Causes:
         pair = _pair(found)
         known = self._are_names_by_pair.get(pair)
         if known is None:
-            self._are_names_by_pair[pair] = True  # met again while in progress: nothing else was found yet
+            self._are_names_by_pair[pair] = True  # inside itself: nothing else was found yet
             known = self._are_names_by_pair[pair] = any(
                 all(self.is_about_record_names(cause) for cause in branch) for branch in self._chosen(found)
             )
@@ -70,7 +70,7 @@ class Causes:
         return named or [causes for _, causes in branches]
 
     def _branches(self, found: Found) -> list[tuple[AvroType, list[Found]]]:
-        """Each branch of the reader's union, and what is found with it, placed below ``found``."""
+        """Return each branch of the reader's union with its findings, placed below ``found``."""
         if found.kind is not rules.MISSING_UNION_BRANCH or not isinstance(found.place.reader, Union):
             return []
         return [(branch, self._branch(branch, found.place)) for branch in found.place.reader.branches]
@@ -85,9 +85,9 @@ class Causes:
 
 
 def _rank(cause: Found, above: Found, branch: AvroType) -> tuple[bool, bool, bool]:
-    """How soon to ask about a cause that was found with a branch, the smallest first.
+    """Return the rank of a cause that was found with a branch; the smallest is tried first.
 
-    A datum that breaks the branch most alike, deep inside, breaks the others as well; not the other way round.
+    A datum that fails deep inside the most similar branch fails in the others as well; the reverse is not true.
     """
     writer = above.place.writer
     is_mismatch = cause.kind is rules.TYPE_MISMATCH

@@ -1,6 +1,6 @@
-"""Proof of "compatible" for Avro: values written by fastavro under the writer's schema and read under the reader's.
+"""The proof of "compatible" for Avro: fastavro writes values with the writer's schema and reads them with the reader's.
 
-What was read must mean what was written.
+What is read must have the same meaning as what was written.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def confirm_compatible(reader: AvroSchema, writer: AvroSchema, count: int) -> Confirmation:
-    """How many of ``count`` values of ``writer`` were read with ``reader``, or the first that was not."""
+    """Return how many of ``count`` values of ``writer`` were read with ``reader``, or the first that was not."""
     done = 0
     try:
         writer_spelt = decoder.prepared(_without_defaults(spell_writer(writer.root)))
@@ -44,7 +44,10 @@ def confirm_compatible(reader: AvroSchema, writer: AvroSchema, count: int) -> Co
 
 
 def written(writer: AvroSchema, count: int) -> Iterator[tuple[Any, bytes]]:
-    """``count`` values of ``writer`` and their encodings; ``NoDatum`` or ``DecoderRefuses`` where there is none."""
+    """Yield ``count`` values of ``writer`` and their encodings.
+
+    Raises ``NoDatum`` or ``DecoderRefuses`` if a value cannot be built or written.
+    """
     samples = Samples()
     spelt = decoder.prepared(_without_defaults(spell_writer(writer.root)))
     for _ in range(count):
@@ -53,7 +56,7 @@ def written(writer: AvroSchema, count: int) -> Iterator[tuple[Any, bytes]]:
 
 
 def _read(body: bytes, writer: Any, reader: Any) -> tuple[Any, str | None]:
-    """The same as the decoder's, bytes that are no text counted as a failure."""
+    """Return the result of the decoder; bytes that are not UTF-8 count as a failure."""
     try:
         return decoder.resolve(body, writer, reader)
     except decoder.DecoderRefuses as refused:
@@ -63,7 +66,7 @@ def _read(body: bytes, writer: Any, reader: Any) -> tuple[Any, str | None]:
 
 
 def _without_defaults(spelt: Any) -> Any:
-    """A writer's schema without defaults: it writes every field, and fastavro refuses some that others take."""
+    """Return a writer's schema without defaults: a writer does not use them, and fastavro refuses some valid ones."""
     match spelt:
         case list():
             return [_without_defaults(branch) for branch in spelt]

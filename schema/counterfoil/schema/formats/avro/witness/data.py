@@ -1,7 +1,7 @@
-"""The smallest data that a schema allows, and data that reach a given place.
+"""The smallest data that a schema allows, and data with a value at a given place.
 
-A datum is in fastavro's form; a union's value is a pair of its branch's name and the value, so that the branch is
-chosen and not guessed.
+A datum has fastavro's form; a union's value is a pair of its branch's name and the value, so that the branch is
+explicit.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.types import AvroType
 
 MAX_NODES: Final = 10_000
-"""How many values one datum may hold, nested ones counted."""
+"""The largest number of values in one datum, including nested ones."""
 
 MAX_FIXED_BYTES: Final = 1 << 16
-"""The longest fixed that is worth printing."""
+"""The largest size of a fixed in a datum, in bytes."""
 
 MAP_KEY: Final = "key"
 
@@ -44,19 +44,19 @@ _AS_IN_JSON: Final = frozenset({str, int, float, bool, type(None)})
 
 
 class NoDatum(Exception):
-    """No datum of bearable size exists: the type holds itself in every branch, or is very large."""
+    """The error for a type without a datum of limited size: every branch is recursive, or it is very large."""
 
 
 class DataBuilder:
-    """Builds data of one writer, within a budget of values."""
+    """A builder of data of one writer, within a budget of values."""
 
     def __init__(self) -> None:
         self._left = MAX_NODES
 
     def minimal(self, node: AvroType, inside: frozenset[int] = frozenset()) -> Any:
-        """The smallest datum of ``node``: zeros, empty collections, the first symbol, ``null`` where it may be.
+        """Return the smallest datum of ``node``: zeros, empty collections, the first symbol, ``null`` if allowed.
 
-        ``inside`` holds the ids of the records around it. Raises ``NoDatum`` when there is none.
+        ``inside`` has the ids of the records around it. Raises ``NoDatum`` if there is none.
         """
         self.spend()
         match node:
@@ -76,7 +76,7 @@ class DataBuilder:
                 return self._minimal_record(node, inside)
 
     def spend(self) -> None:
-        """Count one value; ``NoDatum`` when a datum would hold too many."""
+        """Count one value; raise ``NoDatum`` if a datum has too many."""
         self._left -= 1
         if self._left < 0:
             raise NoDatum(f"a datum would hold more than {MAX_NODES} values")
@@ -97,7 +97,7 @@ class DataBuilder:
         raise NoDatum("no branch of a union has a finite datum")
 
     def reaching(self, place: Place, value: Any) -> Any:
-        """A datum of the whole writer that holds ``value`` at ``place`` and is minimal elsewhere."""
+        """Return a datum of the whole writer with ``value`` at ``place`` and the smallest values elsewhere."""
         for step in reversed(place.from_root()[1:]):
             if step.via is not None and step.parent is not None:
                 value = self._around(step.parent.writer, step.via, value)
@@ -129,12 +129,12 @@ def _zeros(fixed: Fixed) -> bytes:
 
 
 def plain_json(datum: Any) -> str:
-    """A datum as JSON for people: union values plain, bytes as text in which each character is one byte."""
+    """Return a datum as readable JSON: union values without branch names, each byte as one character."""
     return json.dumps(_plain(datum), ensure_ascii=False)
 
 
 def _plain(datum: Any) -> Any:
-    if type(datum) in _AS_IN_JSON:  # most values of most data; only for speed
+    if type(datum) in _AS_IN_JSON:  # most values of most data; a shortcut for speed
         return datum
     match datum:
         case tuple():
@@ -149,14 +149,14 @@ def _plain(datum: Any) -> Any:
 
 
 def words_to(places: Sequence[Place]) -> str:
-    """The way to the last of ``places`` in words: ``field lines, item, field price``; empty for the root."""
+    """Return the path to the last of ``places`` as text: ``field lines, item, field price``; empty for the root."""
     return ", ".join(
         _one_step(step.parent.writer, step) for step in places if step.parent is not None and step.via is not None
     )
 
 
 def step_in_words(found: Found) -> Sentence:
-    """Where the reader stops, and why: the way to a finding, and the finding."""
+    """Return the place at which the reader stops, and why: the path to a finding, and the finding."""
     way = words_to(found.place.from_root())
     sentence = found.sentence
     return Sentence.of("{way}: {what}", {"way": way, "what": sentence}) if way else sentence

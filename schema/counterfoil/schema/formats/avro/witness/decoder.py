@@ -1,4 +1,4 @@
-"""fastavro, the decoder that is not ours: it writes a datum and says whether a reader can read it.
+"""The decoder of another project: fastavro, which writes a datum and reads it with the reader's schema.
 
 Source of the behaviour: fastavro's ``schemaless_writer`` and ``schemaless_reader``.
 """
@@ -17,11 +17,11 @@ _INVENTED_NAMESPACE: Final = re.compile(r"\b_\d*\.")
 
 
 class DecoderRefuses(CounterfoilError):
-    """fastavro cannot work with a schema or a datum at all, which proves nothing about the reader."""
+    """The error for a schema or a datum that fastavro cannot process; it proves nothing about the reader."""
 
 
 def prepared(schema: Any) -> Any:
-    """``schema`` read once, for many data; ``DecoderRefuses`` when fastavro does not take it."""
+    """Return ``schema`` parsed for repeated use; raise ``DecoderRefuses`` if fastavro does not accept it."""
     import fastavro
 
     try:
@@ -31,7 +31,10 @@ def prepared(schema: Any) -> Any:
 
 
 def write(datum: Any, schema: Any) -> bytes:
-    """The Avro binary encoding of ``datum`` under a schema; ``DecoderRefuses`` when fastavro does not take it."""
+    """Return the Avro binary encoding of ``datum`` under a schema.
+
+    Raises ``DecoderRefuses`` if fastavro does not accept it.
+    """
     import fastavro
 
     out = io.BytesIO()
@@ -43,15 +46,18 @@ def write(datum: Any, schema: Any) -> bytes:
 
 
 def failure_to_read(body: bytes, writer: Any, reader: Any | None = None) -> str | None:
-    """Why a reader with schema ``reader`` cannot read ``body``, in fastavro's words; None when it reads it.
+    """Return fastavro's message why a reader with the schema ``reader`` cannot read ``body``; None if it can.
 
-    Only a failed schema resolution counts. Anything else that fastavro raises is a ``DecoderRefuses``.
+    Only a failed schema resolution counts. For any other exception of fastavro, raises ``DecoderRefuses``.
     """
     return resolve(body, writer, reader)[1]
 
 
 def resolve(body: bytes, writer: Any, reader: Any | None = None) -> tuple[Any, str | None]:
-    """What a reader with schema ``reader`` has of ``body``, and None; None and why it cannot read it otherwise."""
+    """Return the datum that a reader with the schema ``reader`` gets from ``body``, and None.
+
+    If it cannot read ``body``, None and the reason.
+    """
     import fastavro
     from fastavro.read import SchemaResolutionError
 
@@ -64,7 +70,7 @@ def resolve(body: bytes, writer: Any, reader: Any | None = None) -> tuple[Any, s
 
 
 def failure_to_decode(body: bytes, schema: Any) -> str | None:
-    """Why ``body`` cannot be read by ``schema`` itself, in fastavro's words; None when it is read."""
+    """Return fastavro's message why ``body`` cannot be decoded with ``schema``; None if it can."""
     import fastavro
 
     try:
@@ -76,13 +82,13 @@ def failure_to_decode(body: bytes, schema: Any) -> str | None:
 
 @cache
 def decoder_name() -> str:
-    """The decoder and its version, such as ``fastavro 1.10.0``."""
+    """Return the decoder and its version, such as ``fastavro 1.10.0``."""
     from importlib.metadata import version
 
     return f"fastavro {version('fastavro')}"
 
 
 def quote(exception: Exception) -> str:
-    """What an exception says, on one line, no longer than people read."""
+    """Return the message of an exception on one line, shortened."""
     text = _INVENTED_NAMESPACE.sub("", " ".join(f"{type(exception).__name__}: {exception}".split()))
     return text if len(text) <= _QUOTED_LENGTH else f"{text[:_QUOTED_LENGTH]}…"

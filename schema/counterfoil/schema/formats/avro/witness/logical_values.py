@@ -1,4 +1,4 @@
-"""Values that are valid by a logical type, the telling ones first, in the form that they have without it."""
+"""Valid values of logical types, the most revealing first, in the form without the logical type."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DURATIONS: Final = ((1, 2, 3_000), (0, 0, 0), (0, 0, 1), (2**32 - 1, 0, 0))
 
 
 def logical_value(logical: LogicalType, node: AvroType, number: int) -> Any:
-    """Value number ``number`` of a type with this logical type."""
+    """Return the value number ``number`` of a type with this logical type."""
     base, _, unit = logical.name.rpartition("-")
     if unit in NANOS_BY_UNIT:
         return (_time_of_day if base == "time" else _timestamp)(number, NANOS_BY_UNIT[unit])
@@ -44,7 +44,7 @@ def logical_value(logical: LogicalType, node: AvroType, number: int) -> Any:
 
 
 def spread_over_words(number: int) -> int:
-    """A number of 64 bits; those of successive numbers spread evenly."""
+    """Return a number of 64 bits; the results for consecutive numbers are spread evenly."""
     return number * _STRIDE % _WORD
 
 
@@ -69,7 +69,7 @@ def _decimal(precision: int, size: int | None, number: int) -> bytes:
 def _big_decimal(number: int) -> bytes:
     unscaled, scale = _BIG_DECIMALS[number] if number < len(_BIG_DECIMALS) else (spread_over_words(number), number % 9)
     digits = _twos_complement(unscaled)
-    return bytes([2 * len(digits)]) + digits + bytes([2 * scale])  # Avro's spelling of small numbers
+    return bytes([2 * len(digits)]) + digits + bytes([2 * scale])  # the encoding of small numbers in Avro
 
 
 def _twos_complement(unscaled: int, size: int | None = None) -> bytes:

@@ -1,10 +1,9 @@
-"""What a reader has of a record, against what was written: the first value that means something else.
+"""The comparison of a record as a reader gets it with what was written: the first value with another meaning.
 
-The record as it was written and the record as the decoder resolved it are walked together, along both schemas. What
-both schemas give a logical type is compared by what it means, an integer that is read as a float by its value. A value
-of which only one side says what it means is the same value. Left to the reader are fields that it does not have, the
-default that it gives a field which was not written, and the symbol that its enum gives an unknown one: these the reader
-asks for itself.
+The written record and the record that the decoder resolved are walked together, along both schemas. Values with a
+logical type in both schemas are compared by their meaning, an integer that is read as a float by its value. A value
+with a logical type on one side only counts as the same. Fields that the reader does not have, its defaults for fields
+that were not written, and its enum default for an unknown symbol are not compared: the reader's schema requests these.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _WITH_PARTS: Final = (Union, Record, Array, Map)
 
 
 class _Part(NamedTuple):
-    """A pair of types, a value as it was written and as it was read, and the way to it."""
+    """A pair of types, a value as it was written and as it was read, and the path to it."""
 
     reader: AvroType
     writer: AvroType
@@ -50,7 +49,7 @@ class _Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Misreading:
-    """A value that is read as another: the ``way`` to it, in words, and ``text``, such as ``12.34 is read as 0.1234``.
+    """A value that is read as another: ``way`` is the path to it, and ``text`` is like ``12.34 is read as 0.1234``.
 
     ``sentence`` is both: ``field fare: 12.34 is read as 0.1234``.
     """
@@ -60,14 +59,14 @@ class Misreading:
 
     @property
     def sentence(self) -> Sentence:
-        """Way and text together."""
+        """The path and the text together."""
         return Sentence.of("{way}: {text}" if self.way else "{text}", {"way": self.way, "text": self.text})
 
 
 class Comparison:
-    """Compares records of one writer with what one reader has of them.
+    """The comparison of records of one writer with the results of one reader.
 
-    Types that both sides have alike are read alike, so that only pairs of types which lead to one that is not are
+    Types that are equal on both sides are read correctly, so that only pairs of types that lead to a difference are
     walked for each record.
     """
 
@@ -77,7 +76,7 @@ class Comparison:
         self._telling = self._find_telling()
 
     def misreadings(self, wrote: Any, got: Any) -> Iterator[Misreading]:
-        """Each value of ``wrote``, in the form of the encoder, that ``got``, in that of the decoder, has otherwise."""
+        """Yield each value of ``wrote`` (in the encoder's form) that ``got`` (in the decoder's form) has otherwise."""
         return self._misreadings(_Part(*self._root, wrote, got, ()))
 
     def _misreadings(self, part: _Part) -> Iterator[Misreading]:
@@ -91,7 +90,7 @@ class Comparison:
             yield from self._misreadings(inner)
 
     def _parts(self, part: _Part) -> list[_Part]:
-        """What the decoder made of the parts of a value."""
+        """Return the parts of a value with the decoder's results for them."""
         reader, writer, wrote, got, way = part
         match reader, writer:
             case (_, Union()):
@@ -114,9 +113,9 @@ class Comparison:
         return []
 
     def _read_with(self, reader: Union, writer: AvroType, got: Any) -> list[AvroType]:
-        """The branch that ``got`` was read with.
+        """Return the branch with which ``got`` was read, in a list; empty if unknown.
 
-        Of several records fastavro takes one by rules of its own, which is told by the fields that it read.
+        Of several records fastavro takes one by rules of its own; the fields of the result show which.
         """
         chosen = self._branch(reader, writer)
         if isinstance(chosen, Record):
@@ -133,7 +132,7 @@ class Comparison:
         return self._branch_by_pair[key]
 
     def _find_telling(self) -> set[_Key]:
-        """The pairs of types below which a value may be read as another."""
+        """Return the pairs of types below which a value may be misread."""
         around: dict[_Key, list[_Key]] = {}
         telling: list[_Key] = []
         waiting = [self._root]
@@ -155,7 +154,7 @@ class Comparison:
         return found
 
     def _inside(self, reader: AvroType, writer: AvroType) -> list[_Pair]:
-        """The pairs that a decoder may enter from a pair."""
+        """Return the pairs that a decoder may enter from a pair."""
         match reader, writer:
             case (_, Union()):
                 return [(reader, branch) for branch in writer.branches]
@@ -177,11 +176,11 @@ def _key(pair: _Pair) -> _Key:
 
 
 def _fields(reader: Record, writer: Record) -> list[tuple[Field, Field]]:
-    """The fields that are read, each with the writer's field that fills it."""
+    """Return the fields that are read, each with the matching field of the writer."""
     writer_fields = {field.name: field for field in writer.fields}
     pairs = [(field, match) for field in reader.fields if (match := match_field(field, writer_fields)) is not None]
     times_taken = Counter(theirs.name for _, theirs in pairs)
-    # fastavro fills one of several fields that take the same field of the writer
+    # fastavro fills only one of several fields that match the same field of the writer
     return [(mine, theirs) for mine, theirs in pairs if times_taken[theirs.name] == 1]
 
 
@@ -190,7 +189,7 @@ def _records(union: Union) -> list[Record]:
 
 
 def _misread(reader: AvroType, writer: AvroType, wrote: Any, got: Any) -> str:
-    """What is wrong between two values without parts, in words; empty where they mean the same."""
+    """Return the description of a misreading of a value without parts; empty if the meanings are equal."""
     was, now = logical_type_of(writer), logical_type_of(reader)
     if was is not None and now is not None:
         theirs, mine = meaning_of(was, wrote), meaning_of(now, got)
@@ -200,5 +199,5 @@ def _misread(reader: AvroType, writer: AvroType, wrote: Any, got: Any) -> str:
 
 
 def _as_single(value: float) -> float:
-    """A number as a float of 32 bits holds it; fastavro keeps one that it promotes in 64."""
+    """Return a number rounded to a float of 32 bits; fastavro keeps a promoted one in 64 bits."""
     return float(struct.unpack("<f", struct.pack("<f", value))[0])

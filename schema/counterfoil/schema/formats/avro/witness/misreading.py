@@ -1,7 +1,7 @@
-"""Witnesses for what is read without complaint, and wrongly: the findings that only the policy SOUND has.
+"""Witnesses for values that are read without an error, but wrongly: the findings that only the policy SOUND has.
 
-fastavro writes a value and reads it by the reader's schema; what the two sides' logical types make of it is compared by
-:mod:`~counterfoil.schema.formats.avro.witness.meanings`.
+fastavro writes a value and reads it with the reader's schema; its meanings by the logical types of both sides are
+compared by :mod:`~counterfoil.schema.formats.avro.witness.meanings`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _MOST_TRIED: Final = 12
 
 
 def search_for_misreading(writer: AvroSchema, found: Found) -> Witness | NoWitness:
-    """A datum of ``writer`` that a reader misreads as ``found`` says, or why none could be shown."""
+    """Return a datum of ``writer`` that a reader misreads as in ``found``, or why none was found."""
     tried = 0
     for value in _values(found):
         tried += 1
@@ -67,7 +67,7 @@ def _stop(found: Found, said: str) -> Sentence:
 
 
 def _values(found: Found) -> Iterator[Any]:
-    """Values at the place of the finding that may show it, the telling ones first."""
+    """Yield values at the place of the finding that may show it, the most revealing first."""
     if found.kind is rules.BYTES_AS_STRING:
         yield _NO_UTF8
     elif found.kind is not rules.UNUSABLE_DEFAULT:
@@ -76,7 +76,7 @@ def _values(found: Found) -> Iterator[Any]:
 
 
 def _misread(found: Found, value: Any) -> str | None:
-    """What the reader makes of ``value``, in words; None where that is the same."""
+    """Return the description of the reader's misreading of ``value``; None if it is read correctly."""
     reader, writer = found.place.reader, found.place.writer
     body = decoder.write(value, _bare(writer))
     if found.kind is rules.BYTES_AS_STRING:

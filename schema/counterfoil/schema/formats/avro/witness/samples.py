@@ -1,9 +1,9 @@
-"""Values of an Avro type in a fixed order: telling ones first, every branch of a union, every symbol of an enum.
+"""Values of an Avro type in a fixed order: the most revealing first, every branch of a union, every symbol of an enum.
 
-A type with a logical type has values that are valid by it: the first is an everyday one, such as 12.34 or half past
-twelve on a day in 2024, which another unit, scale or kind turns into something else.
+A type with a logical type has values that are valid by it: the first is a usual one, such as 12.34 or half past twelve
+on a day in 2024, which has another meaning with another unit, scale or kind.
 
-Values are in fastavro's form, as in :mod:`~counterfoil.schema.formats.avro.witness.data`. No chance is involved: the
+Values have fastavro's form, as in :mod:`~counterfoil.schema.formats.avro.witness.data`. There is no randomness: the
 same type gives the same values on every run.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.types import AvroType
 
 MAX_DEPTH: Final = 8
-"""How deep values are varied; below it they are the smallest that there are."""
+"""The depth up to which values are varied; below it they are the smallest."""
 
 _LONGEST: Final = 3  # items of an array
 _KEYS: Final = ("key", "", "ключ")
@@ -42,14 +42,14 @@ _BOUNDARIES: Final[Mapping[Kind, Sequence[Any]]] = {
 
 
 class Samples:
-    """A stream of values. Each type counts how often it was met, and gives its next value."""
+    """A sequence of values. Each type counts its uses, and each use gets the next value."""
 
     def __init__(self) -> None:
         self._visits: Counter[int] = Counter()
         self._smallest = DataBuilder()
 
     def next_of(self, node: AvroType) -> Any:
-        """The next value of ``node``; ``NoDatum`` when it has none of bearable size."""
+        """Return the next value of ``node``; raise ``NoDatum`` if it has none of limited size."""
         self._smallest = DataBuilder()
         return self._next(node, MAX_DEPTH, frozenset())
 
@@ -82,7 +82,7 @@ class Samples:
         try:
             return [self._next(node, depth - 1, frozenset()) for _ in range(count)]
         except NoDatum:
-            return []  # no value of this type ends; an empty collection of it does
+            return []  # every value of this type is infinite, but an empty collection of it is not
 
     def _next_record(self, record: Record, depth: int, inside: frozenset[int]) -> dict[str, Any]:
         within = inside | {id(record)}

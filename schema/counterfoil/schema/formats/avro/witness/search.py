@@ -1,12 +1,12 @@
-"""The search: a datum for one difference, built from the difference and confirmed by a decoder that is not ours.
+"""The search for a datum that shows one difference, built from the difference and confirmed by another decoder.
 
-It follows the difference from the root, builds the smallest datum that reaches it, has fastavro write it under the
-writer's schema, and asks fastavro to read it twice: with the whole of the reader's schema, and with only the part of
-it that the difference is about. Both must fail.
+It follows the difference from the root, builds the smallest datum that reaches it, writes it with fastavro under the
+writer's schema, and reads it with fastavro twice: with the whole reader's schema, and with only the part of it that the
+difference concerns. Both must fail.
 
-Where a checker is stricter than decoders there is nothing to find. Decoders that resolve by structure do not look at
-the names of records, so a renamed record alone is never given as a witness, though fastavro refuses it: the answer
-says so.
+If a checker is stricter than decoders there is nothing to find. Decoders that resolve by structure do not compare the
+names of records, so a renamed record alone is never returned as a witness, though fastavro refuses it: the result
+states this.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.schema import AvroSchema
 
 MAX_TRIED: Final = 24
-"""How many data are tried for one difference."""
+"""The largest number of data that are tried for one difference."""
 
 _KEPT: Final = 8
-"""Of how many pairs of schemas the searches' shared work is kept."""
+"""The number of pairs of schemas for which the shared work of the searches is cached."""
 
 
 def search_for_witness(reader: AvroSchema, writer: AvroSchema, difference: Difference) -> Witness | NoWitness:
-    """A datum that ``writer`` may write and ``reader`` cannot read, or how many were tried and why none was found."""
+    """Return a datum of ``writer`` that ``reader`` cannot read, or the number of tries and why none was found."""
     try:
         found = _find(reader, writer, difference)
         if found is None:
@@ -56,7 +56,7 @@ def search_for_witness(reader: AvroSchema, writer: AvroSchema, difference: Diffe
 
 
 def _find(reader: AvroSchema, writer: AvroSchema, difference: Difference) -> Found | None:
-    """The finding that ``difference`` came from, under whichever policy it did."""
+    """Return the walk's finding that equals ``difference``, under either policy; None if there is none."""
     pair = _pair_of(reader, writer)
     for policy in (CompatibilityPolicy.STRICT, CompatibilityPolicy.SOUND):
         found = pair.found(policy).get(difference)
@@ -66,7 +66,7 @@ def _find(reader: AvroSchema, writer: AvroSchema, difference: Difference) -> Fou
 
 
 class _Pair:
-    """What the searches for all differences of two schemas share: what was found, and the schemas as fastavro's."""
+    """The shared work of all searches for two schemas: the findings, and the schemas in fastavro's form."""
 
     def __init__(self, reader: AvroSchema, writer: AvroSchema) -> None:
         self._reader_schema = reader
@@ -75,7 +75,7 @@ class _Pair:
         self.writer_types = (*writer.named.values(),)
 
     def found(self, policy: CompatibilityPolicy) -> Mapping[Difference, Found]:
-        """What is found under ``policy``, by difference; the first where several are equal."""
+        """Return the findings under ``policy``, by difference; the first of several equal ones."""
         if policy not in self._found_by_policy:
             found: dict[Difference, Found] = {}
             for each in find_all(self._reader_schema, self._writer_schema, policy=policy):
@@ -85,12 +85,12 @@ class _Pair:
 
     @cached_property
     def writer(self) -> Any:
-        """The writer's schema, read; ``DecoderRefuses`` when fastavro does not take it."""
+        """The writer's schema for fastavro; raises ``DecoderRefuses`` if fastavro does not accept it."""
         return decoder.prepared(spell_writer(self._writer_schema.root))
 
     @cached_property
     def reader(self) -> Any:
-        """The reader's schema, read; ``DecoderRefuses`` when fastavro does not take it."""
+        """The reader's schema for fastavro; raises ``DecoderRefuses`` if fastavro does not accept it."""
         return decoder.prepared(spell_reader(self._reader_schema.root, self.writer_types))
 
 
@@ -129,7 +129,7 @@ class _Search:
         return NoWitness(tried, reason)
 
     def _of_record_names(self) -> NoWitness:
-        """Decoders disagree about records of another name: what fastavro does with one, and what others do."""
+        """Return the result for records with another name, which fastavro refuses and some other decoders read."""
         reason = "only names of records differ, and decoders that go by structure, such as Avro's for Java, read them"
         for datum in islice(_data([self._found]), 1):
             try:
@@ -157,7 +157,7 @@ class _Search:
 
 
 def _data(leaves: Iterable[Found]) -> Iterator[Any]:
-    """Data that reach one of ``leaves``."""
+    """Yield data that reach one of ``leaves``."""
     for leaf in leaves:
         for value in _values(leaf):
             builder = DataBuilder()
@@ -168,7 +168,7 @@ def _data(leaves: Iterable[Found]) -> Iterator[Any]:
 
 
 def _values(found: Found) -> Iterator[str | None]:
-    """Values at the place of a difference that may break the reader; None stands for the smallest."""
+    """Yield values at the place of a difference that may fail in the reader; None stands for the smallest."""
     match found.place.reader, found.place.writer:
         case (Enum() as reader, Enum() as writer) if found.kind is rules.MISSING_ENUM_SYMBOLS:
             yield from missing_symbols(reader, writer)

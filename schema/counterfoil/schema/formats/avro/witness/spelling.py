@@ -1,15 +1,15 @@
-"""Type trees as fastavro takes them: plain dicts, every named type declared where it is first used.
+"""Type trees in fastavro's form: plain dicts, every named type declared where it is first used.
 
-Logical types are left out: a decoder that cannot resolve the types below them never gets as far.
+Logical types are left out: a decoder that cannot resolve the underlying types does not use them.
 
-- A name without a namespace gets ``_`` for one, since fastavro would take it for part of the enclosing namespace.
-- A reader's type that has a name of the writer's but another kind is renamed, since fastavro looks at names alone
+- A name without a namespace gets the namespace ``_``, since fastavro would put it into the enclosing namespace.
+- A reader's type that has the name of a writer's type but another kind is renamed, since fastavro compares only names
   there and would read, say, a fixed as an enum.
-- A reader's empty union gets a branch that no writer writes, since fastavro would take it for no reader at all.
-- A reader's union that holds both has bytes before string, since fastavro would take bytes for the string that comes
+- A reader's empty union gets a branch that no writer writes, since fastavro would treat it as no reader at all.
+- A reader's union with both bytes and string has bytes first, since fastavro would take bytes for the string that comes
   first, and fail; other decoders take the branch of the writer's own kind.
-- An ``error`` is spelt as the record that it is.
-- A default that no reader can fill in is left out, since fastavro would refuse the whole schema for it.
+- An ``error`` is written as a record.
+- A default that no reader can use is left out, since fastavro would refuse the whole schema because of it.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ _NEVER_WRITTEN = {"type": "fixed", "name": "_.empty_union", "size": 0}
 
 
 def branch_name(branch: AvroType) -> str:
-    """What fastavro calls a branch of a union: the full name of a named type, the kind of another."""
+    """Return fastavro's name of a union's branch: the full name of a named type, else the kind."""
     return _qualified(branch.full_name) if isinstance(branch, Record | Enum | Fixed) else branch.kind.value
 
 
 def spell_writer(root: AvroType) -> Any:
-    """The whole of the writer's schema."""
+    """Return the whole writer's schema in fastavro's form."""
     return _Speller().spell(root)
 
 
 def spell_reader(root: AvroType, writer_types: Iterable[NamedType]) -> Any:
-    """The whole of the reader's schema, to be read with a writer that declares ``writer_types``."""
+    """Return the whole reader's schema in fastavro's form, for a writer that declares ``writer_types``."""
     return _Speller(writer_types).spell(root)
 
 
 def spell_reader_at(found: Found, writer_types: Iterable[NamedType]) -> Any:
-    """Of the reader's schema only the way to a difference, and there only what the difference is about.
+    """Return only the part of the reader's schema that leads to a difference, and there only what differs.
 
-    A datum that this reader refuses is refused for this difference, whatever else may be wrong between the schemas.
-    Records on the way are called as the writer calls them: decoders that read by structure do not look at their names.
+    A datum that this reader refuses is refused because of this difference, whatever other differences there are.
+    Records on the way get the writer's names, since decoders that resolve by structure do not compare them.
     """
     spelt = _differing_part(found, _Speller(writer_types))
     for number, step in enumerate(reversed(found.place.from_root())):
@@ -66,7 +66,7 @@ def _around(parent: Place, step: Place, inner: Any, number: int) -> Any:
             return {"type": "array", "items": inner}
         case (Map(), Map()):
             return {"type": "map", "values": inner}
-    return inner  # the step was into a branch: the same reader reads on
+    return inner  # a step into a branch: the reader's type stays the same
 
 
 def _differing_part(found: Found, speller: _Speller) -> Any:
@@ -93,7 +93,7 @@ def _bytes_first(branches: Sequence[AvroType]) -> Sequence[AvroType]:
 
 
 def _field(field: Field, spelt: Any) -> dict[str, Any]:
-    """A field without its default: on the way to a difference none is used."""
+    """Return a field without its default, which is not used on the way to a difference."""
     return {"name": field.name, "type": spelt, "aliases": list(field.aliases)}
 
 
@@ -102,7 +102,10 @@ def _qualified(full_name: str) -> str:
 
 
 class _Speller:
-    """Spells one tree, a reader's where ``writer_types`` are given: their names must not be met in another kind."""
+    """A writer of one tree in fastavro's form.
+
+    ``writer_types`` are given for a reader: types with one of their names but another kind are renamed.
+    """
 
     def __init__(self, writer_types: Iterable[NamedType] | None = None) -> None:
         self._is_reader = writer_types is not None

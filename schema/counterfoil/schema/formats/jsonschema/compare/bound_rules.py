@@ -1,4 +1,4 @@
-"""The rules of limits: how long, how large, how many. Each limit has four of them, of one form."""
+"""The rules of limits (length, size, number); each limit has four of the same form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BoundRules:
-    """What may happen to one limit."""
+    """The rules for the changes of one limit."""
 
     added: CompatibilityRule
     removed: CompatibilityRule
@@ -23,12 +23,15 @@ class BoundRules:
     decreased: CompatibilityRule
 
     def all(self) -> tuple[CompatibilityRule, ...]:
-        """The four."""
+        """Return the four rules."""
         return (self.added, self.removed, self.increased, self.decreased)
 
 
 def _upper(word: str, keyword: str, what: str) -> BoundRules:
-    """The rules of a limit from above; ``what`` names the values that cross it, "{limit}" stands for the limit."""
+    """Return the rules of an upper limit.
+
+    ``what`` describes the values that exceed it; "{limit}" in it is replaced by the limit.
+    """
     return BoundRules(
         added=breaking(
             f"{word}_ADDED",
@@ -58,7 +61,7 @@ def _upper(word: str, keyword: str, what: str) -> BoundRules:
 
 
 def _lower(word: str, keyword: str, what: str) -> BoundRules:
-    """The rules of a limit from below."""
+    """Return the rules of a lower limit."""
     return BoundRules(
         added=breaking(
             f"{word}_ADDED",

@@ -1,4 +1,4 @@
-"""Comparison of combinations: which branch of the reader answers to which of the writer."""
+"""Comparison of combinations: the reader's branches are matched to the writer's."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from counterfoil.schema.paths.model import FieldPath
 
 _MAX_RANKED: Final = 8
-"""How many branches of each side are ranked by how much they are alike."""
+"""The largest number of unmatched branches of each side that are ranked by similarity."""
 
 
 def compare_combinations(walk: Walk, reader: Combination, writer: Combination) -> list[Finding]:
-    """Two combinations."""
+    """Return the findings about two combinations."""
     mine, theirs = _distinct(reader.branches), _distinct(writer.branches)
     found: list[Finding] = []
     if reader.criterion is not writer.criterion:
@@ -42,7 +42,7 @@ def compare_combinations(walk: Walk, reader: Combination, writer: Combination) -
 
 
 class _Branches:
-    """The branches of two combinations: ``partner`` says which of the reader's each of the writer's goes on in."""
+    """The branches of two combinations, matched: ``_partner`` has the reader's branch for each of the writer's."""
 
     def __init__(
         self, walk: Walk, reader: Combination, writer: Combination, mine: Sequence[Node], theirs: Sequence[Node]
@@ -57,7 +57,7 @@ class _Branches:
         self._partner = match(len(theirs), len(mine), self._reads, likely=likely)
 
     def sized(self, rule: CompatibilityRule) -> Finding:
-        """The finding that one side has more branches, at the first that the other side does not have."""
+        """Return the finding that one side has more branches, at its first branch without a counterpart."""
         found = at_kind(rule, self._reader, self._writer)
         if len(self._mine) > len(self._theirs):
             taken = {*self._partner.values(), *(right for _, right in self._changed)}
@@ -68,7 +68,7 @@ class _Branches:
         return replace(found, writer_spot=spot_of_branch(self._writer, added))
 
     def compared(self) -> list[Finding]:
-        """What differs between branches that belong together, and that some do not."""
+        """Return the findings between matched branches, and one finding if some branches have no match."""
         found: list[Finding] = []
         criterion = self._reader.criterion.value
         for left, right in sorted(self._partner.items()):
@@ -84,18 +84,18 @@ class _Branches:
         return found
 
     def _at_cause(self, changed: Finding) -> Finding:
-        """The finding that branches do not go on, at what stands in the way of the two that are most alike."""
+        """Return the finding at the first incompatibility between the two most similar unmatched branches."""
         left, right = self._changed[0]
         cause = next(each for each in self._inner(left, right) if not self._walk.is_compatible([each]))
         return changed.at_cause(Way((), *self._branch_steps(left, right)), cause)
 
     def _branch_steps(self, left: int, right: int) -> tuple[FieldPath, FieldPath]:
-        """The steps into a branch of the reader's and into one of the writer's."""
+        """Return the steps into a branch of the reader's and into one of the writer's."""
         return branch_step(self._reader, self._mine[right]), branch_step(self._writer, self._theirs[left])
 
     @cached_property
     def _changed(self) -> list[tuple[int, int]]:
-        """Pairs of branches without partner, those that are most alike first."""
+        """The pairs of unmatched branches, the most similar first."""
         taken = set(self._partner.values())
         lefts = [left for left in range(len(self._theirs)) if left not in self._partner][:_MAX_RANKED]
         rights = [right for right in range(len(self._mine)) if right not in taken][:_MAX_RANKED]
@@ -123,7 +123,7 @@ class _Branches:
 
 
 def _distinct(branches: Sequence[Node]) -> list[Node]:
-    """The branches without those that say the same as an earlier one."""
+    """Return the branches without those that equal an earlier one."""
     return list({key_of(branch): branch for branch in reversed(branches)}.values())[::-1]
 
 
@@ -150,10 +150,10 @@ def _size_rule(reader: Combination, writer: Combination, mine: int, theirs: int)
 def match(
     left_size: int, right_size: int, are_fit: Callable[[int, int], bool], *, likely: Mapping[int, int]
 ) -> dict[int, int]:
-    """A largest set of pairs in which nobody has two partners: from each left side to its right side.
+    """Return a largest matching of left to right indexes: the right index for each matched left one.
 
-    ``are_fit`` says whether two may be paired; it is asked no more than needed. ``likely`` are pairs to begin with.
-    Method: augmenting paths, searched breadth first (Berge's theorem), so no length of path exhausts the stack.
+    ``are_fit`` returns whether two may be paired; it is called only when needed. ``likely`` are the first pairs.
+    Method: augmenting paths, searched breadth first (Berge's theorem), without recursion.
 
     >>> sorted(match(2, 2, lambda left, right: left + right < 2, likely={0: 0}).items())
     [(0, 1), (1, 0)]
@@ -176,7 +176,10 @@ def match(
 def _search(
     start: int, right_size: int, are_fit: Callable[[int, int], bool], left_of: Mapping[int, int]
 ) -> tuple[int | None, dict[int, int]]:
-    """A free right side that a path of changes leads to from ``start``, and how each right side was come upon."""
+    """Return an unmatched right side that an augmenting path from ``start`` reaches, and the path.
+
+    The path maps each right side on the way to the left side from which it was reached. None if no path exists.
+    """
     came_from: dict[int, int] = {}
     waiting = [start]
     for left in waiting:

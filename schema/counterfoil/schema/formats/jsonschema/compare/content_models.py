@@ -1,7 +1,7 @@
-"""Comparison of objects and arrays: what is declared, and what may stand beside it.
+"""Comparison of objects and arrays: what is declared, and what is allowed beside it.
 
-What a property that only the reader declares means depends on the writer's content model, since old records may hold
-what the writer did not declare; what one means that only the writer declares depends on the reader's.
+The effect of a property that only the reader declares depends on the writer's content model, since old records may
+contain what the writer did not declare; the effect of one that only the writer declares depends on the reader's.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 
 class Walk(Protocol):
-    """The walk that a comparison is part of."""
+    """The walk that calls a comparison."""
 
     def compare(self, reader: Node, writer: Node) -> Sequence[Finding]:
-        """What differs between two nodes."""
+        """Return the findings between two nodes."""
 
     def is_compatible(self, findings: Iterable[Finding]) -> bool:
-        """Whether none of the findings breaks."""
+        """Return whether none of the findings breaks under the policy."""
 
     def matches(self, pattern: str, name: str) -> bool:
-        """Whether a pattern is found in a property's name."""
+        """Return whether a pattern matches a part of a property's name."""
 
 
 def compare_objects(walk: Walk, reader: Object, writer: Object) -> list[Finding]:
-    """Two objects."""
+    """Return the findings about two object nodes."""
     return [
         *_compare_required(reader, writer),
         *_compare_properties(walk, reader, writer),
@@ -87,7 +87,7 @@ def _is_open(node: Object | Array) -> bool:
 
 
 def _schema_beside(walk: Walk, node: Object, name: str) -> Node | None:
-    """The schema that a property must fit which ``node`` does not declare; None where there is none."""
+    """Return the schema of ``node`` for the undeclared property ``name``; None if there is none."""
     for pattern, schema in node.patterns.items():
         if walk.matches(pattern, name):
             return schema
@@ -171,7 +171,7 @@ def _names(names: frozenset[str] | None) -> str:
 
 
 def compare_arrays(walk: Walk, reader: Array, writer: Array) -> list[Finding]:
-    """Two arrays."""
+    """Return the findings about two array nodes."""
     found = [
         *compare_bound("maxItems", reader, writer, reader.max_items, writer.max_items),
         *compare_bound("minItems", reader, writer, reader.min_items, writer.min_items),
@@ -214,7 +214,7 @@ def _compare_tuples(walk: Walk, reader: Array, writer: Array) -> list[Finding]:
 
 
 def _schema_behind(node: Array) -> Node | None:
-    """The schema of items behind those declared; None where there is none."""
+    """Return the schema for items after the declared ones; None if there is none."""
     if node.additional.schema is not None:
         return node.additional.schema
     return node.unevaluated.schema if node.additional.is_allowed else None
@@ -248,7 +248,10 @@ def _added_item(walk: Walk, reader: Node, writer: Array, index: int) -> list[Fin
 def compare_rest(
     walk: Walk, keyword: str, reader_side: tuple[Node, Rest], writer_side: tuple[Node, Rest]
 ) -> list[Finding]:
-    """What may stand beside what two nodes declare; each side is the node and what it says of the rest."""
+    """Return the findings about what two nodes allow beside what they declare.
+
+    Each side is a node and its ``Rest`` under ``keyword``.
+    """
     rest = RESTS[keyword]
     (reader, mine), (writer, theirs) = reader_side, writer_side
     if mine.is_allowed != theirs.is_allowed:

@@ -1,8 +1,8 @@
-"""The rules of what objects and arrays may hold: declared properties and items, and the rest.
+"""The rules of the content of objects and arrays: declared properties and items, and the rest.
 
-A content model is open when anything may stand beside what is declared, closed when nothing may, and partially open
-when what stands beside must fit a schema. Whether an addition breaks depends on the writer's model, since old records
-may hold what the writer did not declare; whether a removal breaks depends on the reader's.
+A content model is open if anything is allowed beside what is declared, closed if nothing is, and partially open if the
+rest must fit a schema. Whether an addition breaks depends on the writer's model, since old records may contain what the
+writer did not declare; whether a removal breaks depends on the reader's.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The pair walk: a reader's and a writer's tree of nodes, entered together, and everything in which they differ.
+"""The pair walk: the trees of a reader and a writer, walked together, and all their differences.
 
-The answers are those of the reference's checker, quirks included, since clients parse them. A pair of nodes is judged
-once in a round. A pair that is met again while it is being judged counts as it was judged in the round before, and as
-compatible in the first; rounds are repeated until no more pairs turn out to be incompatible, so a schema that contains
-itself is read to the end.
+The results are those of the reference's checker, including its peculiarities, since clients parse them. Each pair of
+nodes is compared once in a round. A pair that occurs again inside itself has its result of the round before, and is
+compatible in the first; rounds are repeated until no further pairs become incompatible, so that recursive schemas are
+compared completely.
 
 Source: recorded answers of Confluent Schema Registry 8.5.
 """
@@ -51,26 +51,28 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 
 MAX_DIFFERENCES: Final = 1000
-"""How many differences of one pair are kept; schemas that use each other often would repeat them without bound."""
+"""The largest number of differences of one pair; recursive schemas could repeat them without bound."""
 
 MIN_PAIRS: Final = 20_000
-"""How many pairs of nodes are judged in any case. More are where the texts are long: each schema that is written out
-may be met once, but not each with each."""
+"""The largest number of compared pairs of nodes, for short texts.
+
+For long texts it grows with their length: enough for each schema to be compared once, but not for each with each other.
+"""
 
 _SHORTEST_SCHEMA: Final = 10
-"""Characters of a schema in a text, with the name before it."""
+"""The least number of characters of a schema in a text, with the name before it."""
 
 MAX_ROUNDS: Final = 50
-"""How often a schema that contains itself is read again."""
+"""The largest number of rounds for recursive schemas."""
 
 
 def walk(
     reader: JsonSchema, writer: JsonSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
 ) -> Sequence[Finding]:
-    """Every difference, the harmless ones too.
+    """Return every difference, including those that do not break.
 
-    ``policy`` decides which branches of a combination answer to each other. A reference that means nothing known is
-    one difference, and the only one. Raises ``InvalidSchema`` for schemas nested too deep to be walked.
+    ``policy`` decides which branches of a combination match. A reference that cannot be resolved is the only difference
+    returned. Raises ``InvalidSchema`` for schemas that are nested too deeply or have too many pairs.
     """
     try:
         max_pairs = max(MIN_PAIRS, (len(reader.text) + len(writer.text)) // _SHORTEST_SCHEMA)
@@ -148,7 +150,7 @@ class _Rounds:
         return [at_kind(rules.TYPE_CHANGED, reader, writer, reader=describe(reader), writer=describe(writer))]
 
     def _some_branch_reads(self, reader: Combination, writer: Node) -> list[Finding] | None:
-        """What differs when one branch of the reader's is enough; None when none is."""
+        """Return the findings if one compatible branch of the reader's is enough; None if there is none."""
         is_only = len(reader.branches) == 1
         for branch in reader.branches if is_only or reader.criterion is not Criterion.ALL_OF else ():
             inner = self.compare(branch, writer)
@@ -157,7 +159,10 @@ class _Rounds:
         return None
 
     def _some_branch_is_read(self, reader: Node, writer: Combination) -> list[Finding] | None:
-        """What differs when the reader reads one branch of those that the writer fits all; None when it reads none."""
+        """Return the findings if the reader accepts one branch of the writer's, all of which hold.
+
+        None if it accepts none.
+        """
         is_only = len(writer.branches) == 1
         for branch in writer.branches if is_only or writer.criterion is Criterion.ALL_OF else ():
             inner = self.compare(reader, branch)
@@ -195,9 +200,9 @@ class _Rounds:
 
 
 def _dereferenced(node: Node) -> Node:
-    """What a reference means.
+    """Return the node that a reference leads to; any other node unchanged.
 
-    One that it leads to in turn is followed only where both sides have such, as the reference has it: a reference that
-    leads to a reference is another kind of schema than the one that is meant in the end.
+    If it leads to another reference, that is followed only if both sides are references then, as in the reference
+    registry: there, a reference is another kind of schema than its target.
     """
     return node.target() if isinstance(node, Reference) else node

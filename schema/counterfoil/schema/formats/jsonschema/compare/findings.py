@@ -1,4 +1,4 @@
-"""What the comparison finds: differences whose ways are relative until the walk is over."""
+"""The findings of the comparison: differences with paths that are relative until the walk ends."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Way(NamedTuple):
-    """A part of the way to a place: the steps of the path, and those in the reader and in the writer.
+    """A part of the path to a place: the steps of the reported path, and those in the reader and in the writer.
 
-    The steps in the two schemas are None where those of the path say them.
+    The steps in the two schemas are None if they follow from those of the reported path.
     """
 
     steps: tuple[str, ...]
@@ -29,11 +29,11 @@ class Way(NamedTuple):
     writer: FieldPath | None = None
 
     def in_reader(self) -> FieldPath:
-        """The steps in the reader."""
+        """Return the steps in the reader."""
         return steps_through(self.steps) if self.reader is None else self.reader
 
     def in_writer(self) -> FieldPath:
-        """The steps in the writer."""
+        """Return the steps in the writer."""
         return steps_through(self.steps) if self.writer is None else self.writer
 
 
@@ -41,11 +41,11 @@ class Way(NamedTuple):
 class Finding(Difference):
     """A difference between two nodes.
 
-    ``way`` leads from where the walk stands to the place, in parts, the outermost first; the place ``has_path`` not
-    where the reference names none. ``reader`` and ``writer`` are the nodes (None where a side has none), the spots
-    where in the texts it is. Where that is another document, the references are the spots in the schema's own text that
-    lead there, once they were met. ``cause`` is what stands in the way further inside, which the finding is called
-    after.
+    ``way`` leads from the walk's current node to the place, in parts, the outermost first; ``has_path`` is not set
+    where the reference reports no place. ``reader`` and ``writer`` are the nodes (None for an absent side), and the
+    spots are the places in the texts. For a spot in another document, the references are the spots in the schema's own
+    text that lead there, if known. ``cause`` leads from the place to the incompatibility inside it that the finding's
+    element names.
     """
 
     way: tuple[Way, ...]
@@ -59,13 +59,13 @@ class Finding(Difference):
     cause: tuple[Way, ...] = ()
 
     def below(self, way: Way) -> Finding:
-        """The same, seen from further out."""
+        """Return the finding with ``way`` before its path, for the node around."""
         sides = (self.reader, self.writer, self.reader_spot, self.writer_spot)
         more = (self.reader_reference, self.writer_reference, self.has_path, self.cause)
         return Finding(self.kind, self.facts, self.gist, (way, *self.way), *sides, *more)
 
     def through(self, reader: Node, writer: Node) -> Finding:
-        """The same, met through two nodes, of which one is a reference."""
+        """Return the finding for two nodes of which at least one is a reference to the compared ones."""
         return replace(
             self,
             reader_reference=self.reader_reference or _own(spot_of_kind(reader, None)),
@@ -73,7 +73,7 @@ class Finding(Difference):
         )
 
     def at_cause(self, way: Way, cause: Finding) -> Finding:
-        """The same, called after what stands in the way further inside, which ``way`` leads to."""
+        """Return the finding with the place of the incompatibility ``cause``, to which ``way`` leads."""
         return replace(
             self,
             cause=(way, *cause.way, *cause.cause),
@@ -85,51 +85,51 @@ class Finding(Difference):
 
     @property
     def steps(self) -> tuple[str, ...] | None:
-        """The steps of the path as the reference counts it; None where it names no place."""
+        """The steps of the path as the reference reports them; None if it reports no place."""
         return tuple(step for part in self.way for step in part.steps) if self.has_path else None
 
     @property
     def path(self) -> str:
-        """The place as the reference spells it: ``#/properties/a/maxLength``."""
+        """The place as the reference writes it: ``#/properties/a/maxLength``."""
         return f"#/{'/'.join(self.steps or ())}" if self.has_path else ""
 
     @property
     def reader_path(self) -> FieldPath:
-        """The steps to it in the reader."""
+        """The steps to the place in the reader."""
         return tuple(step for part in (*self.way, *self.cause) for step in part.in_reader())
 
     @property
     def writer_path(self) -> FieldPath:
-        """The steps to it in the writer."""
+        """The steps to the place in the writer."""
         return tuple(step for part in (*self.way, *self.cause) for step in part.in_writer())
 
     @property
     def reader_pointer(self) -> str:
-        """The keyword or name in the reader's own text."""
+        """The JSON Pointer to the keyword or name in the reader's own text."""
         return _pointer(self.reader_spot, self.reader_reference)
 
     @property
     def writer_pointer(self) -> str:
-        """The keyword or name in the writer's own text."""
+        """The JSON Pointer to the keyword or name in the writer's own text."""
         return _pointer(self.writer_spot, self.writer_reference)
 
     @property
     def reader_origin(self) -> Origin | None:
-        """The reader's document that it stands in."""
+        """The document of the reader that contains the place."""
         return _origin(self.reader_spot)
 
     @property
     def writer_origin(self) -> Origin | None:
-        """The writer's document that it stands in."""
+        """The document of the writer that contains the place."""
         return _origin(self.writer_spot)
 
 
 @dataclass(eq=False, slots=True)
 class ValueFinding(Difference):
-    """A difference that a value proves, or that no proof rules out.
+    """A difference that a value proves, or that no proof excludes.
 
-    ``way`` are the steps of its path, ``pointers`` lead to it in the reader's and the writer's own text. It is called
-    after the place that the pointers name, where it ``is_called_by_pointer``.
+    ``way`` are the steps of its path, ``pointers`` lead to it in the reader's and the writer's own text. With
+    ``is_called_by_pointer``, its element is the place of the pointers.
     """
 
     way: tuple[str, ...]
@@ -138,7 +138,7 @@ class ValueFinding(Difference):
 
     @property
     def path(self) -> str:
-        """The place as Confluent would spell it."""
+        """The place as Confluent would write it."""
         return f"#/{'/'.join(self.way)}"
 
     @property
@@ -148,29 +148,32 @@ class ValueFinding(Difference):
 
     @property
     def reader_path(self) -> FieldPath:
-        """The steps to it in the reader."""
+        """The steps to the place in the reader."""
         return steps_through(self.way)
 
     @property
     def element(self) -> FieldPath:
-        """What it is called after."""
+        """The place that names the difference."""
         return path_at(self.pointers[0] or self.pointers[1]) if self.is_called_by_pointer else self.reader_path
 
     @property
     def reader_pointer(self) -> str:
-        """What stands in the reader's own text."""
+        """The JSON Pointer in the reader's own text."""
         return self.pointers[0]
 
     @property
     def writer_pointer(self) -> str:
-        """What stands in the writer's own text."""
+        """The JSON Pointer in the writer's own text."""
         return self.pointers[1]
 
 
 def below(
     findings: Sequence[Finding], *steps: str, reader: FieldPath | None = None, writer: FieldPath | None = None
 ) -> list[Finding]:
-    """Findings seen from further out; ``reader`` and ``writer`` are the steps in the two, where they are others."""
+    """Return the findings with ``steps`` before their paths.
+
+    ``reader`` and ``writer`` are the steps in the two schemas, if they differ from ``steps``.
+    """
     if not findings:
         return []
     way = Way(steps, reader, writer)
@@ -178,31 +181,31 @@ def below(
 
 
 def at(rule: CompatibilityRule, reader: Node | None, writer: Node | None, /, *steps: str, **facts: Any) -> Finding:
-    """A difference between two nodes, at what ``steps`` lead to, if any."""
+    """Return a difference between two nodes at ``steps`` inside them."""
     return Finding(
         rule, facts, _gist(facts), (Way(steps),), reader, writer, spot_at(reader, *steps), spot_at(writer, *steps)
     )
 
 
 def added(rule: CompatibilityRule, reader: Node, around: Node, keyword: str, /, **facts: Any) -> Finding:
-    """A difference in what the reader has; the writer does not have it under ``keyword`` of ``around``."""
+    """Return a difference at the reader's node, which is missing under ``keyword`` of the writer's node ``around``."""
     return Finding(rule, facts, _gist(facts), (), reader, around, spot_at(reader), spot_at(around, keyword))
 
 
 def removed(rule: CompatibilityRule, around: Node, writer: Node, keyword: str, /, **facts: Any) -> Finding:
-    """A difference in what the writer has; the reader does not have it under ``keyword`` of ``around``."""
+    """Return a difference at the writer's node, which is missing under ``keyword`` of the reader's node ``around``."""
     return Finding(rule, facts, _gist(facts), (), around, writer, spot_at(around, keyword), spot_at(writer))
 
 
 def at_kind(rule: CompatibilityRule, reader: Node, writer: Node, /, **facts: Any) -> Finding:
-    """A difference between two nodes, at the keywords that make them different kinds of schemas."""
+    """Return a difference between two nodes, at the keywords that make them different kinds of schemas."""
     return Finding(
         rule, facts, _gist(facts), (), reader, writer, spot_of_kind(reader, writer), spot_of_kind(writer, reader)
     )
 
 
 def _gist(facts: Mapping[str, Any]) -> str:
-    """The bare fact: a name, the values, or what became of what."""
+    """Return the template of the shortest description: a name, the values, or the writer's and the reader's."""
     for fact in ("name", "values", "reason"):
         if fact in facts:
             return f"{{{fact}}}"
@@ -216,7 +219,7 @@ def _own(spot: Spot | None) -> Spot | None:
 
 
 def _pointer(spot: Spot | None, reference: Spot | None) -> str:
-    """The pointer in the schema's own text."""
+    """Return the pointer in the schema's own text; empty if unknown."""
     own = _own(spot) or reference
     return own.pointer() if own is not None else ""
 

@@ -1,6 +1,6 @@
-"""The keywords of one schema, taken apart into nodes.
+"""The division of one schema's keywords into nodes.
 
-A type takes the keywords of its kind; keywords of another kind, or without a type, make a node of their own.
+A type takes the keywords of its kind; keywords of another kind, or without a type, become a node of their own.
 """
 
 from __future__ import annotations
@@ -69,30 +69,30 @@ _GROUPS_BY_DRAFT: Final = {
     Draft.DRAFT_2019_09: _MODERN,
     Draft.DRAFT_2020_12: _MODERN,
 }
-"""Which keywords make a node of which kind."""
+"""The keywords that form a node of each kind, by draft."""
 
 KEYWORDS_BY_KIND: Final[Mapping[type[Node], frozenset[str]]] = {
     kind: frozenset().union(*(groups[kind] for groups in _GROUPS_BY_DRAFT.values()))
     for kind in (Text, Numeric, Object, Array, Condition)
 }
-"""The same, whatever the draft."""
+"""The keywords that form a node of each kind, in any draft."""
 
 Place = tuple[str, str]
-"""A document's name, and a JSON pointer into it."""
+"""A document's name, and a JSON Pointer into it."""
 
 
 class Translation(Protocol):
-    """What translates the schemas inside a schema."""
+    """The translation of the schemas inside a schema."""
 
     def below(self, value: Any, around: SchemaKeywords, *steps: str | int) -> Node:
-        """The node of a schema inside another."""
+        """Return the node of the schema ``value``, which is at ``steps`` in ``around``."""
 
     def meant(self, text: str, around: SchemaKeywords, *, is_dynamic: bool) -> Node:
-        """The node that a reference means."""
+        """Return the node that the reference ``text`` leads to."""
 
 
 class SchemaKeywords:
-    """The keywords of one schema object, taken apart into nodes."""
+    """The keywords of one schema object, divided into nodes."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class SchemaKeywords:
         self._group_by_kind = _GROUPS_BY_DRAFT[base.draft]
 
     def node(self) -> Node:
-        """The node that all keywords make together; where they make several, an allOf of them."""
+        """Return the node of all keywords; if they form several, an allOf of them."""
         parts = self._references()
         if not parts or self._draft.is_modern:
             parts += [*self._typed_parts(), *self._untyped_parts()]
@@ -156,7 +156,7 @@ class SchemaKeywords:
         return parts + self._sniffed({type(branch) for branch in branches})
 
     def _sniffed(self, taken: set[type[Node]]) -> list[Node]:
-        """A node for each group of keywords that no type has taken."""
+        """Return a node for each group of keywords that no type has taken."""
         present = set(self._value)
         if self._draft.is_modern:
             present -= {name for name in ("properties", "patternProperties") if not self._value.get(name)}
@@ -189,7 +189,7 @@ class SchemaKeywords:
             listed = self._value.get(criterion.value)
             if isinstance(listed, list):
                 branches = [(index, self._below(criterion.value, index)) for index in range(len(listed))]
-                if self._draft.is_modern:  # as the reference has it: parts of one schema join the branches around
+                if self._draft.is_modern:  # as in the reference: parts of one schema become branches
                     branches = [(index, part) for index, branch in branches for part in _spliced(branch)]
                 indexes, parts = tuple(index for index, _ in branches), tuple(part for _, part in branches)
                 found.append(Combination(site=self.site, criterion=criterion, branches=parts, indexes=indexes))
@@ -311,5 +311,5 @@ def _spliced(branch: Node) -> tuple[Node, ...]:
 
 
 def value_text(value: Any) -> str:
-    """A text that equal values share, whatever the order of their keys."""
+    """Return a text that is the same for equal values, whatever the order of their keys."""
     return print_exact(value, sort_keys=True)

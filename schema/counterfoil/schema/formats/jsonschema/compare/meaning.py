@@ -1,7 +1,8 @@
-"""What a string or a number means by its ``format``, ``contentEncoding`` and ``contentMediaType``.
+"""The meaning that ``format``, ``contentEncoding`` and ``contentMediaType`` give to a string or a number.
 
-Validators refuse nothing for these keywords; programs go by them. Where both schemas say what a value means, and say
-something else, it is read as another value. A keyword that one side alone has says nothing: it documents, or it went.
+Validators refuse nothing because of these keywords, but programs use them. If both schemas have such a keyword with
+different values, a value may be read with another meaning. A keyword that only one side has is ignored: it was added or
+removed as documentation.
 
 Source: JSON Schema 2020-12 Validation, sections 7 and 8; the number formats of OpenAPI 3; RFC 4648.
 """
@@ -42,7 +43,7 @@ _EXAMPLES_BY_FORMAT: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
     "relative-json-pointer": (r"[0-9]+(#|(/[^/]*)*)", ("1/a",)),
     "regex": (r".*", ("^a+$",)),
 }
-"""The pattern of a format's values, roughly, and examples of them."""
+"""The approximate pattern of each format's values, with examples."""
 _WIDENED: Final = frozenset(
     {
         ("email", "idn-email"),
@@ -56,7 +57,7 @@ _WIDENED: Final = frozenset(
         ("uri-reference", "uri-template"),
     }
 )
-"""Pairs of the writer's and the reader's format where every value of the one is the same value of the other."""
+"""Pairs of a writer's and a reader's format in which every value of the first has the same meaning in the second."""
 
 _INT_RANGES: Final = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
 _EXAMPLES_BY_NUMBER_FORMAT: Final[Mapping[str, Sequence[Any]]] = {
@@ -67,7 +68,7 @@ _EXAMPLES_BY_NUMBER_FORMAT: Final[Mapping[str, Sequence[Any]]] = {
 }
 
 _SAME_TEXT: Final = frozenset({"7bit", "8bit", "binary"})
-_ENCODED: Final = "DEADBEEF"  # text of every encoding
+_ENCODED: Final = "DEADBEEF"  # a valid text in every encoding
 _DECODER_BY_ENCODING: Final[Mapping[str, Callable[[bytes], bytes]]] = {
     **dict.fromkeys(_SAME_TEXT, bytes),
     "quoted-printable": quopri.decodestring,
@@ -81,10 +82,10 @@ _SHOWN: Final = 60
 
 
 class Annotation(NamedTuple):
-    """A keyword that holds for a value, its word in lower case, and where it stands.
+    """A keyword that applies to a value, its word in lower case, and its place.
 
-    ``steps`` lead from the root to the schema that says it, references followed, as in a difference's path; ``pointer``
-    is its place in the text, empty where it stands in another one.
+    ``steps`` lead from the root to the schema with the keyword, through references, as in a difference's path;
+    ``pointer`` is its place in the schema's own text, empty if it is in another document.
     """
 
     keyword: str
@@ -94,7 +95,7 @@ class Annotation(NamedTuple):
 
 
 def examples_of(annotation: Annotation) -> Sequence[Any]:
-    """Values that have a meaning by an annotation; none for one that is not known or asks for nothing special."""
+    """Return example values for an annotation; empty for an unknown one or one without special values."""
     if annotation.keyword == "format":
         if annotation.word in _EXAMPLES_BY_NUMBER_FORMAT:
             return _EXAMPLES_BY_NUMBER_FORMAT[annotation.word]
@@ -107,9 +108,10 @@ def examples_of(annotation: Annotation) -> Sequence[Any]:
 def misreadings(
     value: Any, written: Sequence[Annotation], read: Sequence[Annotation]
 ) -> Iterator[tuple[Annotation, Annotation, str]]:
-    """How a value is read as another: the writer's annotation, the reader's, and ``A is read as B``.
+    """Yield the misreadings of a value: the writer's annotation, the reader's, and a text ``A is read as B``.
 
-    ``written`` and ``read`` are what the two schemas say about it. One annotation of the writer that fits suffices.
+    ``written`` and ``read`` are the annotations of the two schemas. If one annotation of the writer has the reader's
+    meaning, there is no misreading.
     """
     for mine in read:
         same = [theirs for theirs in written if theirs.keyword == mine.keyword]
@@ -120,7 +122,7 @@ def misreadings(
 
 
 def are_other_meanings(keyword: str, written: str, read: str) -> bool:
-    """Whether a keyword's word of the writer and of the reader may give one value two meanings."""
+    """Return whether a keyword with these values of the writer and the reader may give one value two meanings."""
     if written == read:
         return False
     match keyword:
@@ -133,7 +135,7 @@ def are_other_meanings(keyword: str, written: str, read: str) -> bool:
 
 
 def _misread(value: Any, written: Annotation, read: Annotation) -> str:
-    """What is wrong, in words; empty where the value means the same, or where it cannot be told."""
+    """Return the description of a misreading; empty if the meaning is the same or unknown."""
     if not are_other_meanings(written.keyword, written.word, read.word):
         return ""
     if written.keyword == "contentMediaType":
@@ -148,7 +150,7 @@ def _misread(value: Any, written: Annotation, read: Annotation) -> str:
 def _text_misread(value: str, written: str, read: str) -> str:
     known = _EXAMPLES_BY_FORMAT.get(written)
     if known is None or re.fullmatch(known[0], value) is None:
-        return ""  # not what the writer's schema says that it is
+        return ""  # the value does not fit the writer's format
     return f"the {written} {_shown(value)} is read as a {read}"
 
 
@@ -162,7 +164,7 @@ def _number_misread(value: Any, written: str, read: str) -> str:
 
 
 def _as_number(value: Any, word: str) -> Any:
-    """The number as a program holds it by its format; None where it cannot."""
+    """Return the number as a program stores it in a format; None if it cannot."""
     if word in _INT_RANGES:
         return value if value == int(value) and int(value) in _INT_RANGES[word] else None
     try:
@@ -183,7 +185,7 @@ def _bytes_misread(value: str, written: str, read: str) -> str:
 
 
 def _decoded(value: str, encoding: str) -> bytes | None:
-    """The bytes of an encoded string; None where it is none of that encoding."""
+    """Return the bytes of an encoded string; None if it is not valid in that encoding."""
     try:
         return _DECODER_BY_ENCODING[encoding](value.encode())
     except (binascii.Error, ValueError):
@@ -191,14 +193,14 @@ def _decoded(value: str, encoding: str) -> bytes | None:
 
 
 def _is_media_kept(written: str, read: str) -> bool:
-    """Whether a document of the one media type is one of the other as well."""
+    """Return whether every document of the writer's media type also has the reader's media type."""
     theirs, mine = _essence(written), _essence(read)
     is_wider = mine == "application/octet-stream" or (mine == "text/plain" and theirs.startswith("text/"))
     return is_wider or theirs == mine or theirs.endswith("+" + mine.rpartition("/")[2])
 
 
 def _essence(media_type: str) -> str:
-    """A media type without parameters."""
+    """Return a media type without parameters."""
     return media_type.partition(";")[0].strip()
 
 

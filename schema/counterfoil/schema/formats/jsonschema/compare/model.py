@@ -1,10 +1,10 @@
-"""What a comparison sees of a JSON schema: a tree of nodes, each of one kind.
+"""The form in which JSON schemas are compared: a tree of nodes, each of one kind.
 
-A schema says many things side by side; the comparison wants one kind of thing in each place. So a list of types is an
-anyOf, an enum beside a type is an allOf of both, keywords without a type make a node of their kind that does not
-insist on it, and a schema without any constraint is a node of its own. The trees are those that the reference compares,
-since its answers name their places. So they are apart from the view in
-:mod:`~counterfoil.schema.formats.jsonschema.view.facts`, which keeps what a schema means and not how it is written.
+A schema has many keywords side by side; the comparison needs one kind of schema at each place. Therefore a list of
+types becomes an anyOf, an enum beside a type an allOf of both, keywords without a type a node of their kind, and a
+schema without any constraint a node of its own. The trees are those that the reference compares, since its answers name
+their places. They are separate from :mod:`~counterfoil.schema.formats.jsonschema.view.facts`, which represents what a
+schema means and not how it is written.
 
 Source: recorded answers of Confluent Schema Registry 8.5.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Criterion(Enum):
-    """How many branches of a combination a value must fit."""
+    """The number of branches of a combination that a value must fit."""
 
     ALL_OF = "allOf"
     ANY_OF = "anyOf"
@@ -31,7 +31,7 @@ class Criterion(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a node was read: ``value`` is what stands at the JSON pointer ``pointer`` of ``document``.
+    """The place from which a node was read: ``value`` is at the JSON Pointer ``pointer`` of ``document``.
 
     ``document`` is empty for the schema's own text, else the name of a document that it refers to.
     """
@@ -43,11 +43,11 @@ class Site:
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Node:
-    """A schema in one place.
+    """A schema at one place.
 
-    ``site`` is where it was read; nodes that stand side by side in one schema share it. ``connect_type`` is what
-    ``connect.type`` says. ``source`` is the schema as it was read, where two schemas are the same only if all of their
-    keywords are.
+    ``site`` is where it was read; the nodes of one schema object share it. ``connect_type`` is the value of
+    ``connect.type``. ``source`` is the schema as it was read, in drafts where two schemas are equal only if all of
+    their keywords are.
     """
 
     site: Site
@@ -92,7 +92,7 @@ class Text(Node):
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Numeric(Node):
-    """A number, with its limits; an integer where ``is_integer``."""
+    """A number, with its limits; with ``is_integer``, an integer."""
 
     is_integer: bool = False
     minimum: Number | None = None
@@ -104,9 +104,9 @@ class Numeric(Node):
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What is said about the properties, or items, that nothing else speaks of.
+    """The rule for the properties or items that are not declared.
 
-    ``is_allowed`` is whether there may be any, ``schema`` what they must fit, if anything is asked of them.
+    ``is_allowed``: there may be any. ``schema`` is the schema that they must fit, or None.
     """
 
     is_allowed: bool = True
@@ -114,12 +114,12 @@ class Rest:
 
     @property
     def is_open(self) -> bool:
-        """Whether anything may be there."""
+        """Whether everything is allowed."""
         return self.is_allowed and self.schema is None
 
 
 ANYTHING = Rest()
-"""Anything may follow: the keyword is absent or ``true``."""
+"""Everything is allowed: the keyword is absent or ``true``."""
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -139,7 +139,7 @@ class Object(Node):
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Array(Node):
-    """An array. ``items`` is what every item must fit, ``tuple_items`` what the first ones must."""
+    """An array. ``items`` is the schema of every item, ``tuple_items`` those of the first ones."""
 
     items: Node | None = None
     tuple_items: tuple[Node, ...] | None = None
@@ -154,14 +154,14 @@ class Array(Node):
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Choice(Node):
-    """``enum``; ``values`` are texts that are equal for equal values."""
+    """An ``enum``; ``values`` are texts that are the same for equal values."""
 
     values: frozenset[str] = frozenset()
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Constant(Node):
-    """``const``; ``value`` is a text as in :class:`Choice`."""
+    """A ``const``; ``value`` is a text as in :class:`Choice`."""
 
     value: str = ""
 
@@ -175,9 +175,9 @@ class Negation(Node):
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Condition(Node):
-    """``if``, ``then``, ``else``: told apart from other kinds, never compared.
+    """A condition of ``if``, ``then`` and ``else``: different from other kinds, but not compared.
 
-    ``content`` is a text that conditions share which say the same.
+    ``content`` is a text that equal conditions share.
     """
 
     content: str = ""
@@ -187,8 +187,8 @@ class Condition(Node):
 class Combination(Node):
     """Branches of which all, any or exactly one must fit.
 
-    ``is_synthetic`` is an allOf that no text has: what stands side by side in one schema. ``indexes`` are the numbers
-    of the branches in the list of the text; empty where no text has such a list.
+    ``is_synthetic``: an allOf of the parts of one schema object, which is not in the text. ``indexes`` are the numbers
+    of the branches in the list of the text; empty if there is no such list.
     """
 
     criterion: Criterion
@@ -199,9 +199,9 @@ class Combination(Node):
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Reference(Node):
-    """A ``$ref``, or a ``keyword`` like it.
+    """A ``$ref``, or another ``keyword`` that refers.
 
-    What it means is found when it is asked for, so that schemas may contain themselves.
+    It is resolved when :meth:`target` is called, so that schemas may be recursive.
     """
 
     keyword: str
@@ -209,5 +209,5 @@ class Reference(Node):
     find: Callable[[], Node]
 
     def target(self) -> Node:
-        """The node that is meant; ``UnresolvedReference`` where there is none."""
+        """Return the node that it refers to; raise ``UnresolvedReference`` if there is none."""
         return self.find()

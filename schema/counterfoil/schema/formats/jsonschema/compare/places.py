@@ -1,6 +1,6 @@
-"""Where in its text something stands that a node says, and the steps that lead to it.
+"""The places of nodes and keywords in their text, and the steps that lead to them.
 
-A pointer leads to what is there: the keyword that was changed, the name in a list; else to the nearest thing around it.
+A pointer leads to the changed keyword or the name in a list, or to the nearest thing around it that exists.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _OTHER_NAMES: Final = {
     "prefixItems": ("items",),
     "minContains": ("contains",),
 }
-"""What other drafts say a keyword with, or the keyword that implies it."""
+"""Other spellings of a keyword in other drafts, or the keyword that implies it."""
 _TYPE_NAMES: Final[Mapping[type[Node], tuple[str, ...]]] = {
     Text: ("string",),
     Numeric: ("number", "integer"),
@@ -51,10 +51,10 @@ _KEYWORD_BY_KIND: Final[Mapping[type[Node], str]] = {Choice: "enum", Constant: "
 
 
 class Spot(NamedTuple):
-    """A spot in a text: what ``steps`` lead to in the schema of a node, or the nearest thing there.
+    """A place in a text: what ``steps`` lead to in the schema of a node, or the nearest existing place.
 
-    A step into a list of words may be the word. Without steps it is the keyword by which the node is another kind of
-    schema than ``other``. Most spots are never looked at, so the pointer is found when it is asked for.
+    A step into a list of words may be the word. With None as steps it is the keyword that makes the node another kind
+    of schema than ``other``. The pointer is computed on request, since most spots are not used.
     """
 
     node: Node
@@ -67,7 +67,7 @@ class Spot(NamedTuple):
         return self.node.site.document
 
     def pointer(self) -> str:
-        """The JSON pointer in the document."""
+        """Return the JSON Pointer in the document."""
         node, steps = self.node, self.steps
         if steps is None:
             node = _part_unlike(node, self.other)
@@ -76,17 +76,17 @@ class Spot(NamedTuple):
 
 
 def spot_at(node: Node | None, *steps: str) -> Spot | None:
-    """What ``steps`` lead to in the node's schema."""
+    """Return the spot at ``steps`` in the node's schema; None without a node."""
     return None if node is None else Spot(node, steps)
 
 
 def spot_of_kind(node: Node, other: Node | None) -> Spot:
-    """The keyword by which a node is another kind of schema than ``other``."""
+    """Return the spot of the keyword that makes a node another kind of schema than ``other``."""
     return Spot(node, None, other)
 
 
 def pointer_in(pointer: str, value: Any, steps: Sequence[str | int]) -> str:
-    """The same for a schema ``value`` that stands at ``pointer``."""
+    """Return the pointer of ``steps`` in the schema ``value`` at ``pointer``, as far as they exist."""
     if len(steps) == 1 and isinstance(value, dict) and steps[0] in value:
         return f"{pointer}/{escape_pointer(str(steps[0]))}"
     for step, following in zip_longest(steps, steps[1:]):
@@ -110,7 +110,7 @@ def _holds(value: Any, step: str | int | None) -> bool:
 
 
 def keyword_of(node: Node) -> str:
-    """The keyword that makes the node what it is; empty where several do, or none."""
+    """Return the keyword that determines the node's kind; empty if several do, or none."""
     if isinstance(node, Reference):
         return node.keyword
     value = node.site.value
@@ -127,7 +127,7 @@ def keyword_of(node: Node) -> str:
 
 
 def _part_unlike(node: Node, other: Node | None) -> Node:
-    """Of what stands side by side in one schema, the first that ``other`` does not have; any other node itself."""
+    """Return the first part of a synthetic allOf whose kind ``other`` does not have; any other node unchanged."""
     if not isinstance(node, Combination) or not node.is_synthetic:
         return node
     others = other.branches if isinstance(other, Combination) and other.is_synthetic else (other,)
@@ -136,7 +136,7 @@ def _part_unlike(node: Node, other: Node | None) -> Node:
 
 
 def spot_of_branch(around: Combination, node: Node) -> Spot:
-    """A branch of ``around``: the schema in its list, the word in a list of types, or the keyword."""
+    """Return the spot of a branch of ``around``: its schema in a list, its word in a list of types, or the keyword."""
     if branch_step(around, node):
         return Spot(node)
     if around.is_synthetic:
@@ -146,14 +146,14 @@ def spot_of_branch(around: Combination, node: Node) -> Spot:
 
 
 def spot_of_value(node: Choice, *, known: frozenset[str]) -> Spot:
-    """The first value of an ``enum`` that is not among ``known``; the keyword where there is none."""
+    """Return the spot of the first value of an ``enum`` that is not in ``known``; the keyword if there is none."""
     values = node.site.value["enum"]
     index = next((index for index, value in enumerate(values) if value_text(value) not in known), None)
     return Spot(node, ("enum",) if index is None else ("enum", index))
 
 
 def branch_step(around: Combination, node: Node) -> FieldPath:
-    """The step into a branch of ``around``; none where no text has the branches."""
+    """Return the step into a branch of ``around``; none if the branches are in no list of the text."""
     pairs = zip(around.indexes, around.branches, strict=False)
     return tuple(branch(index) for index, one in pairs if one is node)
 

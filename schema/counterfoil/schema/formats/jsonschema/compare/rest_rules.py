@@ -1,4 +1,4 @@
-"""The rules of what objects and arrays may hold beside what they declare: true, false, or a schema."""
+"""The rules of what objects and arrays allow beside what they declare: true, false, or a schema."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RestRules:
-    """The rules of one such keyword."""
+    """The rules of one keyword for the rest."""
 
     added: CompatibilityRule
     removed: CompatibilityRule

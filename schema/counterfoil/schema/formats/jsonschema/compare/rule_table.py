@@ -1,4 +1,4 @@
-"""How the rules of JSON Schema are written down: by Confluent's word, with our sentence, reason and advice."""
+"""The construction of the rules of JSON Schema: Confluent's error type, with our sentence, reason and fix."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from counterfoil.schema.compatibility.rules import ALWAYS, NEVER, CompatibilityR
 from counterfoil.schema.model import SchemaType
 
 NOT_LENIENT: Final = ALWAYS - {CompatibilityPolicy.LENIENT}
-"""Breaks under every policy but LENIENT, which takes writers to write only what their schema declares."""
+"""The policies except LENIENT, which assumes that writers write only what their schema declares."""
 SOUND_ONLY: Final = frozenset({CompatibilityPolicy.SOUND})
-"""Breaks under SOUND alone: the reference lets it pass, and a value proves it wrong."""
+"""The policy SOUND alone: the reference accepts the difference, and a value refutes it."""
 
 
 def breaking(
@@ -23,7 +23,7 @@ def breaking(
     breaks: frozenset[CompatibilityPolicy] = ALWAYS,
     promises_witness: bool = False,
 ) -> CompatibilityRule:
-    """A rule whose differences break readers; its id is the error type in small letters, with hyphens."""
+    """Return a rule whose differences break readers; its id is the error type in lower case, with hyphens."""
     return CompatibilityRule(
         id=error_type.lower().replace("_", "-"),
         schema_type=SchemaType.JSON,
@@ -37,7 +37,7 @@ def breaking(
 
 
 def harmless(error_type: str, sentence: str, *, why: str) -> CompatibilityRule:
-    """A rule whose differences are reported and break no reader."""
+    """Return a rule whose differences are reported and do not break any reader."""
     return breaking(error_type, sentence, why=why, fix="Nothing needs to be fixed.", breaks=NEVER)
 
 
@@ -50,7 +50,7 @@ def ours(
     breaks: frozenset[CompatibilityPolicy] = SOUND_ONLY,
     promises_witness: bool = True,
 ) -> CompatibilityRule:
-    """A rule that the reference does not have; what SOUND adds it adds because of a value."""
+    """Return a rule that the reference does not have; by default it breaks under SOUND and promises a witness."""
     return CompatibilityRule(
         id=rule_id,
         schema_type=SchemaType.JSON,

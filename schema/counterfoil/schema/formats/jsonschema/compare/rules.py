@@ -1,8 +1,8 @@
 """The rules of JSON Schema compatibility, as a table with the sentence, the reason and the fix of each.
 
 A rule is data; the walk in :mod:`~counterfoil.schema.formats.jsonschema.compare.differences` finds the places. The
-pages about rules are printed from here. The rules of limits, of content models and of what stands beside them have
-modules of their own, as have those of the policy SOUND alone.
+documentation pages about rules are generated from them. The rules of limits, of content models, of the rest, and of the
+policy SOUND are in modules of their own.
 
 Source: the validation vocabularies of draft-04 to 2020-12; error types as Confluent Schema Registry spells them.
 """

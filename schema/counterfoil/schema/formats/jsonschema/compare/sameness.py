@@ -1,4 +1,4 @@
-"""When two branches say the same, so that one of them is not counted."""
+"""The equality of branches, so that equal ones count once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ _NOT_CONTENT: Final = frozenset({"site", "source", "keyword", "key", "find", "is
 
 
 def key_of(node: Node) -> str:
-    """A text that nodes share which say the same; references are told apart by what they say, not by what they mean."""
+    """Return a text that is the same for nodes of the same content.
+
+    References are compared by their text, not by the schema that they lead to.
+    """
     if node.key is None:
         node.key = value_text(node.source) if isinstance(node.source, dict) else _structure(node)
     return node.key

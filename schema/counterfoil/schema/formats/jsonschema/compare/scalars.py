@@ -1,4 +1,4 @@
-"""Comparison of what stands alone: limits, patterns, numbers, enumerations."""
+"""Comparison of scalar keywords: limits, patterns, numbers, enumerations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def compare_bound(
     keyword: str, reader: Node, writer: Node, reader_limit: Number | None, writer_limit: Number | None
 ) -> list[Finding]:
-    """What happened to one limit of two nodes."""
+    """Return the finding about one limit of two nodes, in a list; empty if it is the same."""
     rule = _bound_rule(keyword, reader_limit, writer_limit)
     if rule is None:
         return []
@@ -41,7 +41,7 @@ def _bound_rule(keyword: str, reader: Number | None, writer: Number | None) -> C
 
 
 def compare_notes(reader: Node, writer: Node) -> list[Finding]:
-    """What two nodes say about themselves."""
+    """Return the findings about the annotations of two nodes: id, title, description and default."""
     found: list[Finding] = []
     if reader.identity != writer.identity:
         found.append(at(rules.ID_CHANGED, reader, writer))
@@ -55,7 +55,7 @@ def compare_notes(reader: Node, writer: Node) -> list[Finding]:
 
 
 def compare_texts(reader: Text, writer: Text) -> list[Finding]:
-    """Two strings."""
+    """Return the findings about two string nodes."""
     return [
         *compare_bound("maxLength", reader, writer, reader.max_length, writer.max_length),
         *compare_bound("minLength", reader, writer, reader.min_length, writer.min_length),
@@ -73,7 +73,7 @@ def _compare_patterns(reader: Text, writer: Text) -> list[Finding]:
 
 
 def compare_numbers(reader: Numeric, writer: Numeric) -> list[Finding]:
-    """Two numbers."""
+    """Return the findings about two number nodes."""
     found = [
         *compare_bound("maximum", reader, writer, reader.maximum, writer.maximum),
         *compare_bound("minimum", reader, writer, reader.minimum, writer.minimum),
@@ -88,9 +88,9 @@ def compare_numbers(reader: Numeric, writer: Numeric) -> list[Finding]:
 
 
 def _compare_exclusive_maxima(reader: Numeric, writer: Numeric) -> list[Finding]:
-    """As the reference has it: two exclusive maxima are compared by the reader's inclusive one.
+    """Return the finding about the exclusive maxima, which the reference compares by the reader's inclusive one.
 
-    Where the reader has none, the reference fails; here the two limits are compared with each other.
+    If the reader has no inclusive maximum, the reference fails; here the two exclusive limits are compared.
     """
     reader_limit, writer_limit = reader.exclusive_maximum, writer.exclusive_maximum
     if reader_limit is not None and writer_limit is not None and reader.maximum is not None:
@@ -119,7 +119,7 @@ def _multiple_rule(reader: Number | None, writer: Number | None) -> Compatibilit
 
 
 def compare_choices(reader: Choice, writer: Choice) -> list[Finding]:
-    """Two enumerations."""
+    """Return the findings about two enumerations."""
     if reader.values == writer.values:
         return []
     if reader.values > writer.values:
@@ -133,7 +133,7 @@ def compare_choices(reader: Choice, writer: Choice) -> list[Finding]:
 
 
 def compare_constants(reader: Constant, writer: Constant) -> list[Finding]:
-    """Two constants."""
+    """Return the findings about two constants."""
     if reader.value == writer.value:
         return []
     return [at(rules.ENUM_ARRAY_CHANGED, reader, writer, "const", reader=reader.value, writer=writer.value)]

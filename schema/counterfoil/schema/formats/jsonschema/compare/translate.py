@@ -1,7 +1,7 @@
-"""From a schema's text to the tree of nodes that is compared.
+"""The translation of a schema's text to the tree of nodes that is compared.
 
-Drafts 4 to 7 and the later drafts say some things by different keywords, and the reference reads them by different
-means; both end in the nodes of :mod:`~counterfoil.schema.formats.jsonschema.compare.model`.
+Drafts 4 to 7 and the later drafts have different keywords for some things, and the reference has a separate reader for
+each group; both become the nodes of :mod:`~counterfoil.schema.formats.jsonschema.compare.model`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ _TREES: WeakKeyDictionary[JsonSchema, Node] = WeakKeyDictionary()
 
 
 def node_of(schema: JsonSchema) -> Node:
-    """The tree of a schema; built once for each.
+    """Return the tree of a schema, which is built once for each.
 
-    References in it are followed when they are asked for; one that means nothing known then raises
-    ``UnresolvedReference``.
+    References in it are resolved on first use; one that cannot be resolved then raises ``UnresolvedReference``.
     """
     node = _TREES.get(schema)
     if node is None:
@@ -35,14 +34,14 @@ def node_of(schema: JsonSchema) -> Node:
 
 
 class _Translation:
-    """One schema being translated; it lives on in the references that have not been followed yet."""
+    """The translation of one schema; references that are not resolved yet keep it in memory."""
 
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
         self._node_by_place: dict[tuple[Place, bool], Node] = {}
 
     def translate(self, value: Any, base: Base, trail: frozenset[Place]) -> Node:
-        """The node of the schema ``value``; ``trail`` are the places that references led through."""
+        """Return the node of the schema ``value``; ``trail`` has the places of the references that led here."""
         site = Site(base.document, base.pointer, value)
         if not isinstance(value, dict):
             return Nothing(site=site) if value is False else Empty(site=site)
@@ -62,15 +61,15 @@ class _Translation:
         return node
 
     def below(self, value: Any, around: SchemaKeywords, *steps: str | int) -> Node:
-        """The node of a schema inside another."""
+        """Return the node of the schema ``value``, which is at ``steps`` in ``around``."""
         base = self._resolver.enter(value, around.base.below(*steps))
         return self.translate(value, base, around.trail)
 
     def meant(self, text: str, around: SchemaKeywords, *, is_dynamic: bool) -> Node:
-        """The node that a reference means.
+        """Return the node that a reference leads to.
 
-        In later drafts a schema that contains itself has two nodes, as the reference has it: one for where it is met
-        from outside, one for where it is met inside itself.
+        In later drafts a recursive schema has two nodes, as in the reference: one for a reference from outside, one
+        for a reference inside itself.
         """
         resolve = self._resolver.resolve_dynamic if is_dynamic else self._resolver.resolve
         value, base = resolve(text, around.base)
@@ -79,5 +78,5 @@ class _Translation:
         node = self._node_by_place.get(key)
         if node is None:
             node = self.translate(value, base, around.trail | {place})
-            node = self._node_by_place.setdefault(key, node)  # the same for every thread that asks
+            node = self._node_by_place.setdefault(key, node)  # the same node for all threads
         return node

@@ -1,4 +1,4 @@
-"""Nodes and values in a few words, for sentences."""
+"""Short descriptions of nodes and values, for sentences."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _SHOWN_DEPTH: Final = 2
 
 
 def describe(node: Node, depth: int = _SHOWN_DEPTH) -> str:
-    """A node in a few words: ``an integer``, ``one of (a string, null)``."""
+    """Return a short description of a node: ``an integer``, ``one of (a string, null)``."""
     match node:
         case Numeric():
             return "an integer" if node.is_integer else "a number"
@@ -60,7 +60,7 @@ def describe(node: Node, depth: int = _SHOWN_DEPTH) -> str:
 
 
 def listed(values: Iterable[str]) -> str:
-    """Values in order, not too many of them."""
+    """Return sorted values in one text, at most ten of them and the number of the others."""
     shown = sorted(values)
     more = f" and {len(shown) - _SHOWN_VALUES} more" if len(shown) > _SHOWN_VALUES else ""
     return ", ".join(shown[:_SHOWN_VALUES]) + more

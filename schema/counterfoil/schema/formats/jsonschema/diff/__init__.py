@@ -1,1 +1,1 @@
-"""What changed between two JSON schemas."""
+"""The changes between two JSON schemas."""

@@ -1,7 +1,7 @@
-"""The pair walk over two JSON schemas that finds what changed, references followed.
+"""The pair walk over two JSON schemas that finds their changes, through references.
 
 A pair of schemas that is used in many places is compared once, so that recursive references end. Definitions are
-compared where they are first used, and those that nobody uses by their names.
+compared where they are first used, and unused ones by their names.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _ABSENT: Final = object()
 
 
 def find_changes(earlier: JsonSchema, later: JsonSchema) -> list[Change]:
-    """Everything that differs between two schemas, in the order of the later one; empty when they say the same.
+    """Return all changes between two schemas, in the order of the later one; empty if they are the same.
 
     Raises ``InvalidSchema`` for schemas that are nested too deep to be compared.
     """
@@ -82,7 +82,7 @@ def find_changes(earlier: JsonSchema, later: JsonSchema) -> list[Change]:
 
 
 class _At(NamedTuple):
-    """The two schemas that are compared, where each stands in its own text, and the place they describe."""
+    """The two compared schemas, the pointers to them in their own texts, and the place that they describe."""
 
     earlier: WrittenSchema
     later: WrittenSchema
@@ -91,15 +91,18 @@ class _At(NamedTuple):
     place: FieldPath = ()
 
     def gone(self, earlier: WrittenSchema, *steps: str | int, into: FieldPath = ()) -> _At:
-        """A schema inside the earlier one that the later one does not have."""
+        """Return the position of a schema inside the earlier one."""
         return _At(earlier, self.later, self.earlier_pointer + _steps(steps), self.later_pointer, self.place + into)
 
     def added(self, later: WrittenSchema, *steps: str | int, into: FieldPath = ()) -> _At:
-        """A schema inside the later one that the earlier one does not have."""
+        """Return the position of a schema inside the later one."""
         return _At(self.earlier, later, self.earlier_pointer, self.later_pointer + _steps(steps), self.place + into)
 
     def resolved(self) -> _At:
-        """What the two refer to, where a ``$ref`` stands alone; inside the own text the pointer goes along."""
+        """Return the position of the targets of the two, where a ``$ref`` is alone.
+
+        The pointer becomes that of the target if the target is in the schema's own text.
+        """
         earlier, earlier_pointer = _followed(self.earlier, self.earlier_pointer)
         later, later_pointer = _followed(self.later, self.later_pointer)
         return _At(earlier, later, earlier_pointer, later_pointer, self.place)
@@ -111,7 +114,7 @@ class _Walk:
         self._seen: set[tuple[int, int]] = set()
 
     def schemas(self, at: _At) -> None:
-        """Compare two schemas that stand at the same place."""
+        """Compare two schemas at the same place."""
         at = at.resolved()
         was, now = at.earlier, at.later
         if isinstance(was.value, dict) and isinstance(now.value, dict):
@@ -174,7 +177,7 @@ class _Walk:
             self._constraint(keyword, at, was, now)
 
     def _constraint(self, keyword: str, at: _At, was: Any, now: Any, *, name: str = "") -> None:
-        """What became of a keyword, or of the entry called ``name`` in it."""
+        """Add the change of a keyword, or of the entry ``name`` in it."""
         if alike(was) == alike(now):
             return
         if was is _ABSENT:
@@ -264,7 +267,7 @@ class _Walk:
                 self._add(ChangeKind.BRANCH_ADDED, added, None, f"{keyword} {type_words(branch)}")
 
     def _others(self, at: _At) -> None:
-        """Definitions by name, and keywords that nothing here knows: tags, extensions, annotations."""
+        """Compare definitions by name, and unknown keywords: tags, extensions, annotations."""
         for keyword in _DEFINITIONS:
             was, now = _mapping(at.earlier, keyword), _mapping(at.later, keyword)
             for name in was:
@@ -285,7 +288,7 @@ class _Walk:
 
     @staticmethod
     def _kept(at: _At, keyword: str) -> Iterator[tuple[tuple[str, WrittenSchema], WrittenSchema]]:
-        """Definitions that both sides have; those that are used somewhere were compared there."""
+        """Yield the definitions that both sides have; those that are used were compared where they are used."""
         now = dict(at.later.named(keyword))
         yield from (((name, before), now[name]) for name, before in at.earlier.named(keyword) if name in now)
 
@@ -302,7 +305,7 @@ def _says(schema: WrittenSchema, keyword: str) -> bool:
 
 
 def _followed(schema: WrittenSchema, pointer: str) -> tuple[WrittenSchema, str]:
-    """What a schema that is nothing but a reference means, through any number of them."""
+    """Return the target of a schema that only refers, through any number of references."""
     seen: set[int] = set()
     while id(schema.value) not in seen:
         seen.add(id(schema.value))
@@ -315,7 +318,7 @@ def _followed(schema: WrittenSchema, pointer: str) -> tuple[WrittenSchema, str]:
 
 
 def _direction(keyword: str, was: Any, now: Any) -> ChangeKind:
-    """Whether a limit takes fewer values than before, or more, where that can be said."""
+    """Return whether a limit was tightened or relaxed; only that it was changed if neither is known."""
     if keyword in _LOWER | _UPPER and is_number(was) and is_number(now):
         is_tighter = (now > was) == (keyword in _LOWER)
     elif keyword == "multipleOf" and is_number(was) and is_number(now) and was and now:
@@ -334,7 +337,7 @@ def _direction(keyword: str, was: Any, now: Any) -> ChangeKind:
 
 
 def _matching(was: list[WrittenSchema], now: list[WrittenSchema]) -> dict[int, int]:
-    """The earlier branch of each later one: the same text first, then the same type; what is left in order."""
+    """Return the earlier branch for each later one: by equal text, then by equal type, then by order."""
     pairs: dict[int, int] = {}
     keys: list[Callable[[WrittenSchema], str]] = [lambda schema: print_exact(schema.value, sort_keys=True), type_words]
     if len(was) == len(now):
@@ -352,7 +355,7 @@ def _matching(was: list[WrittenSchema], now: list[WrittenSchema]) -> dict[int, i
 
 
 def _ordered(at: _At, keywords: frozenset[str] | set[str]) -> Iterator[str]:
-    """Those of ``keywords`` that stand on either side, in the order of the later one."""
+    """Yield those of ``keywords`` that either side has, in the order of the later one."""
     yield from (keyword for keyword in dict.fromkeys((*at.later.keywords, *at.earlier.keywords)) if keyword in keywords)
 
 

@@ -1,4 +1,4 @@
-"""Schemas and values as people write them."""
+"""The texts of schemas and values in descriptions of changes."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ _DRAFT_WORDS: Final = {
 
 
 def draft_words(draft: Draft) -> str:
-    """The draft by the name that people know it by."""
+    """Return the usual name of a draft."""
     return _DRAFT_WORDS[draft]
 
 
 def value_words(value: Any) -> str:
-    """A value as JSON with its keys sorted, cut where it grows long."""
+    """Return a value as JSON with sorted keys, cut if it is long."""
     text = print_exact(value, sort_keys=True)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def said(keyword: str, value: Any) -> str:
-    """A keyword with its value: ``maxLength 10``."""
+    """Return a keyword with its value: ``maxLength 10``."""
     return f"{keyword} {value_words(value)}"
 
 
 def type_words(schema: WrittenSchema, depth: int = 0) -> str:
-    """A schema in one line: ``string | null``, ``array<integer>``, ``enum ["A","B"]``, ``anything``."""
+    """Return a schema in one line: ``string | null``, ``array<integer>``, ``enum ["A","B"]``, ``anything``."""
     if isinstance(schema.value, bool):
         return "anything" if schema.value else "nothing"
     keywords = schema.keywords

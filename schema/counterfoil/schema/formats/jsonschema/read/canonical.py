@@ -1,6 +1,6 @@
-"""The texts of a JSON schema: compact, numbers as exact decimals, keys in the order given or sorted.
+"""The texts of a JSON schema: compact, numbers as exact decimals, keys in the given order or sorted.
 
-Source: ``java.math.BigDecimal.toString``, which Python's ``Decimal`` spells alike, and Jackson's default printing.
+Source: ``java.math.BigDecimal.toString``, whose spelling Python's ``Decimal`` shares, and Jackson's default output.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 
 
 def print_exact(value: Any, *, sort_keys: bool = False) -> str:
-    """The text of a JSON value without white space; ``sort_keys`` puts the keys of every object in Java's order."""
+    """Return the text of a JSON value without white space.
+
+    ``sort_keys`` puts the keys of every object in Java's order.
+    """
     if not sort_keys:
         try:
             text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        except TypeError:  # it holds a Decimal
+        except TypeError:  # it contains a Decimal
             text = "\\u00"
         if "\\u00" not in text:
             return text
@@ -30,7 +33,7 @@ def print_exact(value: Any, *, sort_keys: bool = False) -> str:
 
 
 def print_number(value: int | Decimal) -> str:
-    """A number with the digits it was given; exponents only where the digits do not say it, no negative zero.
+    """Return a number with all its digits, an exponent only if it is needed, and no negative zero.
 
     >>> [print_number(Decimal(text)) for text in ("1.0", "5e0", "-1.20e-3", "1e400", "-0.0")]
     ['1.0', '5', '-0.00120', '1E+400', '0.0']
@@ -41,7 +44,7 @@ def print_number(value: int | Decimal) -> str:
 
 
 def _java_order(key: str) -> bytes:
-    """Strings sort by UTF-16 code units there."""
+    """Return the key by which Java sorts strings: their UTF-16 code units."""
     return key.encode("utf-16-be", "surrogatepass")
 
 

@@ -1,4 +1,4 @@
-"""The drafts of JSON Schema: which one a document is written in, and what each calls its parts.
+"""The drafts of JSON Schema: which one a document uses, and the names of its keywords.
 
 Source: the core specifications of draft-04, draft-06, draft-07, 2019-09 and 2020-12.
 """
@@ -24,17 +24,17 @@ class Draft(Enum):
 
     @cached_property
     def is_modern(self) -> bool:
-        """Whether it is 2019-09 or later: ``$anchor``, ``$defs``, keywords beside ``$ref`` count."""
+        """Whether it is 2019-09 or later, with ``$anchor``, ``$defs`` and keywords beside ``$ref``."""
         return self in (Draft.DRAFT_2019_09, Draft.DRAFT_2020_12)
 
     @cached_property
     def id_keyword(self) -> str:
-        """The keyword by which a schema gives itself a URI: ``id`` in draft-04, ``$id`` since."""
+        """The keyword for the URI of a schema: ``id`` in draft-04, ``$id`` since."""
         return "id" if self is Draft.DRAFT_4 else "$id"
 
 
 DEFAULT_DRAFT: Final = Draft.DRAFT_7
-"""What a document without ``$schema``, or with one that is not known here, is read as."""
+"""The draft of a document without ``$schema``, or with an unknown one."""
 
 _DRAFT_BY_URI: Final[Mapping[str, Draft]] = {
     f"{scheme}://{draft.value.partition('://')[2]}": draft for draft in Draft for scheme in ("http", "https")
@@ -42,7 +42,7 @@ _DRAFT_BY_URI: Final[Mapping[str, Draft]] = {
 
 
 def draft_of(document: Any, *, default: Draft = DEFAULT_DRAFT) -> Draft:
-    """The draft that a document's ``$schema`` names; ``default`` where it names none that is known here.
+    """Return the draft that a document's ``$schema`` names; ``default`` if it is absent or unknown.
 
     >>> draft_of({"$schema": "http://json-schema.org/draft-04/schema#"})
     <Draft.DRAFT_4: 'http://json-schema.org/draft-04/schema'>
@@ -52,9 +52,9 @@ def draft_of(document: Any, *, default: Draft = DEFAULT_DRAFT) -> Draft:
 
 
 def metaschema(uri: str) -> Any | None:
-    """The document of a draft's metaschema, or of one of its vocabularies, by URI; None for any other URI.
+    """Return the document of a draft's metaschema, or of one of its vocabularies, by URI; None for any other URI.
 
-    The documents come with an installed package; nothing is fetched.
+    The documents are in an installed package; nothing is fetched.
     """
     if "json-schema.org/" not in uri:
         return None
@@ -64,7 +64,7 @@ def metaschema(uri: str) -> Any | None:
 
 
 def specifications() -> Any:
-    """The registry of the package ``referencing`` that holds the metaschemas of every draft."""
+    """Return the registry of the package ``referencing`` that contains the metaschemas of every draft."""
     from jsonschema import validators
 
     return validators.SPECIFICATIONS  # type: ignore[attr-defined]  # the stubs leave it out

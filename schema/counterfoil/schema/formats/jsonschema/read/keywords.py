@@ -1,4 +1,4 @@
-"""Which keywords hold schemas, and in what shape.
+"""The keywords that contain schemas, and the form in which they contain them.
 
 Source: the applicator keywords of draft-04 to 2020-12.
 """
@@ -26,7 +26,7 @@ ONE_SCHEMA: Final = frozenset(
         "unevaluatedProperties",
     }
 )
-"""Keywords whose value is a schema; ``items`` may hold a list of them."""
+"""Keywords whose value is a schema; ``items`` may be a list of schemas."""
 
 SCHEMA_LIST: Final = frozenset({"allOf", "anyOf", "items", "oneOf", "prefixItems"})
 """Keywords whose value is a list of schemas."""
@@ -34,11 +34,11 @@ SCHEMA_LIST: Final = frozenset({"allOf", "anyOf", "items", "oneOf", "prefixItems
 SCHEMA_MAP: Final = frozenset(
     {"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"}
 )
-"""Keywords whose value is an object of schemas; ``dependencies`` may hold lists of names among them."""
+"""Keywords whose value is an object of schemas; ``dependencies`` may also contain lists of names."""
 
 
 def subschemas(schema: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """The schemas that stand directly in ``schema``, each with its steps; values of a wrong shape are left out.
+    """Yield the schemas directly inside ``schema``, each with its steps; values of a wrong shape are left out.
 
     >>> [steps for steps, _ in subschemas({"items": [True], "properties": {"a": {}}, "not": {}})]
     [('items', 0), ('properties', 'a'), ('not',)]

@@ -1,7 +1,7 @@
-"""Strings that match a regular expression: short ones first, built from the expression and tried on it.
+"""Strings that match a regular expression: short ones first, built from the expression and checked with it.
 
-It reads what patterns of schemas are mostly made of: literals, classes, groups, alternatives, repetitions, anchors.
-For anything else nothing comes back, which costs a candidate and no truth.
+The usual parts of patterns in schemas are supported: literals, classes, groups, alternatives, repetitions, anchors. For
+anything else no string is returned; then a candidate is missing, but no result is wrong.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_SAMPLES: Final = 16
-"""How many matching strings are kept for one pattern."""
+"""The largest number of matching strings of one pattern."""
 
 MAX_LENGTH: Final = 300
-"""Characters of the longest string that is built."""
+"""The largest length of a string, in characters."""
 
 MAX_PATTERN: Final = 2_000
-"""Characters of the longest expression that is read."""
+"""The largest length of a supported expression, in characters."""
 
 _MAX_TRIED: Final = 60
 _MAX_COPIES: Final = 3
@@ -40,12 +40,12 @@ _BOUNDARIES: Final = frozenset("bBAzZG")
 
 
 class _Unreadable(Exception):
-    """The expression holds something that is not read here."""
+    """The error for an expression with something that is not supported here."""
 
 
 @lru_cache(maxsize=512)
 def matching_strings(pattern: str) -> tuple[str, ...]:
-    """Strings that hold a match of ``pattern``, the shortest first; none where it is beyond what is read here.
+    """Return strings that contain a match of ``pattern``, the shortest first; none if it is not supported.
 
     >>> matching_strings("^[a-c]{2}$")[0]
     'aa'
@@ -61,7 +61,7 @@ def matching_strings(pattern: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=512)
 def stretched(pattern: str, length: int) -> str | None:
-    """A string of exactly this length that holds a match; None where none is found."""
+    """Return a string of exactly this length that contains a match; None if none is found."""
     if length > MAX_LENGTH:
         return None
     for text in _stretchings(pattern, length):
@@ -87,7 +87,7 @@ def _stretchings(pattern: str, length: int) -> Iterator[str]:
 
 
 class _Reader:
-    """Reads an expression from left to right; each part is a list of texts that it matches."""
+    """A reader of an expression from left to right; each part becomes a list of texts that it matches."""
 
     def __init__(self, pattern: str, *, copies: int = 1) -> None:
         if len(pattern) > MAX_PATTERN:
@@ -198,7 +198,7 @@ def _counts(found: re.Match[str]) -> tuple[int, int | None]:
 
 
 def _joined(texts: list[str], part: list[str]) -> list[str]:
-    """Every text with every ending, as long as they are few; after that each with some ending."""
+    """Return every text with every ending, if these are few; otherwise each text with one ending."""
     if len(texts) * len(part) <= _MAX_PARTS:
         return [text + ending for text, ending in product(texts, part)]
     return [text + part[index % len(part)] for index, text in enumerate(texts)]

@@ -1,7 +1,7 @@
-"""Regular expressions of schemas: what is wrong with one, and whether a text holds a match, in bounded time.
+"""Regular expressions of schemas: the fault of one, and whether a text contains a match, in bounded time.
 
-Source: JSON Schema's ``pattern`` searches, it does not match the whole; the dialect is ECMA 262's, and Java's in the
-reference registry. Both are read here by the package ``regex``, which can stop a search that takes too long.
+Source: JSON Schema's ``pattern`` searches and does not match the whole text; the dialect is that of ECMA 262, and
+Java's in the reference registry. Here the package ``regex`` reads both; it can stop a search that takes too long.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SEARCH_TIMEOUT_S: Final = 0.05
-"""How long one search may take."""
+"""The time limit of one search."""
 
 MAX_PATTERN_LENGTH: Final = 20_000
-"""Characters of a pattern that is worth compiling: the time it takes grows faster than the length."""
+"""The largest length of a pattern that is compiled, in characters: the time grows faster than the length."""
 
 _QUOTED: Final = re.compile(r"\\Q(.*?)(?:\\E|$)", re.DOTALL)
 _END_OF_INPUT: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\z")
@@ -31,7 +31,7 @@ _FAULTS: Final = {"\\": "it ends in a backslash", "[": "a character class does n
 
 
 def fault_of_pattern(pattern: str) -> str | None:
-    """Why ``pattern`` is a regular expression in no dialect, in a few words; None when nothing is surely wrong.
+    """Return why ``pattern`` is not valid in any dialect of regular expressions; None if no fault is certain.
 
     >>> fault_of_pattern("[a-z")
     'a character class does not end'
@@ -51,7 +51,7 @@ def fault_of_pattern(pattern: str) -> str | None:
 
 
 def _pieces(pattern: str) -> Iterator[str]:
-    """The pieces of a pattern: an escape, a quoted text, a class, the beginning of a group, or one character."""
+    """Yield the pieces of a pattern: an escape, a quoted text, a class, the start of a group, or one character."""
     at = 0
     while at < len(pattern):
         found = _PIECE.match(pattern, at)
@@ -62,7 +62,7 @@ def _pieces(pattern: str) -> Iterator[str]:
 
 @lru_cache(maxsize=1024)
 def compile_pattern(pattern: str) -> regex.Pattern[str] | None:
-    """``pattern`` compiled; None where the package cannot read it (it may be right in another dialect)."""
+    """Return ``pattern`` compiled; None if the package cannot read it (it may be valid in another dialect)."""
     if len(pattern) > MAX_PATTERN_LENGTH:
         return None
     try:
@@ -72,7 +72,7 @@ def compile_pattern(pattern: str) -> regex.Pattern[str] | None:
 
 
 def holds_match(pattern: str, text: str, *, timeout_s: float = SEARCH_TIMEOUT_S) -> bool | None:
-    """Whether ``text`` holds a match; None where that is unknown: the pattern is unreadable, or takes too long.
+    """Return whether ``text`` contains a match; None if the pattern cannot be read or takes too long.
 
     >>> holds_match("b+", "abbc"), holds_match("^b", "abbc"), holds_match("(", "")
     (True, False, None)
@@ -87,7 +87,7 @@ def holds_match(pattern: str, text: str, *, timeout_s: float = SEARCH_TIMEOUT_S)
 
 
 def _translated(pattern: str) -> str:
-    r"""Java's and ECMA's spellings in those of the package: ``\Q…\E``, ``\z``, ``\cX``, ``\/``."""
+    r"""Return ``pattern`` in the package's syntax: without ``\Q…\E``, ``\z``, ``\cX`` and ``\/`` of Java and ECMA."""
     if "\\" not in pattern:
         return pattern
     pattern = _QUOTED.sub(lambda found: regex.escape(found[1]), pattern)

@@ -1,4 +1,4 @@
-"""JSON as the schemas of this language are read: exact numbers, no comments, faults with their place."""
+"""The reading of JSON for schemas of this language: exact numbers, no comments, faults with their place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 MAX_EXPONENT: Final = 2**31 - 1
-"""The largest exponent of a number, either way: Java's decimals have no larger ones."""
+"""The largest absolute exponent of a number, which is that of Java's decimals."""
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -21,10 +21,11 @@ _RAW_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_exact_json(text: str) -> Any:
-    """The value that ``text`` holds; a number with a point or an exponent is a ``Decimal``, any other an ``int``.
+    """Return the value of the JSON document ``text``.
 
-    The last of two equal keys wins. ``SchemaParseError`` carries line and column; it covers text after the value,
-    comments, ``NaN``, nesting beyond ``MAX_DEPTH``, overlong numbers, and half surrogate pairs.
+    A number with a point or an exponent is a ``Decimal``, any other an ``int``. Of two equal keys the last one counts.
+    Raises ``SchemaParseError`` with line and column, also for text after the value, comments, ``NaN``, nesting beyond
+    ``MAX_DEPTH``, numbers that are too long, and half surrogate pairs.
     """
     if _SURROGATE_ESCAPE.search(text) or (not text.isascii() and _RAW_SURROGATE.search(text)):
         return _ExactScanner(text).read()
@@ -38,7 +39,7 @@ def read_exact_json(text: str) -> Any:
 
 
 class _ExactScanner(JsonScanner):
-    """The scanner that says where a fault is, without comments and with exact numbers."""
+    """A scanner that reports the place of a fault, without comments and with exact numbers."""
 
     def _skip_blank(self) -> None:
         match = _BLANK.match(self._text, self._at)
@@ -70,7 +71,7 @@ def _read_int(text: str) -> int:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(name)  # NaN and Infinity are Python's, not JSON's
+    raise ValueError(name)  # NaN and Infinity are part of Python's JSON, not of JSON
 
 
 def _is_too_deep(value: Any) -> bool:

@@ -1,7 +1,7 @@
-"""References: from the text of a ``$ref`` to the value it means, inside one document or across several.
+"""The resolution of references: from the text of a ``$ref`` to its target, inside one document or across several.
 
-Documents are known by name (a registry's reference), by the ``$id`` that they or parts of them carry, and by the URIs
-of the drafts' own metaschemas. Nothing is ever fetched.
+Documents have a name (of a registry's reference), the ``$id`` of the document or of a part of it, or the URI of a
+draft's metaschema. Nothing is ever fetched.
 
 Source: RFC 3986 (resolution of relative references), RFC 6901 (JSON pointers), and the core specifications of the
 drafts for ``id``, ``$id``, ``$anchor``, ``$dynamicAnchor`` and ``$recursiveAnchor``.
@@ -26,11 +26,11 @@ _NOTHING: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """Where a value stands, which is what references in it are relative to.
+    """The position of a value, against which its references are resolved.
 
-    ``document`` names the document: empty for the schema's own text, else the name of a reference or the URI of a
-    metaschema. ``pointer`` is the value's JSON pointer in it, ``uri`` the base URI there (without fragment, empty where
-    no ``$id`` gives one), ``draft`` the draft in force.
+    ``document`` is the name of the document: empty for the schema's own text, else the name of a reference or the URI
+    of a metaschema. ``pointer`` is the value's JSON Pointer in it, ``uri`` the base URI (without fragment, empty if no
+    ``$id`` sets one), ``draft`` the draft that applies.
     """
 
     document: str
@@ -39,13 +39,16 @@ class Base:
     draft: Draft
 
     def below(self, *steps: str | int) -> Base:
-        """The place of a value inside this one; one that may carry an ``$id`` is entered with ``Resolver.enter``."""
+        """Return the position of a value inside this one.
+
+        Use ``Resolver.enter`` for a value that may have an ``$id``.
+        """
         added = "".join(f"/{escape_pointer(step) if isinstance(step, str) else step}" for step in steps)
         return Base(self.document, self.pointer + added, self.uri, self.draft)
 
 
 class UnresolvedReference(InvalidSchema):
-    """A ``$ref`` that means nothing known. ``reference`` is its text, ``base`` where it stands, ``known`` what is."""
+    """A reference without a target: its text ``reference``, its position ``base``, and the ``known`` documents."""
 
     def __init__(self, reference: str, base: Base, known: tuple[str, ...]) -> None:
         asked_by = f"{base.document or 'the schema'}#{base.pointer}"
@@ -57,7 +60,7 @@ class UnresolvedReference(InvalidSchema):
 
 
 class Resolver:
-    """Resolves the references of one schema: its own document and those that its references supply, by name."""
+    """The resolver of one schema's references: in its own document and in those of its references, by name."""
 
     def __init__(self, document: Any, documents: Mapping[str, Any], draft: Draft) -> None:
         self._documents: dict[str, Any] = {"": document, **documents}
@@ -70,7 +73,7 @@ class Resolver:
         self._is_indexed = False
 
     def enter(self, value: Any, base: Base) -> Base:
-        """``base`` for a schema that stands there: its ``$id`` becomes the base URI, its ``$schema`` the draft."""
+        """Return ``base`` with the URI of the schema's ``$id`` and the draft of its ``$schema``, if it has them."""
         if not isinstance(value, dict):
             return base
         draft = draft_of(value, default=base.draft) if "$schema" in value else base.draft
@@ -81,7 +84,7 @@ class Resolver:
         return base if draft is base.draft else replace(base, draft=draft)
 
     def resolve(self, reference: str, base: Base) -> tuple[Any, Base]:
-        """The value that ``reference`` means where ``base`` is in force, and the base in force there.
+        """Return the value to which ``reference`` at ``base`` leads, and the position of that value.
 
         Raises ``UnresolvedReference``.
         """
@@ -98,10 +101,10 @@ class Resolver:
         raise UnresolvedReference(reference, base, self._known)
 
     def resolve_dynamic(self, reference: str, base: Base) -> tuple[Any, Base]:
-        """The same for a ``$dynamicRef`` or ``$recursiveRef`` met while the schema's own document is evaluated.
+        """Return the target of a ``$dynamicRef`` or ``$recursiveRef``, when the schema's own document is evaluated.
 
-        What it means at first is replaced by the equally named dynamic anchor of the schema's own document, if both
-        are there: that document is the outermost.
+        The first target is replaced by the dynamic anchor of the same name in the schema's own document, if both exist,
+        since that document is the outermost.
         """
         value, place = self.resolve(reference, base)
         if reference == "#" and not (isinstance(value, dict) and value.get("$recursiveAnchor") is True):
@@ -114,15 +117,15 @@ class Resolver:
 
     @property
     def has_one_resource(self) -> bool:
-        """Whether everything stands in one document without a part that has an identifier of its own.
+        """Whether there is a single document, in which no part has an identifier of its own.
 
-        Then it is known what dynamic references mean, whatever schema led to them.
+        Then the targets of dynamic references are known, whatever schema led to them.
         """
         self._index_all()
         return len(self._place_by_uri) == 1
 
     def _resource(self, uri: str, reference: str, base: Base) -> tuple[Any, Base] | None:
-        """The document, or part of one with its own ``$id``, that a URI means."""
+        """Return the document, or the part of one with its own ``$id``, for a URI; None if it is unknown."""
         if (
             reference.startswith("#")
             and uri == self._document_base(base.document).uri
@@ -165,14 +168,14 @@ class Resolver:
         return value, base
 
     def _index_all(self) -> None:
-        """Index every document, once, when the first reference asks for more than a place in its own."""
+        """Index every document once, when the first reference needs more than a place in its own document."""
         if not self._is_indexed:
             self._is_indexed = True
-            for name in (*self._known, ""):  # the schema's own $id wins over an equal one elsewhere
+            for name in (*self._known, ""):  # the schema's own $id overrides an equal one in another document
                 self._index(name)
 
     def _index(self, name: str) -> None:
-        """Note every ``$id`` and anchor of a document. Each schema is visited once, without recursion."""
+        """Index every ``$id`` and anchor of a document; each schema is visited once, without recursion."""
         root = self.root if name == "" else self._document_base(name)
         self._place_by_uri[root.uri] = (self._documents[name], root)
         waiting: list[tuple[Any, Base]] = [(self._documents[name], root)]
@@ -201,7 +204,7 @@ class Resolver:
 
 
 def _join(base_uri: str, reference: str) -> tuple[str, str]:
-    """The URI that a reference means, without its fragment, and the fragment with percent escapes undone."""
+    """Return the absolute URI of a reference without its fragment, and the fragment without percent encoding."""
     uri, _, fragment = join_uris(base_uri, reference).partition("#")
     if base_uri.startswith("urn:") and reference.startswith("#"):
         uri = base_uri.partition("#")[0]
@@ -209,7 +212,7 @@ def _join(base_uri: str, reference: str) -> tuple[str, str]:
 
 
 def join_uris(base_uri: str, reference: str) -> str:
-    """What ``reference`` means where ``base_uri`` is the base; itself where one of the two is no URI."""
+    """Return ``reference`` resolved against ``base_uri``; unchanged if one of the two is not a URI."""
     try:
         return urljoin(base_uri, reference) if base_uri else reference
     except ValueError:  # such as an IPv6 address without its bracket

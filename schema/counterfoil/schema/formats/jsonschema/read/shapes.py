@@ -1,8 +1,8 @@
-"""What each keyword's value must look like, by draft: a table, and one test for each shape.
+"""The required shape of each keyword's value, by draft: a table, and a check for each shape.
 
-The reference registry reads drafts up to 7 with one library, and both newer drafts with another. The first looks at the
-keywords of the types that a schema names (or at all, when it names none) and only at what can be reached; the second
-looks at every keyword it knows. The tables follow them, so that what one registry takes, the other takes.
+The reference registry reads drafts up to 7 with one library, and both newer drafts with another. The first checks the
+keywords of the types that a schema names (all keywords if it names none) and only reachable schemas; the second checks
+every keyword that it knows. The tables do the same, so that both registries accept the same schemas.
 
 Source: the validation specifications of draft-04 to 2020-12; recorded answers of Confluent Schema Registry 8.5.
 """
@@ -25,7 +25,7 @@ TYPE_NAMES: Final = frozenset({"array", "boolean", "integer", "null", "number", 
 
 
 class Shape(Enum):
-    """A shape that a keyword's value must have; the value says it in words."""
+    """The shape that a keyword's value must have; the enum value describes it."""
 
     STRING = "a string"
     BOOLEAN = "true or false"
@@ -130,11 +130,11 @@ _NOT_IN_DRAFT_4: Final = frozenset({"contains", "propertyNames"})
 _NOT_IN_URIS: Final = frozenset(' "<>\\^`{|}')
 
 _ALL_TYPES: Final = ""
-"""Stands for a schema without a type: the keywords of every type are looked at."""
+"""The key for a schema without a type: the keywords of every type are checked."""
 
 
 def shapes_of(schema: Mapping[str, Any], draft: Draft) -> Mapping[str, Shape]:
-    """The keywords that are looked at in ``schema``, with the shapes they must have."""
+    """Return the keywords that are checked in ``schema``, with their shapes."""
     named = schema.get("type", _ALL_TYPES)
     if isinstance(named, list):
         return _shapes_of_types(draft, tuple(name for name in named if isinstance(name, str)))
@@ -161,7 +161,7 @@ def _in_draft_4(keyword: str, shape: Shape) -> Shape:
 
 
 def has_shape(value: Any, shape: Shape, draft: Draft) -> bool:
-    """Whether a keyword's value has its shape; what stands inside its schemas is not looked at."""
+    """Return whether a keyword's value has its shape; the content of schemas inside it is not checked."""
     match shape:
         case Shape.STRING:
             return isinstance(value, str)
@@ -216,5 +216,5 @@ def _are_strings(value: Any) -> bool:
 
 
 def _is_schema(value: Any, draft: Draft) -> bool:
-    """Whether it is a schema in ``items`` or ``dependencies``, where a boolean is none in draft-04."""
+    """Return whether ``value`` is a schema in ``items`` or ``dependencies``; in draft-04, a boolean is not."""
     return isinstance(value, dict if draft is Draft.DRAFT_4 else dict | bool)

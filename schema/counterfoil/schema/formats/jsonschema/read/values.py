@@ -1,4 +1,4 @@
-"""JSON values as schemas tell them apart.
+"""JSON values as schemas compare them.
 
 Source: the specifications of draft-04 to 2020-12: numbers are equal by value, booleans are not numbers.
 """
@@ -9,20 +9,20 @@ from decimal import Context, Decimal
 from typing import Any, Final, TypeAlias, TypeGuard
 
 Number: TypeAlias = int | Decimal
-"""A number of a JSON text: exact."""
+"""A number of a JSON text, exact."""
 
 TYPES: Final = ("null", "boolean", "number", "string", "array", "object")
-"""The types of values. An integer is a number."""
+"""The types of values; an integer is a number."""
 
 _MAX_DIGITS: Final = 2000
-"""How many digits a quotient may have before two multiples count as having nothing to do with each other."""
+"""The largest difference of the exponents of two numbers that are tested as multiples."""
 
 _MAX_WHOLE: Final = 400
-"""How many digits a number may have that is made an int."""
+"""The largest number of digits of a number that is converted to an int."""
 
 
 def type_of(value: Any) -> str:
-    """The type of a value."""
+    """Return the type of a value."""
     match value:
         case None:
             return "null"
@@ -38,14 +38,14 @@ def type_of(value: Any) -> str:
 
 
 def is_integer(value: Any, *, with_fraction: bool = True) -> bool:
-    """Whether a number is whole; ``1.0`` is where ``with_fraction`` (since draft-06)."""
+    """Return whether a number is an integer; ``1.0`` is one if ``with_fraction`` is set (since draft-06)."""
     if isinstance(value, Decimal):
         return with_fraction and (value.as_tuple().exponent == 0 or value == value.to_integral_value())
     return isinstance(value, int)
 
 
 def are_equal(left: Any, right: Any) -> bool:
-    """Whether two values are the same to a schema."""
+    """Return whether two values are equal for a schema."""
     kind = type_of(left)
     if kind != type_of(right):
         return False
@@ -57,12 +57,15 @@ def are_equal(left: Any, right: Any) -> bool:
 
 
 def is_number(value: Any) -> TypeGuard[Number]:
-    """Whether a JSON value is a number."""
+    """Return whether a JSON value is a number."""
     return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
 
 def is_multiple(number: Number, of: Number) -> bool:
-    """Whether ``number`` is a whole multiple of ``of``, in decimal arithmetic; False where that takes too long."""
+    """Return whether ``number`` is an integer multiple of ``of``, in decimal arithmetic.
+
+    False if the exponents differ too much.
+    """
     if isinstance(number, int) and isinstance(of, int):
         return of != 0 and number % of == 0
     dividend, divisor = Decimal(number), Decimal(of)
@@ -72,7 +75,7 @@ def is_multiple(number: Number, of: Number) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """A value with every whole number as an int, however it was spelt; equal values become alike."""
+    """Return a value with every whole number as an int, however it was written."""
     match value:
         case Decimal():
             is_whole = value.is_finite() and value.adjusted() < _MAX_WHOLE and value == value.to_integral_value()
@@ -85,7 +88,7 @@ def plain(value: Any) -> Any:
 
 
 def alike(value: Any) -> Any:
-    """A key that JSON values share when they are equal: 1 and 1.0 do, 1 and true do not."""
+    """Return a key that is the same for equal JSON values: 1 and 1.0 are equal, 1 and true are not."""
     match value:
         case bool():
             return ("boolean", value)

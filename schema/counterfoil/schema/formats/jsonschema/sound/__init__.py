@@ -1,1 +1,1 @@
-"""Whether one schema accepts all that another accepts: proved, refuted by a value, or not decided."""
+"""The policy SOUND: whether one schema accepts every value of another is proved, refuted by a value, or not decided."""

@@ -1,6 +1,7 @@
-"""Where two schemas may say other things about one value: a look at both texts, before values are made for it.
+"""The places in a value at which two schemas may have different annotations, found in the texts without any value.
 
-The schemas that may speak about one value are taken together, whatever branch they stand in. So "nowhere" is certain.
+All schemas that may apply to a part of the value are taken together, from all branches. Therefore an empty result is
+certain.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.values.samples import Step
 
 MAX_PLACES: Final = 2_000
-"""How many places are looked at."""
+"""The largest number of places that are compared."""
 
 _OF_NAMES: Final = ("additionalProperties", "unevaluatedProperties")
 _OF_ITEMS: Final = ("items", "additionalItems", "unevaluatedItems")
 
 
 def places_of_other_meanings(reader: JsonSchema, writer: JsonSchema) -> list[tuple[Step, ...]]:
-    """Where in a value ``reader`` may give what is there another meaning than ``writer``; nowhere else it does.
+    """Return the places in a value at which ``reader`` may give it another meaning than ``writer``.
 
-    With too many places to look at the root stands for the rest.
+    There are no others. If more than ``MAX_PLACES`` are compared, the root is added for the rest.
     """
     if not (has_annotations(reader) and has_annotations(writer)):
         return []
@@ -65,7 +66,10 @@ def _say_other_things(reader: list[WrittenSchema], writer: list[WrittenSchema]) 
 def _inside(
     reader: list[WrittenSchema], writer: list[WrittenSchema]
 ) -> Iterator[tuple[Step, list[WrittenSchema], list[WrittenSchema]]]:
-    """The places inside a value: each property that is declared, the other ones, each item that is listed, the rest."""
+    """Yield the places inside a value: each declared property, other properties, each listed item, other items.
+
+    A place is a step with the schemas of both sides there; the step is None for other properties and items.
+    """
     sides = (reader, writer)
     names = dict.fromkeys(name for side in sides for site in side for name, _ in site.named("properties"))
     for name in names:

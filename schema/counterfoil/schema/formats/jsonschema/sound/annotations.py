@@ -1,6 +1,7 @@
-"""What a schema says about the meaning of the values inside a value: ``format`` and how a string is encoded.
+"""The annotations of a schema on the parts of a value: ``format`` and how a string is encoded.
 
-Only what holds for the value counts: of a combination the branches that it fits, of a condition the side that applies.
+Only those that apply to the value are collected: of a combination the branches that the value fits, of a condition the
+side that applies.
 
 Source: JSON Schema 2020-12, "Annotations", and the vocabularies for ``format`` and for contents.
 """
@@ -22,16 +23,16 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.view.facts import Schema
 
 KEYWORDS: Final = ("format", "contentEncoding", "contentMediaType")
-"""The keywords that say what a value means and refuse none."""
+"""The keywords that state what a value means; they refuse no value."""
 
 _MAX_DEPTH: Final = 60
-"""How deep schemas may lead into each other for one value."""
+"""The largest number of schemas that are entered one inside the other for one value."""
 
 Path: TypeAlias = tuple[str | int, ...]
 
 
 def has_annotations(schema: JsonSchema) -> bool:
-    """Whether the schema, or what it refers to, may say anything of this kind; False is certain."""
+    """Return whether the schema or its references may contain one of ``KEYWORDS``; False is certain."""
     if any(f'"{keyword}"' in schema.text for keyword in KEYWORDS) or "\\" in schema.text:  # keys may be escaped
         return True
     waiting: list[Any] = [*schema.references.values()]
@@ -47,19 +48,19 @@ def has_annotations(schema: JsonSchema) -> bool:
 
 
 def word_of(site: WrittenSchema, keyword: str) -> str:
-    """What one of ``KEYWORDS`` says in a schema, in lower case; empty where it is not there."""
+    """Return the value of one of ``KEYWORDS`` in a schema, in lower case; empty if absent."""
     word = site.keywords.get(keyword)
     return word.lower() if isinstance(word, str) else ""
 
 
 def inside(site: WrittenSchema, step: str | int) -> Iterator[WrittenSchema]:
-    """The schemas that surely speak about a property, or an item, of a value."""
+    """Yield the schemas that certainly apply to a property or an item of a value."""
     found: Iterable[Schema | None] = [site.facts.item(step)] if isinstance(step, int) else site.facts.property(step)
     yield from (one for one in found if isinstance(one, WrittenSchema))
 
 
 def annotations_of(value: Any, root: WrittenSchema, evaluator: Evaluator) -> dict[Path, list[Annotation]]:
-    """What is said about ``value``, which fits ``root``, and about what is inside it, by path.
+    """Return the annotations on ``value``, which fits ``root``, and on its parts, by path.
 
     Raises ``OutOfSteps``.
     """
@@ -70,14 +71,14 @@ def annotations_of(value: Any, root: WrittenSchema, evaluator: Evaluator) -> dic
 
 
 class _At(NamedTuple):
-    """A schema, the steps that lead to it, and the path of the value that it speaks about."""
+    """A schema, the steps that lead to it, and the path of the value to which it applies."""
 
     site: WrittenSchema
     steps: tuple[str, ...] = ()
     path: Path = ()
 
     def enter(self, site: WrittenSchema, *path: str | int) -> _At:
-        """A schema that stands inside this one, for the same value or a part of it."""
+        """Return the position of a schema inside this one, for the same value or a part of it."""
         added = pointer_steps(site.base.pointer[len(self.site.base.pointer) :])
         return _At(site, (*self.steps, *added), (*self.path, *path))
 
@@ -87,7 +88,7 @@ class _Walk:
         self._evaluator = evaluator
 
     def annotations(self, value: Any, at: _At, depth: int) -> Iterator[tuple[Path, Annotation]]:
-        """Everything that the schema says about ``value``, and about what is inside it."""
+        """Yield every annotation of the schema on ``value`` and on its parts, with its path."""
         self._evaluator.spend()
         site = at.site
         if depth > _MAX_DEPTH or not isinstance(site.value, dict):
@@ -106,7 +107,7 @@ class _Walk:
                 yield from self.annotations(item, at.enter(one, step), depth + 1)
 
     def _beside(self, value: Any, site: WrittenSchema) -> Iterator[WrittenSchema]:
-        """The other schemas inside this one that hold for the same value."""
+        """Yield the other schemas inside this one that apply to the same value."""
         yield from site.children("allOf")
         for keyword in ("anyOf", "oneOf"):
             yield from (one for one in site.children(keyword) if self._evaluator.may_accept(one, value))
@@ -122,7 +123,7 @@ class _Walk:
 
 
 def _parts(value: Any) -> list[tuple[str | int, Any]]:
-    """What is inside a value, by name or index."""
+    """Return the properties or items of a value with their names or indexes; empty for a scalar."""
     if isinstance(value, dict):
         return [*value.items()]
     return [*enumerate(value)] if isinstance(value, list) else []

@@ -1,7 +1,7 @@
-"""Why a reader does not accept all that a writer writes: each thing that it asks, with a value that fails it.
+"""The reasons for which a reader does not accept every value of a writer: each failing constraint, with a value.
 
-The reader's schema is taken apart into what it asks in each place. Every such part is a schema of its own that asks
-nothing else, so that a value for "the writer's schema holds and this does not" shows that this part breaks.
+The reader's schema is taken apart into its single constraints at each place. Each of them becomes a schema with no
+other constraint; a value that fits the writer's schema and not this one shows that the constraint breaks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.values.solver import Solver
 
 MAX_REASONS: Final = 50
-"""How many reasons are looked for; where there may be more, everything that STRICT finds counts."""
+"""The largest number of reasons; if there may be more, all differences of STRICT are reported."""
 
 _MAX_PAIRS: Final = 40
 _INTEGERS: Final = frozenset({*TYPES, "integer"}) - {"number"}
@@ -33,11 +33,11 @@ _INTEGERS: Final = frozenset({*TYPES, "integer"}) - {"number"}
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a reader may not accept something.
+    """A reason for which a reader does not accept everything.
 
-    ``steps`` lead to the place, ``reader`` is the schema there and ``keyword`` what in it asks too much. ``values``
-    holds the one value that the writer accepts and the reader refuses, both from their roots; it is empty where no such
-    value was found. ``name`` is the property or pattern in question.
+    ``steps`` lead to the place, ``reader`` is the schema there and ``keyword`` its keyword that refuses the value.
+    ``values`` holds the one value (for the roots) that the writer accepts and the reader refuses, or is empty if no
+    such value was found. ``name`` is the property or pattern concerned.
     """
 
     rule: CompatibilityRule
@@ -54,8 +54,8 @@ class Reason:
 class _Place:
     """A place in the reader's schema.
 
-    ``wrapped`` makes of a schema for this place one for the root. ``writers`` are the writer's schemas that speak of
-    this place, if only in some branch. ``rule`` and ``name`` are those of every reason here, where they are given.
+    ``wrapped`` turns a schema for this place into one for the root. ``writers`` are the writer's schemas that apply to
+    this place, at least in some branch. ``rule`` and ``name``, if given, are those of every reason here.
     """
 
     steps: tuple[str, ...]
@@ -67,7 +67,7 @@ class _Place:
     around: frozenset[int] = frozenset()
 
     def within(self, reader: Schema, steps: tuple[str, ...], wrap: Callable[[Schema], Facts]) -> _Place:
-        """A place inside, of which ``wrap`` makes of a schema there what it asks here."""
+        """Return a place inside this one; ``wrap`` turns a schema for it into constraints on this place."""
         return replace(
             self,
             steps=self.steps + steps,
@@ -79,7 +79,7 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One thing that a reader asks: a schema that asks for it alone."""
+    """One constraint of a reader: ``asked`` contains it alone."""
 
     asked: Facts
     steps: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class _Part:
 
 
 class Inclusion:
-    """Says why a reader does not include a writer."""
+    """The search for the reasons for which a reader does not accept every value of a writer."""
 
     def __init__(self, solver: Solver, writer: Schema, reader: Schema) -> None:
         self._solver = solver
@@ -96,7 +96,7 @@ class Inclusion:
         self._reader = reader
 
     def reasons(self, value: Any) -> tuple[tuple[Reason, ...], bool]:
-        """Why the reader refuses ``value`` and whatever else, and whether that is all; at least one reason."""
+        """Return the reasons, at least one, and whether they are all; ``value`` is a value that the reader refuses."""
         found: list[Reason] = []
         is_all = True
         try:
@@ -111,7 +111,7 @@ class Inclusion:
         return tuple(found), is_all
 
     def _value(self, schema: Schema, *beside: Schema) -> list[Any]:
-        """A value that the writer accepts and ``schema`` refuses, and that all ``beside`` accept."""
+        """Return a list of a value that the writer and ``beside`` accept and ``schema`` refuses; empty if unknown."""
         return self._solver.value([(self._writer, True), (schema, False), *((one, True) for one in beside)])
 
     def _at(self, place: _Place) -> Iterator[Reason]:
@@ -165,7 +165,7 @@ class Inclusion:
             yield replace(reason, elsewhere=tuple((*place.steps, "properties", name) for name in names))
 
     def _names_refused(self, place: _Place, value: Any) -> list[str]:
-        """The properties without which the reader would accept an object at a place; only at the root."""
+        """Return the properties whose removal would make the reader accept the object; only for the root."""
         if place.steps or not isinstance(value, dict):
             return []
         accepts = self._solver.evaluator.accepts
@@ -177,7 +177,7 @@ class Inclusion:
 
 
 def _parts(facts: Facts) -> Iterator[_Part]:
-    """What a schema asks in its own place, apart from the schemas of properties, items and allOf."""
+    """Yield the constraints of a schema itself, without the schemas of properties, items and allOf."""
     if facts.is_false:
         yield _Part(Facts(is_false=True))
     if facts.types is not None:
@@ -250,7 +250,7 @@ def _array_parts(facts: Facts) -> Iterator[_Part]:
 
 
 def _places_in(place: _Place) -> Iterator[_Place]:
-    """The places of the schemas of properties, items and allOf."""
+    """Yield the places of the schemas of properties, items and allOf."""
     facts = place.reader.facts
     writers = _speaking(place.writers)
     for schema in facts.all_of:
@@ -311,7 +311,7 @@ def _at_index(index: int) -> Callable[[Schema], Facts]:
 
 
 def _speaking(writers: tuple[Schema, ...]) -> tuple[Facts, ...]:
-    """What the writers ask, and every schema of theirs that speaks of the same value, if only in some branch."""
+    """Return the constraints of ``writers``, and of every schema inside them that applies to the same value."""
     return tuple(schema.facts for schema in spread(writers, with_refused=False))
 
 

@@ -1,6 +1,7 @@
-"""Values that both schemas accept and that mean something else to the reader: an addition of the policy SOUND.
+"""Values that both schemas accept and to which the reader gives another meaning: an addition of the policy SOUND.
 
-They are looked for among generated values, in which what a schema gives a format or an encoding is an example of it.
+They are searched for among generated values, in which each part with a known format or encoding is replaced by an
+example of it.
 """
 
 from __future__ import annotations
@@ -29,20 +30,20 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.sound.annotations import Path
 
 MAX_VALUES: Final = 60
-"""How many values of any kind are looked at."""
+"""The largest number of generated values that vary everywhere."""
 VALUES_A_PLACE: Final = 4
-"""How many values are made for one place where two meanings are possible."""
+"""The number of values that are generated for each place with two possible meanings."""
 MAX_PLACES: Final = 50
-"""How many of these places values are made for."""
+"""The largest number of such places for which values are generated."""
 MAX_LOOKS: Final = 40_000
 _MAX_LOOKS_A_VALUE: Final = 4_000
 
 
 @dataclass(frozen=True, slots=True)
 class Misreading:
-    """A value that the reader takes for another: the whole ``value``, the ``path`` to what is misread, and how.
+    """A value to which the reader gives another meaning: the whole ``value``, and the ``path`` to the part concerned.
 
-    ``text`` is such as ``the date "2024-05-01" is read as a time``.
+    ``written`` and ``read`` are the two annotations; ``text`` is like ``the date "2024-05-01" is read as a time``.
     """
 
     value: Any
@@ -52,7 +53,7 @@ class Misreading:
     text: str
 
     def difference(self) -> ValueFinding:
-        """The finding of SOUND."""
+        """Return the finding of SOUND."""
         keyword = self.read.keyword
         rule = rules.FORMAT_MISREAD if keyword == "format" else rules.CONTENT_MISREAD
         steps = (*self.read.steps, keyword)
@@ -62,17 +63,17 @@ class Misreading:
 
 
 class Meanings:
-    """Compares what values mean by two schemas."""
+    """The comparison of the meanings that two schemas give to values."""
 
     def __init__(self, reader: JsonSchema, writer: JsonSchema) -> None:
         self.reader = root_of(reader)
         self.writer = root_of(writer)
         self._shown: Counter[Annotation] = Counter()
         self.places = places_of_other_meanings(reader, writer)[:MAX_PLACES]
-        """The steps to where values may mean something else, the nearest first."""
+        """The steps to the places at which meanings may differ, the nearest first."""
 
     def telling(self, value: Any) -> Any:
-        """``value`` with the next example of each format in place of what has it, where that fits the writer too."""
+        """Return ``value`` with its annotated parts replaced by examples, as far as the writer accepts the result."""
         if not self.places:
             return value
         evaluator = Evaluator(_MAX_LOOKS_A_VALUE)
@@ -92,14 +93,14 @@ class Meanings:
         return value
 
     def _example(self, notes: Sequence[Annotation]) -> Any:
-        """The next example of what ``notes`` say about a value; None where they name nothing known."""
+        """Return the next example for the annotations ``notes``; None if none of them is known."""
         examples = next(filter(None, map(examples_of, notes)), ())
         number = self._shown[notes[0]]
         self._shown[notes[0]] += 1
         return examples[number % len(examples)] if examples else None
 
     def misreadings(self, value: Any) -> Iterator[Misreading]:
-        """Each part of ``value``, which both schemas accept, that means something else to the reader."""
+        """Yield each part of ``value``, which both schemas accept, to which the reader gives another meaning."""
         if not self.places:
             return
         evaluator = Evaluator(_MAX_LOOKS_A_VALUE)
@@ -114,7 +115,7 @@ class Meanings:
 
 
 def find_misreadings(reader: JsonSchema, writer: JsonSchema) -> list[Misreading]:
-    """Values of ``writer`` that ``reader`` accepts and misreads, one for each place and keyword."""
+    """Return values of ``writer`` that ``reader`` accepts and misreads, one for each place and keyword."""
     meanings = Meanings(reader, writer)
     if not meanings.places:
         return []
@@ -131,7 +132,7 @@ def find_misreadings(reader: JsonSchema, writer: JsonSchema) -> list[Misreading]
                     difference = each.difference()
                     found.setdefault((difference.path, difference.detail), each)
     except (OutOfSteps, ArithmeticError, RecursionError):
-        pass  # what was found by then is certain
+        pass  # what has been found until here is certain
     return list(found.values())
 
 
@@ -142,7 +143,7 @@ def _at(value: Any, path: Path) -> Any:
 
 
 def _with(value: Any, path: Path, part: Any) -> Any:
-    """``value`` with ``part`` at ``path``."""
+    """Return ``value`` with ``part`` at ``path``."""
     if not path:
         return part
     step, rest = path[0], path[1:]

@@ -1,7 +1,7 @@
-"""The policy SOUND: the findings of STRICT, corrected by proofs and by values.
+"""The policy SOUND: the differences of STRICT, corrected by proofs and by values.
 
-What is proved to be compatible is, and nothing else. What a value refutes is not; where neither a proof nor a value is
-found, what STRICT finds is reported, or else that nothing is proved.
+Only what is proved to be compatible is compatible. If a value refutes it, the reasons are reported; if there is neither
+a proof nor a value, the differences of STRICT are reported, or else that nothing is proved.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 
 MAX_STEPS: Final = 60_000
-"""How many steps a decision may take before it is given up; as many again go into the reasons for a refusal."""
+"""The largest number of steps of a decision, and again of the search for the reasons of a refusal."""
 
 MAX_SAMPLES: Final = 200
-"""How many values are tried where neither a proof nor a refutation was found."""
+"""The largest number of values that are tried if neither a proof nor a refutation was found."""
 MAX_SAMPLING_STEPS: Final = 40_000
 MAX_SAMPLING_LOOKS: Final = 10_000
 MAX_SAMPLING_BUILT: Final = 1_500
@@ -49,10 +49,10 @@ _FAMILY_BY_KEYWORD: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether a reader accepts everything that a writer writes.
+    """The result: whether a reader accepts everything that a writer writes.
 
-    ``is_proved`` is that it does. ``reasons`` say why it does not, each with a value; ``is_all`` is whether they say
-    everything. Without a proof and without a reason it is not known.
+    ``is_proved``: it does. ``reasons`` are why it does not, each with a value; ``is_all``: there are no others. Without
+    a proof and without a reason it is unknown.
     """
 
     is_proved: bool
@@ -66,7 +66,7 @@ class Decision:
 
 
 def decide(reader: JsonSchema, writer: JsonSchema, *, max_steps: int = MAX_STEPS) -> Decision:
-    """Whether ``reader`` accepts every value that ``writer`` accepts, as far as ``max_steps`` tell."""
+    """Return whether ``reader`` accepts every value that ``writer`` accepts, as far as ``max_steps`` steps show."""
     decision, is_read_one_way = _decide(reader, writer, max_steps, marks_contained_in_2019=True)
     if decision.is_proved and not is_read_one_way:
         decision, _ = _decide(reader, writer, max_steps, marks_contained_in_2019=False)
@@ -78,7 +78,7 @@ def decide(reader: JsonSchema, writer: JsonSchema, *, max_steps: int = MAX_STEPS
 def _decide(
     reader: JsonSchema, writer: JsonSchema, max_steps: int, *, marks_contained_in_2019: bool
 ) -> tuple[Decision, bool]:
-    """The decision for one reading of draft 2019-09, and whether there is no other."""
+    """Return the decision for one interpretation of draft 2019-09, and whether there is only one interpretation."""
     written, read = (root_of(one, marks_contained_in_2019=marks_contained_in_2019) for one in (writer, reader))
     evaluator = Evaluator(max_steps)
     solver = Solver(evaluator)
@@ -95,7 +95,10 @@ def _decide(
 
 
 def _sampled(reader: JsonSchema, writer: JsonSchema) -> list[Reason]:
-    """A value of the writer's that the reader refuses, out of many that are made for that; for what is undecided."""
+    """Return a reason with a value of the writer's that the reader refuses, found among samples; empty if none is.
+
+    Used if the decision is unknown.
+    """
     evaluator = Evaluator(MAX_SAMPLING_STEPS)
     written, read = root_of(writer), root_of(reader)
     samples = Sampler(Solver(Evaluator(MAX_SAMPLING_LOOKS)), budget=MAX_SAMPLING_BUILT).values(
@@ -113,10 +116,10 @@ def _sampled(reader: JsonSchema, writer: JsonSchema) -> list[Reason]:
 def find_sound_differences(
     reader: JsonSchema, writer: JsonSchema, strict: Sequence[tuple[tuple[str, ...] | None, Difference]]
 ) -> list[Difference]:
-    """Why ``reader`` does not accept everything that ``writer`` accepts.
+    """Return why ``reader`` does not accept everything that ``writer`` accepts.
 
     ``strict`` are the differences that break under STRICT, each with the steps of its path, in the order of the walk.
-    Those that nothing speaks for are left out, and those that STRICT does not see are added.
+    Those that no value confirms are left out, and those that STRICT does not find are added.
     """
     decision = decide(reader, writer)
     if decision.is_proved:
@@ -143,26 +146,26 @@ def find_sound_differences(
 
 
 class _Places:
-    """Places in a schema, asked whether one of them is another place, around it, or inside it."""
+    """A set of places in a schema that can be searched for the same, a containing or a contained place."""
 
     def __init__(self) -> None:
         self._places: set[tuple[str, ...]] = set()
         self._around: set[tuple[str, ...]] = set()
 
     def add(self, steps: tuple[str, ...]) -> None:
-        """One more place."""
+        """Add a place."""
         place = _in_families(steps)
         self._places.add(place)
         self._around.update(place[:length] for length in range(len(place) + 1))
 
     def touches(self, steps: tuple[str, ...]) -> bool:
-        """Whether one of the places has to do with this one."""
+        """Return whether one of the places is this one, contains it, or is inside it."""
         place = _in_families(steps)
         return place in self._around or any(place[:length] in self._places for length in range(len(place)))
 
 
 def _in_families(steps: tuple[str, ...]) -> tuple[str, ...]:
-    """FieldPath with one word for keywords that say together what is valid."""
+    """Return the steps with one keyword for each group of keywords that limit the same thing together."""
     return tuple(_FAMILY_BY_KEYWORD.get(step, step) for step in steps)
 
 
@@ -171,12 +174,12 @@ def _places_of(reason: Reason) -> tuple[tuple[str, ...], ...]:
 
 
 def _as_property(steps: tuple[str, ...]) -> tuple[str, ...]:
-    """A required property as a place of its own."""
+    """Return the place of the property for a place under ``required``; any other place unchanged."""
     return (*steps[:-2], "properties", steps[-1]) if len(steps) > 1 and steps[-2] == "required" else steps
 
 
 def _unproved(reader: JsonSchema, writer: JsonSchema) -> Difference:
-    """What is reported where nothing is known and STRICT finds nothing: only what is proved is compatible."""
+    """Return the difference that is reported if nothing is proved or refuted and STRICT finds nothing."""
     pointers = (reader.base.pointer, writer.base.pointer)
     return ValueFinding(rules.INCLUSION_UNPROVED, {}, "", (), pointers)
 
@@ -192,7 +195,7 @@ def _difference(reason: Reason) -> Difference:
 
 
 def _pointer(reason: Reason) -> str:
-    """What asks too much of the value, in the reader's own text: a keyword, or the name that follows it."""
+    """Return the pointer to the keyword (or the name under it) in the reader's own text that refuses the value."""
     schema = reason.reader
     if not isinstance(schema, WrittenSchema) or schema.base.document:
         return schema.pointer
@@ -205,12 +208,12 @@ def _pointer(reason: Reason) -> str:
 
 
 def _limiting_keyword(keyword: str, value: Any) -> str:
-    """The keyword that narrows a limit whose number stayed, where ``exclusiveMaximum`` and its like are booleans."""
+    """Return the boolean ``exclusiveMaximum`` or ``exclusiveMinimum`` of draft-04 if it is true, else ``keyword``."""
     exclusive = f"exclusive{keyword[:1].upper()}{keyword[1:]}"
     return exclusive if isinstance(value, dict) and value.get(exclusive) is True else keyword
 
 
 def _deciding_keyword(value: Any) -> str:
-    """The keyword by which a schema refuses a value outright."""
+    """Return the first of ``enum``, ``const`` and ``type`` that a schema has; empty if it has none."""
     keywords = value if isinstance(value, dict) else {}
     return next((keyword for keyword in ("enum", "const", "type") if keyword in keywords), "")

@@ -1,4 +1,4 @@
-"""The rules that only the policy SOUND knows: what the reference lets pass although a value proves it wrong."""
+"""The rules of the policy SOUND alone: differences that the reference accepts although a value refutes them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The maker of values: one value, or the proof that there is none, and many values that look like what is asked."""
+"""The generation of values: one value that fits some schemas, the proof that none does, or many sample values."""

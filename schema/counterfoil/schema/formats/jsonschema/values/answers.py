@@ -1,4 +1,4 @@
-"""A question about values, and its answer: what the makers of values of one type ask about what is inside them."""
+"""The result of a search for a value, and the interface of the solver that the generators of one type call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Whether there is a value: surely none (``is_empty``), the one in ``values``, or not known."""
+    """The result of a search: proof that no value exists (``is_empty``), a value in ``values``, or neither of them."""
 
     is_empty: bool = False
     values: tuple[Any, ...] = ()
@@ -25,20 +25,20 @@ UNKNOWN = Answer()
 
 
 class Answering(Protocol):
-    """What answers questions about values inside others; the solver."""
+    """The interface of the solver: the search for values of properties, property names and items."""
 
     @property
     def evaluator(self) -> Evaluator:
-        """What judges values, and counts the steps."""
+        """The evaluator that checks values against schemas and counts the steps."""
 
     def solve(self, literals: Iterable[Literal]) -> Answer:
-        """Whether there is a value of which all ``literals`` are true."""
+        """Search for a value for which all ``literals`` hold, and return the result."""
 
     def value(self, literals: Iterable[Literal]) -> list[Any]:
-        """A value of which all ``literals`` are true, in a list; an empty list where none is found."""
+        """Return a list of one value for which all ``literals`` hold, or an empty list if none is found."""
 
     def is_empty(self, literals: Iterable[Literal]) -> bool:
-        """Whether there is surely no value of which all ``literals`` are true."""
+        """Return whether it is proved that no value exists for which all ``literals`` hold."""
 
     def fits(self, literals: Iterable[Literal], value: Any) -> bool | None:
-        """Whether all ``literals`` are true of ``value``."""
+        """Return whether all ``literals`` hold for ``value``; None if unknown."""

@@ -1,4 +1,4 @@
-"""Arrays: proofs that none is as is asked, and some that may be."""
+"""Arrays that fit the constraints of a state: the proof that none exists, and candidates."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.view.facts import Schema
 
 MAX_MADE: Final = 300
-"""Items of an array that is made."""
+"""The largest number of items of a generated array."""
 
 _MAX_ARRANGEMENTS: Final = 10
 
 
 def array_values(solver: Answering, state: State) -> Iterator[Any] | None:
-    """Arrays that are as ``state`` asks, or nearly; None where there is none."""
+    """Return candidates for arrays that fit ``state``; None if it is proved that none exists."""
     arrays = Arrays(solver, state)
     return None if arrays.are_impossible() else arrays.made()
 
 
 class Arrays:
-    """The arrays that are as a state asks."""
+    """The arrays that fit a state."""
 
     def __init__(self, solver: Answering, state: State) -> None:
         self._solver = solver
@@ -62,7 +62,7 @@ class Arrays:
             )
 
     def are_impossible(self) -> bool:
-        """Whether there is surely none."""
+        """Return whether it is proved that no such array exists."""
         if self._most is not None and (self._least > self._most or self._most < 0):
             return True
         if any(most < 0 for _, most in self._at_most):
@@ -74,7 +74,7 @@ class Arrays:
         return any(map(self._is_too_rare, self._at_least)) or any(map(self._is_too_frequent, self._at_most))
 
     def item(self, index: int) -> tuple[Literal, ...]:
-        """What is asked of an item; the same for all from ``behind`` on."""
+        """Return the literals that must hold for the item at ``index``; the same for all items from ``behind`` on."""
         self._solver.evaluator.spend(len(self._state.facts))
         schemas = [schema for each in self._state.facts if (schema := each.item(index)) is not None]
         return (*((schema, True) for schema in schemas), *self._of_all, *self._contained_everywhere)
@@ -88,12 +88,12 @@ class Arrays:
                 return
 
     def _indexes(self, start: int = 0) -> range:
-        """The places from ``start`` on that differ in what is asked of them."""
+        """Return the indexes from ``start`` on whose items have different constraints, up to ``behind``."""
         end = self.behind + 1
         return range(start, end if self._most is None else min(end, self._most))
 
     def _places(self, start: int, literal: Literal) -> list[int]:
-        """Where an item may be of which a literal is true."""
+        """Return the indexes of ``_indexes`` at which an item may exist for which ``literal`` holds."""
         return [index for index in self._indexes(start) if not self._solver.is_empty((*self.item(index), literal))]
 
     def _may_repeat(self) -> bool:
@@ -103,7 +103,7 @@ class Arrays:
         return any(not self._solver.is_empty((*self.item(left), *self.item(right))) for left, right in pairs)
 
     def _is_too_rare(self, contained: tuple[Schema, Any]) -> bool:
-        """Whether fewer items than there must be can be what is contained."""
+        """Return whether fewer items can fit the schema under ``contains`` than ``minContains`` requires."""
         schema, least = contained
         if least <= 0:
             return False
@@ -122,7 +122,7 @@ class Arrays:
         )
 
     def _is_too_frequent(self, contained: tuple[Schema, Any]) -> bool:
-        """Whether more items than there may be must be what is contained."""
+        """Return whether more items must fit the schema under ``contains`` than ``maxContains`` allows."""
         schema, most = contained
         sure = 0
         if self._least > most:
@@ -132,7 +132,7 @@ class Arrays:
         return bool(sure > most)
 
     def made(self) -> Iterator[list[Any]]:
-        """Arrays, the shortest first."""
+        """Yield candidates, the shortest first."""
         if self._least > MAX_MADE:
             return
         places = [self._places(some.start, some.literal) for some in self._somewhere]
@@ -143,19 +143,19 @@ class Arrays:
                 yield from self._arranged(arrangement, length)
 
     def smallest(self) -> list[Any] | None:
-        """The smallest array; None where none is found."""
+        """Return the smallest array, or None if none is found."""
         return None if self.are_impossible() else next(self.made(), None)
 
     def of_size(self, size: int) -> list[Any] | None:
-        """An array of a size; None where none is found."""
+        """Return an array of ``size`` items, or None if none is found."""
         return next(self._filled(size, {}, self._contained(), spare=True), None)
 
     def _contained(self) -> list[Schema]:
-        """What must be contained, as often as it must be."""
+        """Return the schemas that items must fit (``contains``), each as often as ``minContains`` requires."""
         return [schema for schema, least in self._at_least for _ in range(min(int(least), MAX_MADE))]
 
     def _arranged(self, arrangement: Sequence[int], length: int) -> Iterator[list[Any]]:
-        """Arrays of one length in which the items that must be somewhere are in these places."""
+        """Yield arrays of one length; ``arrangement`` has the index of each item that a ``SomeItem`` requires."""
         extra: dict[int, list[Literal]] = {}
         for place, some in zip(arrangement, self._somewhere, strict=True):
             free = place
@@ -174,7 +174,10 @@ class Arrays:
     def _filled(
         self, size: int, extra: dict[int, list[Literal]], wanted: list[Schema], *, spare: bool
     ) -> Iterator[list[Any]]:
-        """One array of a size; ``spare`` keeps out of it what it must not contain often, where that is possible."""
+        """Yield one array of ``size`` items, or none.
+
+        With ``spare``, items fit no schema whose number ``maxContains`` limits, where that is possible.
+        """
         made: list[Any] = []
         waiting = list(wanted)
         for index in range(size):
@@ -203,7 +206,7 @@ class Arrays:
         return [(listing([*made]), False)] if self._is_unique and made else []
 
     def _with_repetition(self, made: list[Any]) -> Iterator[list[Any]]:
-        """The same with two equal items."""
+        """Yield variants of ``made`` in which two items are equal."""
         if any(are_equal(left, right) for at, left in enumerate(made) for right in made[:at]):
             yield made
         for right in range(len(made)):

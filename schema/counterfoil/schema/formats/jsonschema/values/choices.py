@@ -1,4 +1,4 @@
-"""The choices that schemas leave open, each worked out once: which branch holds, and why a schema does not."""
+"""The choices that schemas allow, each computed once: which branch holds, and which cause makes a value not fit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Choices:
-    """The choices of every schema that is met, by what it asks and the type of the values."""
+    """The choices of schemas, cached by the schema's facts and the type of the values."""
 
     def __init__(self) -> None:
         self._ways: dict[tuple[int, str], tuple[Facts, list[Way] | None]] = {}
@@ -24,7 +24,10 @@ class Choices:
         self._alternatives: dict[tuple[int, str], tuple[Facts, list[list[Option]]]] = {}
 
     def ways(self, facts: Facts, kind: str) -> list[Way] | None:
-        """The ways in which all holds that is beside an unevaluated schema; None where they are not asked, or many."""
+        """Return the ways in which everything holds but the unevaluated schema (see ``ways_beside``).
+
+        None if the schema has no unevaluated schema for this type, or if there are too many ways.
+        """
         if not is_unevaluated_asked(facts, kind):
             return None
         key = (id(facts), kind)
@@ -36,14 +39,14 @@ class Choices:
         return self._ways[key][1]
 
     def failures(self, facts: Facts, kind: str) -> Sequence[Option]:
-        """The ways for a value of a type not to fit a schema."""
+        """Return the causes of which at least one makes a value of a type not fit a schema."""
         key = (id(facts), kind)
         if key not in self._failures:
             self._failures[key] = (facts, _distinct(failures(facts, kind, self.ways(facts, kind))))
         return self._failures[key][1]
 
     def alternatives(self, facts: Facts, kind: str) -> list[list[Option]]:
-        """The choices that a schema gives to values of a type."""
+        """Return the choices that a schema has for values of a type; of each choice, one option holds."""
         key = (id(facts), kind)
         if key not in self._alternatives:
             choices = alternatives(facts, kind, self.ways(facts, kind))
@@ -52,7 +55,7 @@ class Choices:
 
 
 def _distinct(options: Sequence[Option]) -> list[Option]:
-    """Options without those that say what one before them says."""
+    """Return ``options`` without those that equal an earlier one."""
     return [*{tuple(map(_key, option)): option for option in reversed(options)}.values()][::-1]
 
 

@@ -1,8 +1,8 @@
-"""What a schema evaluates of an object or array, which is what ``unevaluatedProperties`` and ``unevaluatedItems`` ask.
+"""The parts of an object or array that a schema evaluates, for ``unevaluatedProperties`` and ``unevaluatedItems``.
 
-What is evaluated depends on which branches hold. So each way in which a schema can hold is looked at by itself: what
-is then asked, and which properties and items are then evaluated. What is left over must fit the unevaluated schema,
-which is what ``additionalProperties`` and ``items`` say.
+What is evaluated depends on which branches hold. Therefore each way in which a schema can hold is listed, with its
+constraints and the properties and items that are then evaluated. For one way, the unevaluated schema applies to the
+rest, just as ``additionalProperties`` or ``items`` would.
 
 Source: the core specifications of 2019-09 and 2020-12, "Unevaluated locations".
 """
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     Literal = tuple[Schema, bool]
 
 MAX_WAYS: Final = 128
-"""Ways in which a schema may hold that are told apart; one that has more is not decided."""
+"""The largest number of ways in which a schema may hold; a schema with more is not decided."""
 
 _MAX_DEPTH: Final = 30
 
 
 class TooManyWays(Exception):
-    """A schema has more ways to hold than are looked at."""
+    """The error for a schema that can hold in more than ``MAX_WAYS`` ways, or whose ways cannot be listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What is evaluated: properties of these names and patterns, the first items and those that a schema takes."""
+    """The evaluated parts: properties by name and pattern, the first items, and items that fit one of ``contained``."""
 
     names: frozenset[str] = frozenset()
     patterns: frozenset[str] = frozenset()
@@ -52,7 +52,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to hold: the schemas that hold, or do not, and what is evaluated then."""
+    """One way in which a schema holds: the literals that hold, and what is then evaluated."""
 
     literals: tuple[Literal, ...] = ()
     coverage: Coverage = Coverage()
@@ -62,23 +62,29 @@ class Way:
 
 
 def is_unevaluated_asked(facts: Facts, kind: str) -> bool:
-    """Whether something is asked of what nothing else evaluates in a value of a type."""
+    """Return whether an unevaluated schema constrains values of a type."""
     schema = unevaluated_of(facts, kind)
     return schema is not None and not schema.accepts_everything
 
 
 def unevaluated_of(facts: Facts, kind: str) -> Schema | None:
-    """What is asked of the unevaluated parts of a value of this type."""
+    """Return the schema for the unevaluated parts of a value of this type, or None."""
     return {"object": facts.unevaluated_properties, "array": facts.unevaluated_items}.get(kind)
 
 
 def ways_beside(facts: Facts, kind: str) -> list[Way]:
-    """The ways in which everything holds that a schema asks but its unevaluated schema. Raises ``TooManyWays``."""
+    """Return the ways in which all keywords of a schema hold except the unevaluated schema.
+
+    Raises ``TooManyWays``.
+    """
     return _ways(replace(facts, unevaluated_properties=None, unevaluated_items=None), kind, 0)
 
 
 def remainder(coverage: Coverage, schema: Schema, kind: str) -> Schema | None:
-    """A schema that asks of everything that is not evaluated that it fits ``schema``; None where all is evaluated."""
+    """Return a schema that requires all unevaluated parts to fit ``schema``.
+
+    None if everything is evaluated.
+    """
     if coverage.is_all:
         return None
     if kind == "object":
@@ -149,7 +155,7 @@ def _holding(schema: Schema, kind: str, depth: int) -> list[Way]:
 
 
 def _some(branches: tuple[Schema, ...], kind: str, depth: int) -> list[Way]:
-    """The ways in which at least one of ``branches`` holds."""
+    """Return the ways in which at least one of ``branches`` holds."""
     telling = [branch for branch in branches if _evaluates(branch, kind, frozenset())]
     silent = tuple(branch for branch in branches if branch not in telling)
     ways = [Way()]
@@ -163,7 +169,7 @@ def _some(branches: tuple[Schema, ...], kind: str, depth: int) -> list[Way]:
 
 
 def _evaluates(schema: Schema, kind: str, around: frozenset[int]) -> bool:
-    """Whether a schema can evaluate something of a value of this type."""
+    """Return whether a schema can evaluate something of a value of this type."""
     if id(schema) in around:
         raise TooManyWays
     facts = schema.facts

@@ -1,7 +1,7 @@
-"""What may be asked of one value of one type: schemas that it fits or does not fit, and what makes it not fit one.
+"""The constraints on one value of one type: schemas that it fits or does not fit, and the causes of not fitting.
 
-That a value does not fit a schema has several possible causes, one for each thing that the schema asks. Most of them
-are schemas again (no string of at least 3 characters is one of at most 2); the others have a class here.
+A value does not fit a schema for one of several causes, one for each keyword. Most causes are schemas again ("not
+minLength 3" is "maxLength 2"); the others have a class here.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NoInteger:
-    """A number that is no integer; ``1.0`` is none where ``counts_fractions`` is not set."""
+    """A number that is not an integer; ``1.0`` is an integer only with ``counts_fractions``."""
 
     counts_fractions: bool
 
 
 @dataclass(frozen=True, slots=True)
 class NoMultiple:
-    """A number that is no multiple of another."""
+    """A number that is not a multiple of ``of``."""
 
     of: Number
 
@@ -50,12 +50,12 @@ class NoneOf:
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """An array of which two items are equal."""
+    """An array in which two items are equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class SomeItem:
-    """An array that has an item from ``start`` on of which a literal is true."""
+    """An array with an item at or after ``start`` for which ``literal`` holds."""
 
     start: int
     literal: Literal
@@ -63,14 +63,14 @@ class SomeItem:
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """An object without a property."""
+    """An object without the property ``name``."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class MisfitProperty:
-    """An object that has a property which does not fit a schema."""
+    """An object that has the property ``name`` with a value that does not fit ``schema``."""
 
     name: str
     schema: Schema
@@ -78,10 +78,10 @@ class MisfitProperty:
 
 @dataclass(frozen=True, slots=True)
 class SomeProperty:
-    """An object that has a property of a certain kind.
+    """An object that has a property as described by the fields.
 
-    Its name matches ``pattern`` where one is given, is none of ``other_than`` and matches none of ``outside``;
-    ``of_name`` is true of its name, and ``of_value`` of its value.
+    Its name matches ``pattern`` (if given), is not in ``other_than`` and matches no pattern in ``outside``; ``of_name``
+    holds for the name, and ``of_value`` for the value.
     """
 
     pattern: str | None = None
@@ -93,13 +93,13 @@ class SomeProperty:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Afterwards:
-    """A value that fits none of ``schemas`` but one: looked at last, as mostly it does not matter."""
+    """A value that fits none of ``schemas`` except possibly ``but``; added last, as it rarely changes the result."""
 
     schemas: tuple[Schema, ...]
     but: Schema
 
     def literals(self) -> Iterator[Literal]:
-        """What must be true."""
+        """Yield the literals that must hold."""
         yield from ((schema, False) for schema in self.schemas if schema is not self.but)
 
 
@@ -122,24 +122,24 @@ NOTHING: Final = Schema(Facts(is_false=True), text="false")
 """The schema that no value fits."""
 
 WITHOUT_CONDITION: Final[tuple[Option, ...]] = ((),)
-"""One way that asks for nothing."""
+"""A single option without constraints."""
 
 
 def knows_kind(facts: Facts, kind: str) -> bool:
-    """Whether values of a type may fit, as far as ``type`` says."""
+    """Return whether the keyword ``type`` allows values of the type ``kind``."""
     types = facts.types
     return types is None or kind in types or (kind == "number" and "integer" in types)
 
 
 def asks_for_integers(facts: Facts) -> bool:
-    """Whether all numbers that fit are integers."""
+    """Return whether ``type`` allows integers but not all numbers."""
     return facts.types is not None and "number" not in facts.types and "integer" in facts.types
 
 
 def alternatives(facts: Facts, kind: str, ways: Sequence[Way] | None) -> Iterator[list[Option]]:
-    """What a value must fit one of, for each such choice that a schema gives.
+    """Yield the choices that a schema has; of each choice, a value must fit one option.
 
-    ``ways`` are those in which everything holds that is beside an unevaluated schema, or None where that is not asked.
+    ``ways`` are those of :meth:`~counterfoil.schema.formats.jsonschema.values.choices.Choices.ways`, or None.
     """
     schema = unevaluated_of(facts, kind)
     if ways is not None and schema is not None:
@@ -169,7 +169,7 @@ def _with_rest(way: Way, schema: Schema, kind: str, *, holds: bool) -> Option:
 
 
 def failures(facts: Facts, kind: str, ways: Sequence[Way] | None) -> Sequence[Option]:
-    """The ways for a value of a type not to fit a schema, of which one is so; none where all values fit.
+    """Return the options of which one holds if a value of a type does not fit a schema; empty if all values fit.
 
     ``ways`` is as for :func:`alternatives`.
     """
@@ -270,7 +270,7 @@ def _object_failures(facts: Facts) -> Iterator[Option]:
 
 
 def _count_failures(facts: Facts) -> Iterator[Option]:
-    """Of objects: too few or too many properties, and one without another."""
+    """Yield the failures of an object by its number of properties and by dependencies between properties."""
     if facts.min_properties is not None:
         yield ((Schema(Facts(max_properties=_below(facts.min_properties))), True),)
     if facts.max_properties is not None:
@@ -283,12 +283,12 @@ def _count_failures(facts: Facts) -> Iterator[Option]:
 
 
 def _below(limit: Number) -> int:
-    """The largest count that is less than a limit."""
+    """Return the largest count that is less than a limit."""
     return int(limit) - 1 if limit == int(limit) else int(limit // 1)
 
 
 def _above(limit: Number) -> int:
-    """The smallest count that is more than a limit."""
+    """Return the smallest count that is more than a limit."""
     return int(limit // 1) + 1
 
 

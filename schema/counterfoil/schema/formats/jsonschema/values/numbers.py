@@ -1,4 +1,4 @@
-"""Numbers within limits: proofs that there are none, and some that there are."""
+"""Numbers that fit the constraints of a state: the proof that none exists, and candidates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.view.facts import Facts
 
 MAX_ENUMERATED: Final = 200
-"""So many numbers are tried one by one."""
+"""The largest number of multiples that are enumerated completely."""
 
 _STEPS: Final = (0, 1, -1, 2, -2, 3, 5, 7, 11, 13, -7, 101)
 _SHARES: Final = (
@@ -59,7 +59,7 @@ class _Range:
         return is_above and (self.high is None or (number <= self.high if self.is_high_in else number < self.high))
 
     def multiples(self, step: Fraction) -> tuple[int | None, int | None]:
-        """The smallest and the largest factor by which ``step`` is in the range."""
+        """Return the smallest and the largest factor whose product with ``step`` is in the range; None for no limit."""
         least = most = None
         if self.low is not None:
             least = ceil(self.low / step)
@@ -71,7 +71,10 @@ class _Range:
 
 
 def number_values(_: Answering, state: State, near: Sequence[Facts] = (), *, further: int = 0) -> Iterator[Any] | None:
-    """Numbers that are as ``state`` asks, or nearly, those first at which ``near`` looks; None where there is none."""
+    """Return candidates for numbers that fit ``state``; None if it is proved that none exists.
+
+    Numbers at the limits of ``near`` come first; ``further`` more follow in steps.
+    """
     between = _Range(state.facts)
     if between.is_empty():
         return None
@@ -107,7 +110,7 @@ def number_values(_: Answering, state: State, near: Sequence[Facts] = (), *, fur
 
 
 def _watched(near: Sequence[Facts], between: _Range, step: Fraction | None) -> Iterator[Fraction]:
-    """The numbers at which ``near`` changes its mind, and those at the limits, or the multiples next to them."""
+    """Yield the numbers at the limits of ``near`` and of the range, or the multiples of ``step`` next to them."""
     for number in _limits(near, between) if near else ():
         if step is None:
             yield number
@@ -131,7 +134,7 @@ def _limits(near: Sequence[Facts], between: _Range) -> Iterator[Fraction]:
 
 
 def _in_steps(between: _Range, step: Fraction | None, count: int) -> Iterator[Fraction]:
-    """Numbers from the lower limit up, or from the upper one down, a step at a time."""
+    """Yield ``count`` numbers in steps, upwards from the lower limit, or downwards from the upper one."""
     away = step or Fraction(1)
     start = between.low if between.low is not None else between.high if between.high is not None else Fraction(0)
     start = start if step is None else ceil(start / step) * step
@@ -154,7 +157,7 @@ def _some_of(values: Iterable[Any]) -> Iterator[Any] | None:
 
 
 def _step(facts: list[Facts]) -> Fraction | None:
-    """What every number is a multiple of."""
+    """Return the number of which every valid number is a multiple, or None."""
     steps = [abs(Fraction(each.multiple_of)) for each in facts if each.multiple_of]
     steps += [Fraction(1) for each in facts if asks_for_integers(each)]
     if not steps:
@@ -187,7 +190,10 @@ def _between(between: _Range) -> Iterator[Fraction]:
 
 
 def _spelt(number: Fraction, *, with_fraction: bool) -> Iterator[Any]:
-    """A number as JSON may have it; a whole one with a fraction of zero where one is asked for."""
+    """Yield a number as a JSON value, unless it has no finite decimal form.
+
+    With ``with_fraction``, a whole number has the fraction ``.0``.
+    """
     if number.denominator == 1:
         yield Decimal(f"{number.numerator}.0") if with_fraction else number.numerator
         return

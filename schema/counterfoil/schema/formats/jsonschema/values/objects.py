@@ -1,4 +1,4 @@
-"""Objects: proofs that none is as is asked, and some that may be."""
+"""Objects that fit the constraints of a state: the proof that none exists, and candidates."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.values.state import State
 
 MAX_MADE: Final = 300
-"""Properties of an object that is made."""
+"""The largest number of properties of a generated object."""
 
 MAX_PATTERNS: Final = 6
-"""Patterns that may match a name or not, of which every combination is looked at."""
+"""The largest number of patterns for which every combination of matching and not matching is tried."""
 
 _MAX_ARRANGEMENTS: Final = 12
 _UNDECLARED: Final = "\0"
 
 
 def object_values(solver: Answering, state: State) -> Iterator[Any] | None:
-    """Objects that are as ``state`` asks, or nearly; None where there is none."""
+    """Return candidates for objects that fit ``state``; None if it is proved that none exists."""
     objects = Objects(solver, state)
     return None if objects.are_impossible() else objects.made()
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a property may be: under ``name``, or, where that is None, a name that is not known; ``asked`` of it."""
+    """A possible property: its ``name`` (None: any other name), and the literals that must also hold for its value."""
 
     name: str | None
     asked: tuple[Literal, ...]
 
 
 class Objects:
-    """The objects that are as a state asks."""
+    """The objects that fit a state."""
 
     def __init__(self, solver: Answering, state: State) -> None:
         self._solver = solver
@@ -66,7 +66,7 @@ class Objects:
         self._property_by_name: dict[str, tuple[Literal, ...]] = {}
 
     def are_impossible(self) -> bool:
-        """Whether there is surely none."""
+        """Return whether it is proved that no such object exists."""
         if self._most is not None and (self._least > self._most or self._most < 0):
             return True
         if any(not self._may_be_there(name) for name in self._required):
@@ -90,11 +90,11 @@ class Objects:
         return self.may_be_called(name) and not self._solver.is_empty(self.property(name))
 
     def may_be_called(self, name: str) -> bool:
-        """Whether a property may have this name."""
+        """Return whether the constraints on names allow a property ``name``."""
         return self._solver.fits(self.names, name) is not False
 
     def property(self, name: str) -> tuple[Literal, ...]:
-        """What is surely asked of a property."""
+        """Return the literals that must hold for the value of the property ``name``."""
         known = self._property_by_name.get(name)
         if known is None:
             self._solver.evaluator.spend(len(self._state.facts))
@@ -105,7 +105,7 @@ class Objects:
         return known
 
     def _places_for(self, some: SomeProperty) -> Iterator[_Place]:
-        """Where a property may be that is as ``some`` asks."""
+        """Yield the properties that can fulfil the demand ``some``."""
         has_no_more = self._most is not None and self._most <= len(self._required)
         for name in self._required if has_no_more else self.declared:
             if self._is_called_so(some, name) and self.may_be_called(name):
@@ -130,7 +130,7 @@ class Objects:
         outside: frozenset[str],
         of_name: tuple[Literal, ...],
     ) -> Iterator[_Place]:
-        """Properties of names that nothing declares: one place for each combination of patterns that match."""
+        """Yield properties of undeclared names: one for each possible combination of matching patterns."""
         open_ = [pattern for pattern in self.patterns if pattern not in needed and pattern not in outside]
         if len(open_) > MAX_PATTERNS:
             yield _Place(None, of_value)
@@ -158,7 +158,7 @@ class Objects:
             yield listing([*other_than], text=f"one of {sorted(other_than)}"), False
 
     def made(self) -> Iterator[dict[str, Any]]:
-        """Objects, the smallest first."""
+        """Yield candidates, the smallest first."""
         if self._least > max(MAX_MADE, len(self._required)):
             return
         for arrangement in islice(product(*self._places), _MAX_ARRANGEMENTS):
@@ -171,7 +171,10 @@ class Objects:
             yield from self._fuller()
 
     def smallest(self) -> dict[str, Any] | None:
-        """The smallest object, its properties in the order in which they are declared; None where none is found."""
+        """Return the smallest object, its properties in the order of their declaration.
+
+        None if none is found.
+        """
         made = None if self.are_impossible() else next(self.made(), None)
         if made is None:
             return None
@@ -179,11 +182,14 @@ class Objects:
         return {name: made[name] for name in (*declared, *made) if name in made}
 
     def values_of(self, name: str) -> list[Any]:
-        """A value that a property may have, in a list; an empty list where none is found."""
+        """Return a list of one value that the property ``name`` may have, or an empty list if none is found."""
         return self._solver.value(self.property(name)) if self.may_be_called(name) else []
 
     def completed(self, given: dict[str, Any], size: int = 0) -> dict[str, Any] | None:
-        """The object of these properties, with those that must be there too, and of at least a size where possible."""
+        """Return an object with the properties ``given``, all required ones, and up to ``size`` properties if possible.
+
+        None if a required property has no value, or if too few properties are found.
+        """
         made = dict(given)
         for name in self._required:
             if name not in made:
@@ -209,7 +215,7 @@ class Objects:
             yield more
 
     def _fuller(self) -> Iterator[dict[str, Any]]:
-        """Objects with what may be there and need not."""
+        """Yield an object with all declared properties for which a value is found."""
         made: dict[str, Any] = {}
         for name in self.declared:
             if len(made) < MAX_MADE and self.may_be_called(name):
@@ -217,7 +223,7 @@ class Objects:
         yield made
 
     def _fill(self, made: dict[str, Any], size: int) -> None:
-        """Add properties up to a size."""
+        """Add properties to ``made`` until it has ``size``, as far as names and values are found."""
         for name in chain(self.declared, self._fresh_names(made)):
             if len(made) >= size:
                 return
@@ -247,5 +253,5 @@ STRING: Final = Schema(Facts(types=frozenset({"string"})), text="a string")
 
 
 def _matching(pattern: str) -> Schema:
-    """A schema for strings that match."""
+    """Return a schema of the strings that match ``pattern``."""
     return Schema(Facts(types=frozenset({"string"}), pattern=pattern), text=f"a string that matches {pattern}")

@@ -1,8 +1,8 @@
-"""Many values that schemas accept, each once, in an order made to break another schema.
+"""Many sample values that fit some schemas, each once, ordered to find one that another schema refuses.
 
-Every choice that the schemas leave is made in turn: scalars near the limits, objects of the properties that must be
-there and one more, arrays of as few items as may be. Only those that may fit come out, so that they can be put into
-larger ones. ``steps`` narrow the search down to one place: the way from the root to the value that is to be varied.
+Every choice of the schemas is made in turn: scalars near the limits, objects of the required properties and one more,
+arrays with as few items as possible. Nested values are checked before they are put into larger ones. ``steps`` limits
+the variation to one place: the path from the root to the value that is varied.
 """
 
 from __future__ import annotations
@@ -28,43 +28,43 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.view.facts import Facts, Schema
 
 MAX_DEPTH: Final = 14
-"""How deep a value may nest."""
+"""The largest nesting depth of a value."""
 
 MAX_VARIATIONS: Final = 60
-"""How many values of one property, or item, are put into the value around it."""
+"""The largest number of values of one property or item that are put into the surrounding value."""
 
 MAX_BUILT: Final = 6_000
-"""How many values are built for one search, nested ones counted."""
+"""The largest number of values that are built for one search, including nested ones."""
 
 MAX_MISSES: Final = 300
-"""How many values in a row may fail to fit before nothing more is expected."""
+"""The number of consecutive values that do not fit (or repeat) after which a search ends."""
 
 MAX_MIXED: Final = 20
-"""How many values of each property go into objects in which everything changes."""
+"""The largest number of values of each property for objects in which all properties vary."""
 
 MAX_PAIRS: Final = 10
-"""How many pairs of branches of oneOf are looked at in one place."""
+"""The largest number of pairs of ``oneOf`` branches that are tried at one place."""
 
 MAX_WAYS: Final = 24
-"""How many ways to make the choices are followed in one place, for one type."""
+"""The largest number of combinations of choices that are tried at one place for one type."""
 
 MAX_FURTHER: Final = 250
-"""How many numbers, or strings, follow those that are likely to show something."""
+"""The number of further numbers or strings after those near the limits."""
 
 MAX_NAMES: Final = 8
-"""How many names that match a pattern, or what is asked of names, are properties worth having."""
+"""The largest number of names that are generated for a pattern, or for a schema of names."""
 
 MAX_SIZE: Final = 300
-"""How many properties or items a value may have."""
+"""The largest number of properties or items of a value."""
 
 _FRESH_NAMES: Final = ("other", "n", "")
 
 Step: TypeAlias = str | int | None
-"""The name of a property, the index of an item; None for any name or index that nothing is declared for."""
+"""The name of a property, the index of an item, or None for all undeclared names or indexes."""
 
 
 class _Aim(NamedTuple):
-    """What values are made for: those who look at them, the place that is to be varied, and how deep it is."""
+    """The aim of values: ``near`` are the schemas to break, ``steps`` lead to the varied place at nesting ``depth``."""
 
     near: list[Facts]
     steps: tuple[Step, ...]
@@ -72,7 +72,7 @@ class _Aim(NamedTuple):
 
 
 class Sampler:
-    """Makes values of what a solver finds possible, within a budget."""
+    """A generator of sample values, within a budget of values."""
 
     def __init__(self, solver: Solver, *, budget: int = MAX_BUILT, variations: int = MAX_VARIATIONS) -> None:
         self._solver = solver
@@ -82,9 +82,9 @@ class Sampler:
     def values(
         self, literals: Sequence[Literal], near: Iterable[Schema], steps: tuple[Step, ...] = (), depth: int = 0
     ) -> Iterator[Any]:
-        """Values of which all ``literals`` are true, as far as is known, varied where ``near`` looks at them.
+        """Yield values that fit all ``literals``, as far as the solver knows, varied near the limits of ``near``.
 
-        Only what lies along ``steps``, and below, is varied. Raises ``OutOfSteps``.
+        Only the place at the end of ``steps``, and everything inside it, is varied. Raises ``OutOfSteps``.
         """
         if depth > MAX_DEPTH:
             return
@@ -114,7 +114,7 @@ class Sampler:
             yield value
 
     def _refused(self, literals: Sequence[Literal], aim: _Aim) -> Iterator[Iterator[Any]]:
-        """Values that those who look say must not be, or that fit two branches of which they must fit one."""
+        """Yield sources of values that ``near`` refuses by ``not``, or that fit two branches of its ``oneOf``."""
         unwanted: list[tuple[Schema, ...]] = []
         for facts in aim.near:
             unwanted += [(facts.refused,)] if facts.refused is not None else []
@@ -155,7 +155,7 @@ class Sampler:
             yield from self._mixed(objects, base, names, aim)
 
     def _mixed(self, objects: Objects, base: dict[str, Any], names: list[str], aim: _Aim) -> Iterator[dict[str, Any]]:
-        """Objects in which every property changes from one to the next, each at its own pace."""
+        """Yield objects in which all properties vary, each with a period of its own."""
         values = {
             name: [*islice(self.values(objects.property(name), (), (), aim.depth + 1), MAX_MIXED)] for name in names
         }
@@ -175,7 +175,7 @@ class Sampler:
     def _of_sizes(
         self, objects: Objects, base: dict[str, Any], names: list[str], aim: _Aim
     ) -> Iterator[dict[str, Any]]:
-        """Objects of the numbers of properties at which ``near`` looks, and of every declared property."""
+        """Yield objects with one property more than ``near`` allows, and one with all ``names``."""
         sizes = sorted(int(each.max_properties) + 1 for each in aim.near if each.max_properties is not None)
         for size in sizes:
             grown = objects.completed(base, size) if size < MAX_SIZE else None
@@ -187,7 +187,7 @@ class Sampler:
         yield full
 
     def _names(self, objects: Objects, aim: _Aim) -> Iterator[str]:
-        """The names that the next step stands for; None for those that nobody declares, then all others."""
+        """Yield the names for the next step: its own; for None all, undeclared ones first; without a step all."""
         step = aim.steps[0] if aim.steps else ""
         declared = dict.fromkeys((*_declared(aim.near), *objects.declared))
         if not aim.steps:
@@ -199,7 +199,7 @@ class Sampler:
             yield from declared
 
     def _undeclared_names(self, objects: Objects, aim: _Aim) -> Iterator[str]:
-        """Names that match patterns, that are as is asked of names, or nearly, and any."""
+        """Yield names that match patterns, names near the limits of schemas for names, and some fixed ones."""
         for pattern in dict.fromkeys((*(pattern for each in aim.near for pattern in each.patterns), *objects.patterns)):
             yield from matching_strings(pattern)[:MAX_NAMES]
         watching = [each.names for each in aim.near if each.names is not None]
@@ -230,7 +230,7 @@ class Sampler:
         return islice(self.values(arrays.item(index), watching, aim.steps[1:], aim.depth + 1), self._variations)
 
     def _of_lengths(self, arrays: Arrays, base: list[Any], aim: _Aim) -> Iterator[list[Any]]:
-        """Arrays of the lengths at which ``near`` looks, of equal items, and with or without what it contains."""
+        """Yield arrays just outside the lengths that ``near`` allows, with equal items, and with other ``contains``."""
         lengths = [int(each.min_items) - 1 for each in aim.near if each.min_items is not None]
         lengths += [int(each.max_items) + 1 for each in aim.near if each.max_items is not None]
         lengths += [len(each.prefix) + 1 for each in aim.near]
@@ -244,7 +244,7 @@ class Sampler:
                 yield from self._containing(arrays, base, each, each.contains)
 
     def _containing(self, arrays: Arrays, base: list[Any], facts: Facts, contained: Schema) -> Iterator[list[Any]]:
-        """Arrays with one item more than may be contained, with one less, and with none."""
+        """Yield arrays in which no items, one less than the minimum, or one more than the maximum fit ``contained``."""
         counts = [0, int(facts.min_contains) - 1]
         counts += [] if facts.max_contains is None else [int(facts.max_contains) + 1]
         for count in counts:
@@ -254,13 +254,13 @@ class Sampler:
 
 
 def _declared(near: list[Facts]) -> Iterator[str]:
-    """Every name that ``near`` speaks of."""
+    """Yield every property name that a keyword of ``near`` mentions."""
     for each in near:
         yield from (*each.properties, *each.needed_names, *each.needed_schemas, *sorted(each.required))
 
 
 def _starts(objects: Objects, base: dict[str, Any], near: list[Facts]) -> Iterator[dict[str, Any]]:
-    """The smallest object, and the smallest that hold what ``near`` makes other properties depend on."""
+    """Yield ``base``, and the smallest objects with a property on which ``near`` makes a schema depend."""
     yield base
     for name in (name for each in near for name in each.needed_schemas if name not in base):
         for value in objects.values_of(name):
@@ -269,7 +269,10 @@ def _starts(objects: Objects, base: dict[str, Any], near: list[Facts]) -> Iterat
 
 
 def _indexes(step: Step, base: list[Any], behind: int) -> list[int]:
-    """The indexes that a step stands for; None for one of each kind up to ``behind``, and one that follows the base."""
+    """Return the indexes for a step.
+
+    For None, each index up to ``behind``, and the one after the base.
+    """
     if step is None:
         return [*range(behind + 1), *([len(base)] if len(base) > behind else [])]
     return [step] if isinstance(step, int) else []
@@ -289,7 +292,7 @@ def _with_item(arrays: Arrays, base: list[Any], index: int, values: Iterator[Any
 
 
 def _in_turn(sources: list[Iterator[Any]]) -> Iterator[Any]:
-    """The first of each, then the second of each, and so on."""
+    """Yield the first value of each source, then the second of each, and so on."""
     while sources:
         left = []
         for source in sources:

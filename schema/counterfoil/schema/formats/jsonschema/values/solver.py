@@ -1,12 +1,12 @@
-"""Whether a value exists of which some schemas are true and some are not: proofs that none does, and values.
+"""The search for a value that fits some schemas and does not fit others: it finds a value, or proves that none exists.
 
-What must be so is taken apart, for values of one type at a time: each choice is tried, until what is left asks for
-limits, properties and items alone. Then either two things contradict each other, or a value is made. Nothing is left
-out but what cannot be expressed; as that can only make more values possible, "there is none" is always true. A value
-is returned only if an evaluation of the schemas confirms it. What is neither is not known.
+The constraints are taken apart, for values of one type at a time: each option of each choice is tried until only
+limits, properties and items are left. Then either two constraints contradict each other, or a value is generated. A
+constraint is left out only if it cannot be expressed; since that only allows more values, a proof that none exists is
+always valid. A value is returned only after an evaluation of the schemas confirms it. Otherwise the result is unknown.
 
-A question that comes up again below itself is answered "there is none": the smallest value for the question would hold
-a smaller one.
+A search that occurs again inside itself has the result "no value exists": the smallest value that fits would contain a
+smaller one that fits.
 
 Method: analytic tableaux (Smullyan, First-Order Logic); for schemas that contain themselves, Pierce, Types and
 Programming Languages, chapter 21.
@@ -34,25 +34,28 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
 
 MAX_CANDIDATES: Final = 24
-"""How many values are made in one place before nothing more is expected."""
+"""The largest number of candidates that are tried for one state."""
 
 MAX_LOOKED_AHEAD: Final = 8
-"""How many choices are looked at, those with the fewest options first, for one of which no option is possible."""
+"""The largest number of choices that are checked in advance for one without a possible option."""
 
 MAX_STATES: Final = 600
-"""How many combinations of choices are looked at for one question and type."""
+"""The largest number of states that are tried for one search and type."""
 
 MAX_DEPTH: Final = 24
-"""How deep values nest that are looked at."""
+"""The largest depth of nested searches."""
 
 MAX_WAYS_LOOKED_AT: Final = 400
-"""How many choices are made to find what values may be like."""
+"""The largest number of options that :meth:`Solver.ways` tries."""
 
 _NO_ASSUMPTION: Final = 1_000_000
 
 
 class Solver:
-    """Answers whether values exist; one of it shares its steps and what it has found."""
+    """The search for values; a solver caches its results, and all its searches share the steps of one evaluator.
+
+    With ``trusts_unknown``, a value counts as found if the evaluator cannot decide about it.
+    """
 
     def __init__(self, evaluator: Evaluator, *, trusts_unknown: bool = False) -> None:
         self.evaluator = evaluator
@@ -63,7 +66,7 @@ class Solver:
         self._assumed = _NO_ASSUMPTION
 
     def solve(self, literals: Iterable[Literal]) -> Answer:
-        """Whether there is a value of which all ``literals`` are true."""
+        """Search for a value for which all ``literals`` hold, and return the result."""
         self.evaluator.spend()
         plain = dict.fromkeys((named.stands_for[0], holds is named.stands_for[1]) for named, holds in literals)
         asked = [(schema, holds) for schema, holds in plain if not (holds and schema.accepts_everything)]
@@ -87,20 +90,20 @@ class Solver:
             rests_on, self._assumed = self._assumed, outer
         if rests_on < depth:
             self._assumed = min(outer, rests_on)
-        if not answer.is_empty or rests_on >= depth:  # what rests on an open assumption is not kept
+        if not answer.is_empty or rests_on >= depth:  # a result that depends on an open assumption is not cached
             self._known[key] = (answer, asked)
         return answer
 
     def value(self, literals: Iterable[Literal]) -> list[Any]:
-        """A value of which all ``literals`` are true, in a list; an empty list where none is found."""
+        """Return a list of one value for which all ``literals`` hold, or an empty list if none is found."""
         return [*self.solve(literals).values]
 
     def is_empty(self, literals: Iterable[Literal]) -> bool:
-        """Whether there is surely no value of which all ``literals`` are true."""
+        """Return whether it is proved that no value exists for which all ``literals`` hold."""
         return self.solve(literals).is_empty
 
     def fits(self, literals: Iterable[Literal], value: Any) -> bool | None:
-        """Whether all ``literals`` are true of ``value``."""
+        """Return whether all ``literals`` hold for ``value``; None if unknown."""
         result: bool | None = True
         for schema, holds in literals:
             accepted = self.evaluator.accepts(schema, value)
@@ -111,13 +114,16 @@ class Solver:
         return result
 
     def ways(self, literals: Iterable[Literal], kind: str) -> Iterator[State]:
-        """What a value of a type may be like, with every choice made; of what must not be, only what leaves none."""
+        """Yield the states of a value of a type after all choices of schemas that hold.
+
+        Of the choices about schemas that do not hold, only those with a single option are made.
+        """
         state = State(self.choices, self.evaluator, kind)
         if all(map(state.add, literals)):
             yield from _leaves(state, iter(range(MAX_WAYS_LOOKED_AT)))
 
     def is_found(self, literals: Iterable[Literal], value: Any) -> bool:
-        """Whether ``value`` counts as one of which all ``literals`` are true."""
+        """Return whether all ``literals`` hold for ``value``; an unknown result counts as ``trusts_unknown``."""
         fits = self.fits(literals, value)
         return self._trusts_unknown if fits is None else fits
 
@@ -139,7 +145,7 @@ class Solver:
 
 
 class _Branching:
-    """The choices that one question leaves open, tried one after the other."""
+    """The choices of one search, whose options are tried one after the other."""
 
     def __init__(self, solver: Solver, asked: Sequence[Literal]) -> None:
         self._solver = solver
@@ -147,12 +153,12 @@ class _Branching:
         self._left = MAX_STATES
 
     def answer(self, state: State) -> Answer:
-        """Whether a value exists for what ``state`` knows."""
+        """Return the result of the search for a value that fits ``state``."""
         answer = self._settled(state)
         return answer if answer.values or answer.is_empty else self._chosen(state)
 
     def _chosen(self, state: State) -> Answer:
-        """The same where a choice must be made."""
+        """Return the result after trying the options of one choice."""
         given, failing = ([[*state.children(choice)] for choice in choices] for choices in state.choices())
         if not all(given) or not all(failing):
             return EMPTY
@@ -178,14 +184,14 @@ class _Branching:
         return result
 
     def _afterwards(self, state: State) -> Answer:
-        """The same where no choice is left."""
+        """Return the result after adding the postponed literals; for a state without choices."""
         is_possible = state.add_afterwards()
         if is_possible is None:
             return UNKNOWN
         return self.answer(state) if is_possible else EMPTY
 
     def _settled(self, state: State) -> Answer:
-        """What is known without another choice."""
+        """Return the result that follows without another choice."""
         self._solver.evaluator.spend(1 + len(state.facts))
         self._left -= 1
         if self._left < 0:

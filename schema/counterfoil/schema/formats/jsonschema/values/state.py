@@ -1,4 +1,4 @@
-"""What is known of one value of one type, as far as choices have been made."""
+"""The constraints on one value of one type, after some choices."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _Demanded = TypeVar("_Demanded")
 
 
 class State:
-    """What one value must be like: ``facts`` hold, and what else is asked; ``listed`` are all values that are left.
+    """The constraints on one value: ``facts`` and demands; ``listed`` has all values that remain, if they are listed.
 
-    ``choices`` are open: of each, one option is so; those that schemas give which hold come before those of schemas
-    which do not.
+    Of each open choice, one option holds. Choices of schemas that hold are kept apart from those of schemas that do
+    not.
     """
 
     def __init__(self, choices: Choices, evaluator: Evaluator, kind: str) -> None:
@@ -47,7 +47,7 @@ class State:
         self._seen: set[tuple[object, bool]] = set()
 
     def without(self, choice: Sequence[Option]) -> State:
-        """A copy in which a choice is made already."""
+        """Return a copy without one open choice."""
         other = State(self._of_schemas, self._evaluator, self.kind)
         other.listed, other.facts = self.listed, [*self.facts]
         other._demands, other._seen = [*self._demands], {*self._seen}
@@ -57,30 +57,30 @@ class State:
         return other
 
     def children(self, choice: Sequence[Option]) -> Iterator[State]:
-        """The states to which the options of a choice lead, but for those that contradict what is known."""
+        """Yield the states after each option of a choice, except those that contradict the constraints."""
         for option in choice:
             child = self.without(choice)
             if all(child.add(part) for part in option):
                 yield child
 
     def listed_values(self) -> Iterator[Any]:
-        """All values that are left, where they are listed, or where the type has few."""
+        """Yield all values that remain; for a state with listed values, or of the type null or boolean."""
         if self.listed is None:
             yield from (None,) if self.kind == "null" else (True, False)
         else:
             yield from (value for value in self.listed if type_of(value) == self.kind)
 
     def demands(self, kind: type[_Demanded]) -> list[_Demanded]:
-        """The demands of one kind."""
+        """Return the demands of one class."""
         return [each for each in self._demands if isinstance(each, kind)]
 
     @property
     def excluded(self) -> list[Any]:
-        """The values that it is not."""
+        """The values that the value must not equal."""
         return [value for each in self.demands(NoneOf) for value in each.values]
 
     def add(self, part: Literal | Demand) -> bool:
-        """Add what is asked; False where it contradicts what is known."""
+        """Add a constraint; return False if it contradicts the constraints."""
         self._evaluator.spend()
         match part:
             case (named, is_so):
@@ -124,13 +124,13 @@ class State:
         return True
 
     def choices(self) -> tuple[list[Sequence[Option]], list[Sequence[Option]]]:
-        """The choices that are left: those that schemas give which hold, and those of schemas which do not."""
+        """Return the open choices: those of schemas that hold, and those of schemas that do not hold."""
         self._choices = [options for options in self._choices if not any(map(self._is_given, options))]
         self._failing = [options for options in self._failing if not any(map(self._is_given, options))]
         return self._choices, self._failing
 
     def add_afterwards(self) -> bool | None:
-        """Add what was left for later; False where it contradicts what is known, None where nothing was."""
+        """Add the postponed literals; return False if they contradict the constraints, None if there were none."""
         parts, self._afterwards = self._afterwards, []
         return all(self.add(literal) for part in parts for literal in part.literals()) if parts else None
 

@@ -1,4 +1,4 @@
-"""Strings within limits: proofs that there are none, and some that there may be."""
+"""Strings that fit the constraints of a state: the proof that none exists, and candidates."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.view.facts import Facts
 
 MAX_LENGTH: Final = 10_000
-"""Characters of a string that is made in order to cross a limit."""
+"""The largest length of a generated string, in characters."""
 
 MAX_FURTHER: Final = 30
-"""Numbered strings, after those that are likely to show something."""
+"""The default number of numbered strings after the other candidates."""
 
 _MATCHING_EVERYTHING: Final = frozenset({"", "^", "$", ".*", "^.*", ".*$"})
 _WORDS: Final = (
@@ -33,7 +33,10 @@ _WORDS: Final = (
 def text_values(
     solver: Answering, state: State, near: Sequence[Facts] = (), *, further: int = MAX_FURTHER
 ) -> Iterator[Any] | None:
-    """Strings that are as ``state`` asks, or nearly, those first at which ``near`` looks; None where there is none."""
+    """Return candidates for strings that fit ``state``; None if it is proved that none exists.
+
+    Strings near the limits of ``near`` come first; ``further`` numbered ones are last.
+    """
     patterns = [*dict.fromkeys(each.pattern for each in state.facts if each.pattern is not None)]
     least = max((each.min_length for each in state.facts if each.min_length is not None), default=0)
     most = min((each.max_length for each in state.facts if each.max_length is not None), default=None)
@@ -102,14 +105,14 @@ def _candidates(
 
 
 def _matching(patterns: list[str], lengths: list[int]) -> Iterator[str]:
-    """Strings that match, the shortest of each pattern, then those of some lengths."""
+    """Yield strings that match each of ``patterns``, then strings of given lengths that match."""
     yield from (text for pattern in patterns for text in matching_strings(pattern))
     for pattern in patterns:
         yield from (text for length in lengths if (text := stretched(pattern, length)) is not None)
 
 
 def _lengths(least: int, most: int | None, near: Sequence[Facts]) -> list[int]:
-    """The lengths at which ``near`` changes its mind, and those at the limits."""
+    """Return the lengths just outside the limits of ``near``, and those at the limits."""
     beyond = [int(each.min_length) - 1 for each in near if each.min_length is not None]
     beyond += [int(each.max_length) + 1 for each in near if each.max_length is not None]
     own = [least, *([] if most is None else [most]), least + 1]

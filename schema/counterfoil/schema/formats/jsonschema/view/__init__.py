@@ -1,1 +1,1 @@
-"""One view of a JSON schema: what stands where, and what it asks of values, with the drafts taken out."""
+"""The keywords of a JSON schema in one form for all drafts, and the evaluation of values."""

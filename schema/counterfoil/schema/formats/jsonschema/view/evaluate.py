@@ -1,7 +1,7 @@
-"""Whether a schema accepts a value: yes, no, or not known here; always in bounded time.
+"""The evaluation of a value against a schema: accepted, refused, or unknown; always in bounded time.
 
-Source: the validation and applicator vocabularies of draft-04 to 2020-12. Formats and contents are annotations. Not
-known are dynamic references among several resources, references that mean nothing, and patterns that take too long.
+Source: the validation and applicator vocabularies of draft-04 to 2020-12. Formats and contents are annotations. Unknown
+are dynamic references between several resources, references that cannot be resolved, and patterns that take too long.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 
 
 class OutOfSteps(Exception):
-    """The question takes more steps than it may."""
+    """The error for an evaluation or a search that needs more steps than its limit."""
 
 
 class Evaluator:
-    """Judges values; counts its steps, together with those of whoever shares it.
+    """An evaluator of values against schemas, with a limit on the steps of everything that uses it.
 
-    One that ``remembers`` judges a value under a schema once; another counts the steps that a validator takes.
+    With ``remembers``, the result for a value and a schema is cached; without it, each evaluation costs the steps that
+    a validator takes.
     """
 
     def __init__(self, max_steps: int, *, remembers: bool = True) -> None:
@@ -35,17 +36,17 @@ class Evaluator:
         self._known: dict[tuple[int, int], bool | None] = {}
 
     def spend(self, steps: int = 1) -> None:
-        """Count steps; raises ``OutOfSteps`` when there are none left."""
+        """Count steps; raise ``OutOfSteps`` if none are left."""
         self._left -= steps
         if self._left < 0:
             raise OutOfSteps
 
     def refill(self, steps: int) -> None:
-        """Allow for so many steps from now on."""
+        """Set the number of steps that are left."""
         self._left = steps
 
     def accepts(self, schema: Schema, value: Any) -> bool | None:
-        """Whether ``schema`` accepts ``value``; None where that is not known."""
+        """Return whether ``schema`` accepts ``value``; None if unknown."""
         self.spend()
         if schema.accepts_everything:
             return True
@@ -61,20 +62,20 @@ class Evaluator:
         finally:
             self._active.discard(key)
             if not self._active:
-                self._known.clear()  # other values may come to stand in the same places
+                self._known.clear()  # a later value may have the same id
         if self._active and self._remembers:
             self._known[key] = judgement
         return judgement
 
     def may_accept(self, schema: Schema, value: Any) -> bool:
-        """Whether ``schema`` may accept ``value``; False where references lead too deep to be followed."""
+        """Return whether ``schema`` accepts ``value`` or that is unknown; False if references nest too deeply."""
         try:
             return self.accepts(schema, value) is not False
         except RecursionError:
             return False
 
     def all_accept(self, schemas: Iterable[Schema], value: Any) -> bool | None:
-        """Whether each of ``schemas`` accepts ``value``."""
+        """Return whether each of ``schemas`` accepts ``value``; None if unknown."""
         return _all(self.accepts(schema, value) for schema in schemas)
 
     def _judgements(self, facts: Facts, value: Any) -> Iterator[bool | None]:
@@ -106,7 +107,7 @@ class Evaluator:
             yield from self._rest(facts, facts.unevaluated_items, value, dict(enumerate(value)))
 
     def _rest(self, facts: Facts, schema: Schema, value: Any, parts: Mapping[Any, Any]) -> Iterator[bool | None]:
-        """What ``schema`` says of the properties, or items, that nothing beside it has evaluated."""
+        """Yield whether ``schema`` accepts each property or item that no other keyword has evaluated."""
         if schema.accepts_everything:
             return
         sure, possible = self._evaluated(replace(facts, unevaluated_properties=None, unevaluated_items=None), value)
@@ -115,7 +116,7 @@ class Evaluator:
                 yield self.accepts(schema, part) or (None if step in possible else False)
 
     def _evaluated(self, facts: Facts, value: Any) -> tuple[set[Any], set[Any]]:
-        """The names, or indexes, that a schema which holds has surely evaluated, and those that it may have."""
+        """Return the names or indexes that a schema which holds has certainly evaluated, and those that it may have."""
         self.spend()
         sure, possible = _own_names(facts, value) if isinstance(value, dict) else self._own_indexes(facts, value)
         if facts.is_opaque:
@@ -129,7 +130,7 @@ class Evaluator:
         return sure, possible
 
     def _beside(self, facts: Facts, value: Any) -> Iterator[tuple[Schema, bool | None]]:
-        """The schemas that speak of the same value, each with whether it holds."""
+        """Yield the schemas that apply to the same value, each with whether it holds."""
         yield from ((schema, True) for schema in facts.all_of)
         for branch in (*(facts.any_of or ()), *(facts.one_of or ())):
             yield branch, self.accepts(branch, value)
@@ -232,7 +233,7 @@ class Evaluator:
             yield self._condition(facts, facts.condition, value)
 
     def _judged(self, schemas: Iterable[Schema], value: Any, *, enough: int) -> list[bool | None]:
-        """What some schemas say, one after the other, until so many accept the value."""
+        """Return the results of ``schemas`` in order, up to the one at which ``enough`` have accepted the value."""
         judged: list[bool | None] = []
         for schema in schemas:
             judged.append(self.accepts(schema, value))

@@ -1,4 +1,4 @@
-"""What a schema asks of values, keyword by keyword, with the differences between the drafts taken out."""
+"""The constraints of a schema on values, by keyword, in one form for all drafts."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 MAX_WIDTH: Final = 400
-"""How many schemas may speak about one value, references followed."""
+"""The largest number of schemas that apply to one value, references included."""
 
 
 class Schema:
-    """A schema that is known by what it asks; ``pointer`` is where it stands in a text, if it does."""
+    """A schema with its constraints; ``pointer`` is its JSON Pointer in a text, if it is part of one."""
 
     def __init__(self, facts: Facts | None = None, pointer: str = "", text: str | None = None) -> None:
         self.pointer = pointer
@@ -32,12 +32,12 @@ class Schema:
 
     @property
     def text(self) -> str | None:
-        """A text that equal schemas share; None where none is known that says it all."""
+        """A text that only equal schemas share; None if none is known that includes all constraints."""
         return self._text
 
     @property
     def facts(self) -> Facts:
-        """What it asks."""
+        """The constraints of the schema."""
         if self._facts is None:
             self._facts = self._read()
         return self._facts
@@ -47,12 +47,12 @@ class Schema:
 
     @property
     def stands_for(self) -> tuple[Schema, bool]:
-        """The schema that says the same, or the opposite where the second is False; mostly itself."""
+        """An equal schema and True, or the opposite schema and False; for most schemas, itself and True."""
         return self, True
 
 
 class NegatedSchema(Schema):
-    """A schema that accepts what another refuses."""
+    """A schema that accepts the values that another schema refuses."""
 
     def __init__(self, schema: Schema) -> None:
         super().__init__(Facts(refused=schema), schema.pointer)
@@ -60,20 +60,19 @@ class NegatedSchema(Schema):
 
     @property
     def stands_for(self) -> tuple[Schema, bool]:
-        """The other, which does not hold."""
+        """The negated schema and False, with double negation removed."""
         schema, holds = self._negated.stands_for
         return schema, not holds
 
 
 @dataclass(slots=True)
 class Facts:
-    """What one schema asks. None, or nothing, where it does not ask.
+    """The constraints of one schema; None or an empty collection for an absent keyword.
 
-    ``types`` may name ``integer``; ``values`` are those of an enum or const, ``scalars`` those among them
-    that hold no others, each with its type. Limits of numbers come with whether the
-    limit itself is left out. ``is_opaque`` is set where something is asked that is not understood here.
-    ``counts_fractions`` says that ``1.0`` is an integer, ``marks_contained`` that items which ``contains`` takes count
-    as evaluated.
+    ``types`` may contain ``integer``; ``values`` are those of an enum or const, ``scalars`` the ones among them that
+    are not arrays or objects, each with its type. A limit of numbers comes with whether the limit itself is excluded.
+    ``is_opaque``: there are constraints that are not represented here. ``counts_fractions``: ``1.0`` is an integer.
+    ``marks_contained``: items that fit ``contains`` count as evaluated.
     """
 
     is_false: bool = False
@@ -117,7 +116,10 @@ class Facts:
     alternative: Schema | None = None
 
     def property(self, name: str, matches: Mapping[str, bool | None] | None = None) -> Iterator[Schema]:
-        """What is surely asked of a property; ``matches`` says which patterns match its name, where that is known."""
+        """Yield the schemas that certainly apply to the property ``name``.
+
+        ``matches`` has the patterns that match its name, if known (None for an unknown match).
+        """
         declared = self.properties.get(name)
         if declared is not None:
             yield declared
@@ -132,14 +134,14 @@ class Facts:
             yield rest
 
     def item(self, index: int) -> Schema | None:
-        """What is surely asked of an item, apart from ``contains``."""
+        """Return the schema that certainly applies to the item at ``index``, apart from ``contains``."""
         if index < len(self.prefix):
             return self.prefix[index]
         is_looked_at = any(self.beside()) or (self.marks_contained and self.contains is not None)
         return self.items or (None if is_looked_at else self.unevaluated_items)
 
     def beside(self) -> Iterator[Schema]:
-        """The schemas that speak of the same value, if only in some branch; ``not`` is left out."""
+        """Yield the schemas that apply to the same value, at least in some branch; ``not`` is left out."""
         yield from self.all_of
         yield from self.any_of or ()
         yield from self.one_of or ()
@@ -148,9 +150,9 @@ class Facts:
 
 
 def spread(schemas: Iterable[Schema], *, with_refused: bool = True) -> list[Schema]:
-    """Every schema that speaks about the same value as ``schemas`` do: combinations and references followed.
+    """Return every schema that applies to the same value as ``schemas``, through combinations and references.
 
-    Each once, the nearest first, at most ``MAX_WIDTH``; what must not be is left out without ``with_refused``.
+    Each once, the nearest first, at most ``MAX_WIDTH``. Without ``with_refused``, schemas under ``not`` are left out.
     """
     found: dict[Schema, None] = {}
     waiting = deque(schemas)
@@ -170,10 +172,10 @@ ANYTHING.accepts_everything = True
 
 
 def listing(values: list[Any], text: str | None = None) -> Schema:
-    """A schema that accepts these values."""
+    """Return a schema that accepts exactly these values."""
     return Schema(Facts(values=values, scalars=scalars_of(values)), text=text)
 
 
 def scalars_of(values: list[Any]) -> frozenset[tuple[str, Any]]:
-    """Those of ``values`` that hold no others, each with its type."""
+    """Return those of ``values`` that are not arrays or objects, each with its type."""
     return frozenset((type_of(each), each) for each in values if not isinstance(each, dict | list))

@@ -1,4 +1,4 @@
-"""A schema without its notes: what is left when annotations and definitions, which ask nothing, are taken out."""
+"""The part of a schema that constrains values: the schema without annotations and definitions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _NOTES: Final = DEFINITIONS | {
 
 
 def without_notes(value: Any) -> Any:
-    """A schema without what asks nothing: annotations, and definitions, which count where something refers to them."""
+    """Return a schema without annotations and definitions.
+
+    Definitions count only where a reference leads to them.
+    """
     if not isinstance(value, dict):
         return value
     kept = {keyword: held for keyword, held in value.items() if keyword not in _NOTES}
@@ -30,7 +33,7 @@ def without_notes(value: Any) -> Any:
 
 
 def refers(value: Any) -> bool:
-    """Whether a schema, or one inside it, refers to another."""
+    """Return whether a schema, or one inside it, contains a reference."""
     waiting = [value]
     while waiting:
         each = waiting.pop()

@@ -1,6 +1,6 @@
-"""Schemas where they stand in a text, and what their keywords ask, read once for each place.
+"""Schemas at their places in a text, and their constraints, read once for each place.
 
-A schema is known by where it stands, so that schemas which contain themselves can be followed.
+A schema is identified by its place, so that recursive schemas can be followed.
 """
 
 from __future__ import annotations
@@ -31,23 +31,26 @@ _SINCE_DRAFT_6: Final = frozenset({"contains", "propertyNames"})
 _NO_KEYWORDS: Final[Mapping[str, Any]] = {}
 
 _MAX_REFERRED: Final = 60
-"""Schemas that one refers to, up to which it is compared by what all of them say."""
+"""The largest number of references that are followed to compare schemas by their texts."""
 
 _MAX_MAGNITUDE: Final = 400
-"""Numbers of more digits than that are not reckoned with; a schema that has one is not decided."""
+"""The largest decimal exponent of a limit; a schema with a larger one is not decided."""
 
 
 def root_of(schema: JsonSchema, *, marks_contained_in_2019: bool = True) -> WrittenSchema:
-    """The schema itself, with a view of its own of everything in it; for the second parameter see :class:`Source`."""
+    """Return the root of a new :class:`Source` for the schema.
+
+    For the second parameter see :class:`Source`.
+    """
     return Source(schema, marks_contained_in_2019=marks_contained_in_2019).root
 
 
 class Source:
-    """One schema text, and every schema in it and in what it refers to, each once.
+    """One schema text, with every schema in it and in its references, each once.
 
-    The text of draft 2019-09 does not say that ``contains`` evaluates the items that it takes, and validators act as if
-    it did; ``marks_contained_in_2019`` says which of the two is meant. ``has_contains_in_2019`` is whether a schema has
-    been read for which that counts.
+    The text of draft 2019-09 does not say that ``contains`` evaluates the items that fit it, but validators act as if
+    it did; ``marks_contained_in_2019`` selects the interpretation. ``has_contains_in_2019`` is whether a schema has
+    been read for which this makes a difference.
     """
 
     def __init__(self, schema: JsonSchema, *, marks_contained_in_2019: bool = True) -> None:
@@ -58,7 +61,7 @@ class Source:
         self.root = self.at(schema.document, schema.base, "")
 
     def at(self, value: Any, base: Base, origin: str) -> WrittenSchema:
-        """The schema that stands at ``base``; ``origin`` is the nearest place in the schema's own text."""
+        """Return the schema at ``base``; ``origin`` is the nearest pointer in the schema's own text."""
         place = (base.document, base.pointer)
         known = self._schema_by_place.get(place)
         if known is None:
@@ -68,7 +71,7 @@ class Source:
 
 
 class WrittenSchema(Schema):
-    """A schema that stands in a text: its ``value`` (an object, true or false) and its ``base``."""
+    """A schema in a text: its ``value`` (an object, true or false) and its ``base``."""
 
     def __init__(self, source: Source, value: Any, base: Base, pointer: str) -> None:
         super().__init__(None, pointer)
@@ -79,7 +82,7 @@ class WrittenSchema(Schema):
 
     @property
     def keywords(self) -> Mapping[str, Any]:
-        """What the schema says; nothing for true and false, and nothing beside a ``$ref`` in drafts up to 7."""
+        """The keywords of the schema: none for true and false; in drafts up to 7 only ``$ref`` if it is present."""
         if not isinstance(self.value, dict):
             return _NO_KEYWORDS
         if not self.base.draft.is_modern and isinstance(self.value.get("$ref"), str):
@@ -87,7 +90,7 @@ class WrittenSchema(Schema):
         return self.value
 
     def is_ignored(self, keyword: str) -> bool:
-        """Whether the draft is too old for a keyword."""
+        """Return whether the schema's draft does not have a keyword yet."""
         draft = self.base.draft
         if keyword in _SINCE_2019:
             return not draft.is_modern
@@ -96,7 +99,7 @@ class WrittenSchema(Schema):
         return draft is Draft.DRAFT_4 and keyword in _SINCE_DRAFT_6
 
     def below(self, *steps: str | int) -> WrittenSchema:
-        """A schema inside it."""
+        """Return the schema inside it at ``steps``."""
         value = self.value
         for step in steps:
             value = value[step]
@@ -104,17 +107,17 @@ class WrittenSchema(Schema):
         return self.source.at(value, base, self.pointer)
 
     def one(self, keyword: str) -> WrittenSchema | None:
-        """The schema of a keyword that holds one; None where it holds none, or means nothing in this draft."""
+        """Return the schema under a keyword; None if there is none, or if the draft does not have the keyword."""
         is_there = isinstance(self.keywords.get(keyword), dict | bool) and not self.is_ignored(keyword)
         return self.below(keyword) if is_there else None
 
     def children(self, keyword: str) -> list[WrittenSchema]:
-        """The schemas of a keyword that holds a list of them."""
+        """Return the schemas in the list under a keyword."""
         held = self.keywords.get(keyword)
         return [self.below(keyword, index) for index in range(len(held))] if isinstance(held, list) else []
 
     def named(self, keyword: str) -> Iterator[tuple[str, WrittenSchema]]:
-        """The schemas of a keyword that holds an object of them."""
+        """Yield the names and schemas in the object under a keyword."""
         held = self.keywords.get(keyword)
         for name, item in held.items() if isinstance(held, dict) else ():
             if isinstance(item, dict | bool):
@@ -122,22 +125,22 @@ class WrittenSchema(Schema):
 
     @property
     def prefix_keyword(self) -> str:
-        """The keyword that lists the schemas of the first items."""
+        """The keyword for the list of schemas of the first items."""
         return "prefixItems" if self.base.draft is Draft.DRAFT_2020_12 else "items"
 
     @property
     def dependency_keywords(self) -> tuple[str, ...]:
-        """The keywords that say what a property asks for."""
+        """The keywords for what is required if a property is present."""
         return ("dependentRequired", "dependentSchemas") if self.base.draft.is_modern else ("dependencies",)
 
     @property
     def referred(self) -> tuple[WrittenSchema, ...]:
-        """What its references mean; those that mean nothing are left out."""
+        """The schemas that its references lead to; unresolvable references are left out."""
         return self.references[0]
 
     @cached_property
     def references(self) -> tuple[tuple[WrittenSchema, ...], bool]:
-        """What its references mean, and whether that is surely all that they mean."""
+        """The schemas that its references lead to, and whether these are certainly all."""
         found = []
         is_sure = True
         resolver = self.source.resolver
@@ -158,12 +161,12 @@ class WrittenSchema(Schema):
 
     @cached_property
     def own_text(self) -> str:
-        """What the schema asks, in one line, with its draft."""
+        """The constraints of the schema in one line of text, with its draft."""
         return print_exact(without_notes(self.value), sort_keys=True) + self.base.draft.name
 
     @cached_property
     def references_inside(self) -> tuple[WrittenSchema, ...] | None:
-        """What the references in it mean, those of the schemas inside it too; None where one of them is not known."""
+        """The schemas that the references in it and inside it lead to; None if one of them is unknown."""
         found: list[WrittenSchema] = []
         waiting = [self]
         while waiting:
@@ -178,13 +181,13 @@ class WrittenSchema(Schema):
 
     @cached_property
     def _whole_text(self) -> str | None:
-        """A text that says it all: the schema's own, and those of the places that its references lead to."""
+        """A text of all constraints: the schema's own, and those of all schemas that its references lead to."""
         if not refers(self.value):
             return self.own_text
         places = [self]
         number_by_place: dict[Schema, int] = {self: 0}
         lines: list[str] = []
-        for each in places:  # it grows on the way
+        for each in places:  # the list grows in the loop
             targets = each.references_inside
             if targets is None or len(lines) > _MAX_REFERRED:
                 return None
@@ -197,12 +200,12 @@ class WrittenSchema(Schema):
 
     @property
     def text(self) -> str | None:
-        """A text of all that it asks, and of what it refers to."""
+        """A text of all constraints, including those of references; None if one is unknown or there are too many."""
         return self._whole_text
 
     @cached_property
     def stands_for(self) -> tuple[Schema, bool]:
-        """What it refers to, where it says nothing else."""
+        """The schema that its reference leads to, if it has no other constraint; otherwise itself."""
         each = self
         for _ in range(_MAX_REFERRED):
             targets, is_sure = each.references
@@ -217,7 +220,7 @@ class WrittenSchema(Schema):
 
 
 class _Reading:
-    """The keywords of one schema, read."""
+    """The reading of one schema's keywords."""
 
     def __init__(self, schema: WrittenSchema) -> None:
         self._schema = schema

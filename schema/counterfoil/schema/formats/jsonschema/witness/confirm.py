@@ -1,4 +1,4 @@
-"""Generated values, written with one schema and read with the other, by a validator that is not ours."""
+"""Generated values of one schema, validated with the other by a validator of another project."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def confirm_compatible(reader: JsonSchema, writer: JsonSchema, count: int) -> Confirmation:
-    """How many of ``count`` generated values of ``writer`` the reader accepts, up to the first that it refuses.
+    """Return how many of ``count`` generated values of ``writer`` the reader accepts, up to the first that it refuses.
 
     Values at the limits of both schemas come first. Raises nothing for schemas that were parsed.
     """

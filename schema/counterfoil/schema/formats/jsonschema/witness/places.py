@@ -1,7 +1,7 @@
-"""Where in a value a difference shows, and whether a failure comes from it.
+"""The place in a value that a difference concerns, and whether a validation failure comes from it.
 
-A difference carries the path by which the comparison reached it, through both schemas at once: ``#/properties/a/items``
-leads to the items of property ``a``, ``#/allOf/1`` stays where it is.
+A difference has the path by which the comparison reached it in both schemas: ``#/properties/a/items`` leads to the
+items of property ``a``, while ``#/allOf/1`` stays at the same value.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _OF_ITEMS: Final = frozenset({"additionalItems", "unevaluatedItems", "items", "m
 
 
 NO_KEYWORD: Final = "None"
-"""What the validator calls the schema ``false``; it leaves out the last step of the place."""
+"""The keyword of a failure at the schema ``false``, whose path lacks the last step of the place."""
 
 
 class Place:
-    """The place in a value that a difference is about.
+    """The place in a value that a difference concerns.
 
-    ``steps`` lead there from the root; ``keyword`` is the keyword that the path ends in, or None where it ends in a
+    ``steps`` lead to it from the root; ``keyword`` is the keyword at the end of the path, or None if it ends in a
     schema.
     """
 
@@ -46,13 +46,16 @@ class Place:
         self.keyword = keyword
 
     def explains(self, failure: Failure) -> bool:
-        """Whether a failure is exactly what the difference is about: this place, this keyword."""
+        """Return whether a failure is exactly at the difference: at this place, with this keyword."""
         if self.keyword is None:
             return self._is_at(failure.path) or (failure.keyword == NO_KEYWORD and self._is_at((*failure.path, None)))
         return failure.keyword == self.keyword and self._is_at(failure.path)
 
     def is_near(self, failure: Failure) -> bool:
-        """Whether a failure can come from the difference: here, below, or where this place is seen from outside."""
+        """Return whether a failure may come from the difference: at this place, inside it, or at a value around it.
+
+        Around it, only keywords that apply schemas or limits to the inside count.
+        """
         path = failure.path
         if self._starts(path[: len(self.steps)]) and len(path) >= len(self.steps):
             return True
@@ -71,7 +74,7 @@ class Place:
 
 
 def place_of(difference: Difference) -> Place:
-    """The place that a difference's path leads to; where it has no path, the place that its steps lead to."""
+    """Return the place of a difference's path; if it has none, the place of its steps in the reader."""
     if difference.steps is not None:
         return _read(difference.steps)
     steps = (each for each in difference.reader_path if each.kind is not StepKind.BRANCH)

@@ -1,8 +1,8 @@
-"""The search: a value for one difference, built from both schemas and confirmed by a validator that is not ours.
+"""The search for a value that shows one difference, built from both schemas and confirmed by another validator.
 
-Values that the writer's schema accepts are built along the difference's path, the telling ones first. Each is shown to
-the validator of the reader's schema, and, if that refuses it because of this difference, to the writer's, which must
-accept it. What is left is made as small as it can be.
+Values that the writer's schema accepts are varied along the difference's path, the most promising ones first. Each is
+validated with the reader's schema and, if that refuses it because of this difference, with the writer's, which must
+accept it. The value found is then made as small as possible.
 """
 
 from __future__ import annotations
@@ -38,33 +38,33 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.witness.validator import Failure
 
 MAX_TRIED: Final = 240
-"""How many values are tried for one difference."""
+"""The largest number of values that are tried for one difference."""
 
 MAX_FURTHER: Final = 40
-"""How many more are tried after one that only may come from the difference, to find one that surely does."""
+"""The largest number of further values after one that may come from the difference, for one that certainly does."""
 
 MAX_LOOKS: Final = 80_000
-"""How many schemas are looked at, for all values together; a schema that is used twice counts twice."""
+"""The largest number of evaluated schemas for all values together; a schema that is used twice counts twice."""
 
 MAX_LOOKS_A_VALUE: Final = 4_000
-"""How many for one value that is shown to the validator, which looks at about as many, and more slowly."""
+"""The largest number of schemas that may be evaluated for one value; with more, the slower validator is not called."""
 
 MAX_REFUSALS: Final = 5
-"""How often the validator may be unable to tell before nothing more is expected of it."""
+"""The largest number of values about which the validator cannot decide, before the search ends."""
 
 USUAL_SIZE: Final = 100_000
-"""Characters of both schemas together, up to which the limits hold; of larger ones fewer values are tried."""
+"""The number of characters of both schemas up to which the limits apply; for larger ones fewer values are tried."""
 
 MAX_SHRINKINGS: Final = 40
 
 MISREADINGS: Final = frozenset({FORMAT_MISREAD.id, CONTENT_MISREAD.id})
-"""The rules of values that both sides accept."""
+"""The rules of differences in values that both sides accept."""
 _KEPT: Final = 16
-"""Of how many schemas the validators are kept for the search for the next difference."""
+"""The number of schemas whose validators are cached for the search for the next difference."""
 
 
 def search_for_witness(reader: JsonSchema, writer: JsonSchema, difference: Difference) -> Witness | NoWitness:
-    """A value that ``writer`` accepts and ``reader`` refuses, or how many were tried and why none was found."""
+    """Return a value that ``writer`` accepts and ``reader`` refuses, or the number of tries and why none was found."""
     try:
         search = Search(reader, writer)
         if difference.rule in MISREADINGS:
@@ -78,7 +78,7 @@ class _Side:
     """A schema with its validator; raises ``InvalidSchema`` and ``ValidatorRefuses``."""
 
     def __init__(self, schema: JsonSchema) -> None:
-        check_validity(schema)  # what was stored long ago may say anything
+        check_validity(schema)  # a schema that was stored long ago may be invalid
         self.validator = SchemaValidator(schema)
         self.root = root_of(schema)
 
@@ -106,7 +106,7 @@ class Search:
         self._share = min(1.0, USUAL_SIZE / size)
 
     def for_difference(self, difference: Difference) -> Witness | NoWitness:
-        """A witness that surely comes from ``difference``; else one that may, as far as a validator can tell."""
+        """Return a witness that certainly comes from ``difference``, or else one that may come from it."""
         place = place_of(difference)
         second: tuple[Any, Failure] | None = None
         left = max(1, int(MAX_TRIED * self._share))
@@ -127,7 +127,7 @@ class Search:
         return NoWitness(self._tried, self._reason or f"{validator_name()} accepts them under the reader's schema")
 
     def for_misreading(self, difference: Difference) -> Witness | NoWitness:
-        """A value that both validators accept and that means something else to the reader, as ``difference`` says."""
+        """Return a value that both validators accept and that the reader misreads as in ``difference``."""
         for each in find_misreadings(*self._schemas):
             self._tried += 1
             if each.difference() == difference and self._is_written(each.value) and not self._failures(each.value):
@@ -135,7 +135,7 @@ class Search:
         return NoWitness(self._tried, "no value that both schemas accept shows it")
 
     def for_confirmation(self, count: int) -> Confirmation:
-        """How many of ``count`` values are accepted by the reader and mean the same to it, up to the first."""
+        """Return how many of ``count`` values the reader accepts with the same meaning, up to the first that fails."""
         accepted = 0
         meanings = Meanings(*self._schemas)
         try:
@@ -172,7 +172,7 @@ class Search:
             self._reason = "no value of the writer's schema was found"
 
     def _failures(self, value: Any) -> list[Failure]:
-        """What is wrong with ``value`` for the reader; nothing, too, where the validator cannot tell."""
+        """Return the failures of ``value`` for the reader; empty also if the validator cannot decide."""
         self._tried += 1
         try:
             self._bound(value, self._reader_root)
@@ -183,7 +183,7 @@ class Search:
             return []
 
     def _bound(self, value: Any, root: Schema) -> None:
-        """Raise ``ValidatorRefuses`` where a validator would look at too many schemas to judge ``value``."""
+        """Raise ``ValidatorRefuses`` if a validator would evaluate too many schemas for ``value``."""
         self._judged.refill(MAX_LOOKS_A_VALUE)
         try:
             self._judged.may_accept(root, value)
@@ -231,5 +231,5 @@ def _misread_witness(misread: Misreading) -> Witness:
 
 
 def _first(failures: list[Failure], is_meant: Callable[[Failure], bool]) -> Failure | None:
-    """The first failure that is meant; one inside a combination only where there is no other."""
+    """Return the first failure for which ``is_meant`` holds; one inside a combination only if there is no other."""
     return min(filter(is_meant, failures), key=lambda failure: failure.is_inner, default=None)

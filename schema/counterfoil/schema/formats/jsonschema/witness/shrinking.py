@@ -1,4 +1,4 @@
-"""Smaller values than a given one: a property less, an item less, a part made plainer."""
+"""Smaller variants of a value: without a property, without an item, or with a simpler part."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MAX_DEPTH: Final = 20
 
 
 def smaller(value: Any, depth: int = 0) -> Iterator[Any]:
-    """Values with one thing less, the largest cuts first.
+    """Yield variants of a value with one thing removed, the largest removals first.
 
     >>> [*smaller({"a": [1]})]
     [{}, {'a': []}]

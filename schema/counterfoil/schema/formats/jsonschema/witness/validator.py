@@ -1,7 +1,7 @@
-"""The validator that is not ours: the package jsonschema, one validator for a schema with everything it refers to.
+"""The validator of another project: the package jsonschema, with one validator for a schema and all its references.
 
 Formats are not asserted. References lead to the schema's own documents and to the drafts' metaschemas, never to the
-network. Patterns are searched by the package ``regex``, so that none can take forever.
+network. Patterns are searched by the package ``regex``, which has a time limit.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _CLASS_BY_DRAFT: Final = {
 
 
 class ValidatorRefuses(CounterfoilError):
-    """jsonschema cannot work with a schema or a value at all, which proves nothing about either."""
+    """The error for a schema or a value that jsonschema cannot process; it proves nothing about either."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One thing that a validator found: the place in the value, the keyword that is broken, and what it said.
+    """A failure that a validator found: the place in the value, the keyword that fails, and the message.
 
-    ``limit`` is the keyword's value. ``is_inner`` says that it speaks for one branch of a combination alone.
+    ``limit`` is the keyword's value. ``is_inner``: the failure is in one branch of a combination.
     """
 
     path: tuple[str | int, ...]
@@ -55,39 +55,39 @@ class Failure:
 
 
 class SchemaValidator:
-    """Validates values against one schema; ``ValidatorRefuses`` where the package does not take it."""
+    """A validator for one schema; raises ``ValidatorRefuses`` if the package cannot process the schema."""
 
     def __init__(self, schema: JsonSchema) -> None:
         try:
             self._validator = _class_for(schema.draft)(plain(schema.document), registry=_registry(schema))
-        except Exception as refused:  # such as an identifier that is no string
+        except Exception as refused:  # such as an identifier that is not a string
             raise ValidatorRefuses(f"jsonschema does not take the schema: {quote(refused)}") from refused
 
     def accepts(self, value: Any) -> bool:
-        """Whether ``value`` is valid; ``ValidatorRefuses`` where the package cannot tell."""
+        """Return whether ``value`` is valid; raise ``ValidatorRefuses`` if the package cannot decide."""
         try:
             return bool(self._validator.is_valid(value))
-        except Exception as refused:  # whatever a pattern, a number or a reference makes it raise proves nothing
+        except Exception as refused:  # an exception because of a pattern, a number or a reference proves nothing
             raise ValidatorRefuses(f"jsonschema cannot tell: {quote(refused)}") from refused
 
     def failures(self, value: Any) -> list[Failure]:
-        """Everything that is wrong with ``value``, what lies inside combinations too; empty when it is valid."""
+        """Return all failures of ``value``, including those inside combinations; empty if it is valid."""
         try:
             return [*_failures(self._validator.iter_errors(value))][:_MAX_FAILURES]
-        except Exception as refused:  # likewise
+        except Exception as refused:  # as above
             raise ValidatorRefuses(f"jsonschema cannot tell: {quote(refused)}") from refused
 
 
 @cache
 def validator_name() -> str:
-    """The validator and its version, such as ``jsonschema 4.26.0``."""
+    """Return the validator and its version, such as ``jsonschema 4.26.0``."""
     from importlib.metadata import version
 
     return f"jsonschema {version('jsonschema')}"
 
 
 def quote(exception: Exception) -> str:
-    """What an exception says, on one line, no longer than people read."""
+    """Return the message of an exception on one line, shortened."""
     text = re.sub(r"Decimal\('([^']*)'\)", r"\1", " ".join(str(getattr(exception, "message", exception)).split()))
     return text if len(text) <= _QUOTED_LENGTH else f"{text[:_QUOTED_LENGTH]}…"
 
@@ -117,7 +117,7 @@ def _class_for(draft: Draft) -> type[Validator]:
 
 
 def _registry(schema: JsonSchema) -> Any:
-    """Every document that the schema refers to, under its name and under that name as its base makes it."""
+    """Return every document of the schema's references, by its name and by its name resolved against its base."""
     documents = []
     for name, document in schema.references.items():
         draft = draft_of(document, default=schema.draft)
@@ -135,12 +135,15 @@ def _searches(pattern: str, text: str) -> bool:
 
 
 def _is_integer(value: Any, *, with_fraction: bool) -> bool:
-    """Whether a value is an integer; the package does not count a ``Decimal`` as one, whatever its digits are."""
+    """Return whether a value is an integer.
+
+    The package counts no ``Decimal`` as an integer.
+    """
     return type_of(value) == "number" and is_integer(value, with_fraction=with_fraction)
 
 
 def _multiple_of(validator: Any, of: Any, value: Any, _: Any) -> Iterator[ValidationError]:
-    """In exact arithmetic: the package's own gives up beyond 28 digits."""
+    """Validate ``multipleOf`` in exact arithmetic, since the package's own check fails beyond 28 digits."""
     from jsonschema import ValidationError
 
     if validator.is_type(value, "number") and not is_multiple(value, of):

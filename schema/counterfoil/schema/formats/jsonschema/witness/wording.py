@@ -1,4 +1,4 @@
-"""Where a reader stops and why, in words."""
+"""The descriptions of the place and the reason of a failure."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _WORDS_BY_KEYWORD: Final = {
 
 
 def step_in_words(failure: Failure) -> Sentence:
-    """The way to the place and what is wrong there: ``property a, item 0: the string is longer than 5``."""
+    """Return the place of a failure and its reason: ``property a, item 0: the string is longer than 5``."""
     way = way_in_words(failure.path)
     reason = "nothing is valid there" if failure.limit is False else _WORDS_BY_KEYWORD.get(failure.keyword)
     if failure.keyword in ("additionalProperties", "unevaluatedProperties", "uniqueItems", "items", "additionalItems"):
@@ -60,12 +60,12 @@ def step_in_words(failure: Failure) -> Sentence:
 
 
 def way_in_words(path: Sequence[str | int]) -> str:
-    """The way to a place in a value: ``property a, item 0``."""
+    """Return the description of a place in a value: ``property a, item 0``."""
     return ", ".join(f"item {step}" if isinstance(step, int) else f"property {step}" for step in path)
 
 
 def value_text(value: Any) -> str:
-    """A value as JSON for people and for the wire, numbers exact."""
+    """Return a value as JSON text, with exact numbers."""
     return print_exact(value)
 
 
