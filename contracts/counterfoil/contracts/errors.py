@@ -1,16 +1,11 @@
-"""What the checks and the command line raise besides the registry's and the SDK's errors.
+"""The errors of the checks and the command line, besides the registry's and the SDK's errors.
 
 ::
 
-    CounterfoilError
-    └── ContractsError
-        ├── UsageMistake           options or operands that contradict each other
-        └── PreconditionFailed     something that must be on this machine is not
-            ├── NoRepository       the folder is in no git repository
-            ├── BaselineNotFound   a git ref, file or subject to compare with
-            ├── GitFailed          status
-            ├── InputNotFound      a path that is neither in the tree nor in the baseline
-            └── InvalidOperand     operand, position: the text to compare is not a schema
+CounterfoilError └── ContractsError ├── UsageMistake options or operands that contradict each other └──
+PreconditionFailed something is missing on this machine ├── NoRepository the folder is in no git repository ├──
+BaselineNotFound a git ref, file or subject to compare with ├── GitFailed status ├── InputNotFound a path that is
+neither in the tree nor in the baseline └── InvalidOperand operand, position: the text to compare is not a schema
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class Clashes(MovingError):
 
 
 class NotTheSame(MovingError):
-    """Content that was read back from the target and differs from the source's; ``problems`` has a sentence for each."""
+    """Content that was read back from the target and differs from the source's; ``problems`` has one sentence each."""
 
     exit_code = ExitCode.BROKEN
 
