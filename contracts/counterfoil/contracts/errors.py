@@ -2,10 +2,15 @@
 
 ::
 
-CounterfoilError └── ContractsError ├── UsageMistake options or operands that contradict each other └──
-PreconditionFailed something is missing on this machine ├── NoRepository the folder is in no git repository ├──
-BaselineNotFound a git ref, file or subject to compare with ├── GitFailed status ├── InputNotFound a path that is
-neither in the tree nor in the baseline └── InvalidOperand operand, position: the text to compare is not a schema
+    CounterfoilError
+    └── ContractsError
+        ├── UsageMistake           options or operands that contradict each other
+        └── PreconditionFailed     something is missing on this machine
+            ├── NoRepository       the folder is in no git repository
+            ├── BaselineNotFound   a git ref, file or subject to compare with
+            ├── GitFailed          status
+            ├── InputNotFound      a path that is neither in the tree nor in the baseline
+            └── InvalidOperand     operand, position: the text to compare is not a schema
 """
 
 from __future__ import annotations
