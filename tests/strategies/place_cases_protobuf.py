@@ -1,7 +1,7 @@
 """The places of findings in ``.proto`` files: changes inside a message, put into the places of messages.
 
 ``◆`` marks the line of the expected finding if the text is the later one, ``◇`` if it is the earlier one of the pair
-and the check goes the other way.
+and the check has the other direction.
 """
 
 from __future__ import annotations

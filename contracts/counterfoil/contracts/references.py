@@ -88,7 +88,7 @@ class _Target:
 
 
 class ReferenceFinder:
-    """Finds the references of the files of ``side``. Its findings about the side are cached."""
+    """Finds the references of the files of ``side``. What it reads of the side is cached."""
 
     def __init__(self, side: Side) -> None:
         self.side = side

@@ -1,4 +1,4 @@
-"""How responses differ for clients of older versions, as one table; applied where documents become bodies.
+"""The differences in responses for clients of older versions, as one table; applied where documents become bodies.
 
 Source: Confluent's release notes and REST API reference for Schema Registry 5 to 8.
 """
@@ -30,7 +30,7 @@ VARY: Final = b"Confluent-Accept-Unknown-Properties, Confluent-Client-Version"
 
 @dataclass(frozen=True, slots=True, eq=False)  # compared by identity: there are few of them
 class Dialect:
-    """What the responses of one version leave out or name differently.
+    """The differences in the responses of one version.
 
     ``code_by_error``: the ``error_code`` of an error, where it was another one; the status stays. ``absent_paths``: the
     beginnings of paths that the version does not have. The other fields name what is left out of the bodies that hold a

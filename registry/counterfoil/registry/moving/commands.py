@@ -1,4 +1,4 @@
-"""What the commands do after their options are read."""
+"""The work of the commands after their options are read."""
 
 from __future__ import annotations
 

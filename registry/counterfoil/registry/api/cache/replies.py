@@ -28,7 +28,7 @@ _MAX_STAMPS: Final = 100_000
 
 
 class EveryWrite:
-    """What a response depends on if any write may change it."""
+    """The dependency of a response that any write may change."""
 
 
 class OfId(int):
@@ -36,12 +36,11 @@ class OfId(int):
 
 
 Ground: TypeAlias = "str | OfId | type[EveryWrite]"
-"""What a response depends on, beside all config and modes: subjects of one name in all contexts, an id, or everything.
-"""
+"""The dependency of a response beside all config and modes: subjects of one name in all contexts, an id, or all."""
 
 
 class Basis(NamedTuple):
-    """What a response depends on, with its state before the response was made."""
+    """The dependency of a response, with its state before the response was made."""
 
     ground: Ground
     stamp: int

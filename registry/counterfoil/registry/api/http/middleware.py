@@ -1,4 +1,4 @@
-"""What happens around every request, in plain ASGI: paths, HEAD, request ids, headers, unexpected errors, metrics."""
+"""The handling around every request, in plain ASGI: paths, HEAD, request ids, headers, unexpected errors, metrics."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ class WholeAnswers(Protocol):
 
 
 class PlainEnvelope:
-    """What surrounds a response that is sent unchanged.
+    """The request id of a response that is not compressed.
 
-    ``status`` is set by a server that responds without ASGI messages.
+    ``status`` is set by code that responds without ASGI messages.
     """
 
     __slots__ = ("request_id", "status")

@@ -1,4 +1,7 @@
-"""What the endpoints of one application use. The routes are declared once, for all applications of a process."""
+"""The services that endpoints of one application use.
+
+The routes are declared once, for all applications of a process.
+"""
 
 from __future__ import annotations
 
