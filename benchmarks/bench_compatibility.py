@@ -1,9 +1,9 @@
 """Time of one compatibility check, ours against Apache Avro's for Python and for Java, on records of 20 and 50 fields.
 
-Parsed schemas are compared, and for Python also texts. Java is warm: it has made 40,000 checks before the first that
-counts. All take turns, so that a slow moment of the machine hits each; printed are medians and their ratios, which are
-ours divided by theirs. Run it with ``python benchmarks/bench_compatibility.py [--assert]``; with ``--assert`` the exit
-code is 1 when a ratio is over its goal.
+Parsed schemas are compared, and for Python also texts. Java is warm: it makes 40,000 checks before the first measured
+one. All take turns, so that a slow moment of the machine affects each of them; printed are medians and their ratios,
+which are our time divided by theirs. Run it with ``python benchmarks/bench_compatibility.py [--assert]``; with
+``--assert`` the exit code is 1 if a ratio is above its goal.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ TYPES = (
 
 
 def record(size: int, *, added: int = 0, doc: str = "") -> str:
-    """A record of ``size`` fields of five kinds, and ``added`` ones with a default."""
+    """Return a record of ``size`` fields of five kinds, and ``added`` ones with a default."""
     fields: list[dict[str, Any]] = [
         {"name": f"field_{number}", "type": TYPES[number % len(TYPES)](number)} for number in range(size)
     ]
@@ -57,7 +57,7 @@ def record(size: int, *, added: int = 0, doc: str = "") -> str:
 
 
 def seconds(check: Callable[[], object]) -> float:
-    """The time of one check, measured over a round; what an earlier round left behind is collected before it."""
+    """Return the time of one check, measured over a round; garbage of earlier rounds is collected before it."""
     gc.collect()
     start = time.perf_counter()
     for _ in range(CHECKS_IN_A_ROUND):
@@ -66,7 +66,7 @@ def seconds(check: Callable[[], object]) -> float:
 
 
 class Java:
-    """The checker for Java, which takes its turn when it is asked to."""
+    """The checker for Java, which runs one round on request."""
 
     def __init__(self, reader: str, writer: str) -> None:
         self._process = subprocess.Popen(
@@ -79,9 +79,9 @@ class Java:
         self._say(json.dumps({"reader": reader, "writer": writer}))
 
     def seconds(self) -> float:
-        """The time of one check, measured over a round."""
+        """Return the time of one check, measured over a round."""
         assert self._process.stdout is not None
-        self._process.stdout.readline()  # ready
+        self._process.stdout.readline()  # the line "ready"
         self._say("go")
         return int(self._process.stdout.readline()) / 1e9
 
@@ -96,7 +96,7 @@ def check_as_python(reader: Any, writer: Any) -> object:
 
 
 def compare(size: int) -> dict[str, float]:
-    """The medians of every contestant, in seconds."""
+    """Return the medians of all checkers, in seconds."""
     texts = record(size, added=1), record(size)
     ours = tuple(map(parse_avro, texts))
     theirs = tuple(map(avro.schema.parse, texts))

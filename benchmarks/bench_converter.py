@@ -3,11 +3,11 @@
     python benchmarks/bench_converter.py [--records 1000000] [--assert]
 
 A real broker and Spark in local[2] share this machine, and everything is warm. The pass-through query reads and writes
-the same columns and headers and leaves the value alone: it is what Kafka and Spark cost by themselves. The loop is what
-one writes without Spark: confluent-kafka's consumer, deserializer, serializer and producer, one record at a time, on a
-tenth of the records (a tenth of those warm it up). Processor time leaves the broker out, and counts Spark's Python
-workers. Only the ratios mean anything on another machine; where broker and Spark share two cores, Kafka itself is the
-ceiling of records/s, and processor time tells more.
+the same columns and headers and does not change the value: it is the cost of Kafka and Spark themselves. The loop is
+the implementation without Spark: confluent-kafka's consumer, deserializer, serializer and producer, one record at a
+time, on a tenth of the records (a tenth of those warm it up). Processor time leaves the broker out, and counts Spark's
+Python workers. Only the ratios can be compared with another machine; if broker and Spark share two cores, Kafka itself
+limits the records/s, and processor time is the better measure.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ GOAL_LOOP = 6.0
 GOAL_PASS_THROUGH = 0.75
 PARTITIONS = 4
 ROUNDS = 3
-BATCH = 500_000  # offsets, as `bridge run` has it unless told otherwise
+BATCH = 500_000  # offsets, the default of `bridge run`
 SOURCE_ID, TARGET_ID = 1, 2
 
 SOURCE = {
@@ -123,19 +123,19 @@ def fill(broker: KafkaBroker, topic: str, count: int) -> None:
 
 
 def batch_seconds(query: Any) -> float:
-    """The time of the query's batches, without its start."""
+    """Return the time of the query's batches, without its start."""
     query.awaitTermination()
     return sum(json.loads(each.json)["durationMs"]["triggerExecution"] for each in query.recentProgress) / 1000
 
 
 def cpu_seconds(root: int) -> float:
-    """The processor time of a process and all its descendants; 0 where there is no /proc."""
+    """Return the processor time of a process and all its descendants; 0 where there is no /proc."""
     children: dict[int, list[int]] = {}
     ticks: dict[int, int] = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = entry.read_text().rpartition(")")[2].split()
-        except OSError:  # it has just ended
+        except OSError:  # the process has just ended
             continue
         number = int(entry.parent.name)
         children.setdefault(int(fields[1]), []).append(number)
@@ -156,7 +156,7 @@ class Bench:
         self.turn = 0
 
     def fresh_topics(self, stem: str) -> tuple[str, Path]:
-        """A target that nothing was written to, and a checkpoint for it."""
+        """Return an empty target topic, and a checkpoint for it."""
         self.turn += 1
         topic = f"{stem}-{self.turn}"
         for name in (topic, f"{topic}-dead"):
@@ -164,7 +164,7 @@ class Bench:
         return topic, self.folder / topic
 
     def pass_through(self, source: str) -> float:
-        """Seconds for the same columns and headers, value untouched."""
+        """Return the seconds for the same columns and headers, with an unchanged value."""
         from counterfoil.converter import sink
         from counterfoil.converter.source import read_stream
 
@@ -182,7 +182,7 @@ class Bench:
         return batch_seconds(writer.trigger(availableNow=True).start())
 
     def bridge(self, source: str) -> float:
-        """Seconds for the bridge as ``counterfoil bridge run`` runs it."""
+        """Return the seconds for the bridge as ``counterfoil bridge run`` runs it."""
         from counterfoil.converter.bridge_file import BridgeFile
         from counterfoil.converter.checkpoint import Checkpoint
         from counterfoil.converter.engine_choice import FAILURE_CODES, make_engine
@@ -215,7 +215,7 @@ class Bench:
         return sum(seconds)
 
     def loop(self, source: str, count: int) -> float:
-        """Seconds for ``count`` records through confluent-kafka's own clients and (de)serializers."""
+        """Return the seconds for ``count`` records with confluent-kafka's own clients and (de)serializers."""
         from confluent_kafka import Consumer, Producer, TopicPartition
         from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
         from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
@@ -286,7 +286,7 @@ def converted(ride: dict[str, Any]) -> dict[str, Any]:
 
 
 def median_of(runs: dict[str, Callable[[], float]], driver: int) -> dict[str, tuple[float, float]]:
-    """Wall and processor seconds of each, the median of ``ROUNDS`` turns after one that only warms up."""
+    """Return wall and processor seconds of each, the median of ``ROUNDS`` turns after one that only warms up."""
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
     for turn in range(ROUNDS + 1):
         for name, run in runs.items():

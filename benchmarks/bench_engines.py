@@ -1,8 +1,8 @@
-"""What the engines cost: the rides of the example from version 2 to version 1, against passing them on.
+"""The cost of the engines: the rides of the example from version 2 to version 1, against unchanged copies.
 
     .venv/bin/python benchmarks/bench_engines.py [records]
 
-CPU time of the whole process tree is what is compared; wall time depends on what else the machine does.
+The CPU time of the whole process tree is compared; wall time depends on the machine's other load.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _write(session: SparkSession, samples: list[bytes], records: int, path: str)
 
 
 def _best(case: DataFrame, *, rounds: int) -> tuple[float, float]:
-    """The least wall time and the least CPU time of several runs into nowhere."""
+    """Return the least wall time and the least CPU time of several runs without output."""
     walls, cpus = [], []
     for _ in range(rounds):
         wall, cpu = time.perf_counter(), _tree_cpu_s()
@@ -116,7 +116,7 @@ def _best(case: DataFrame, *, rounds: int) -> tuple[float, float]:
 
 
 def _tree_cpu_s() -> float:
-    """CPU seconds of this process and of everything that it started."""
+    """Return the CPU seconds of this process and its descendants."""
     parent_by_pid: dict[int, int] = {}
     ticks_by_pid: dict[int, int] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):

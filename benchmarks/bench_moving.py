@@ -1,7 +1,7 @@
-"""How long a backup of many versions takes, and how much memory: `python benchmarks/bench_moving.py [VERSIONS]`.
+"""Time and memory of a backup of many versions: `python benchmarks/bench_moving.py [VERSIONS]`.
 
-Makes a registry in a SQLite file, with ten versions a subject and a reference in every tenth subject, then exports it
-and imports it into another file with the command, and says the time and the most memory of each process.
+It makes a registry in a SQLite file, with ten versions a subject and a reference in every tenth subject, then exports
+it and imports it into another file with the command, and prints the time and the peak memory of each process.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SUBJECTS_AT_ONCE = 64
 
 
 async def fill(path: Path, versions: int) -> None:
-    """Store so many versions."""
+    """Store this number of versions."""
     storage = open_store(f"sqlite:///{path}")
     base = parse_subject("base")
     await put(storage, base, 1, ())
@@ -61,7 +61,7 @@ async def put(storage, subject: QualifiedSubject, version: int, targets: tuple[Q
 
 
 def measured(*arguments: str) -> str:
-    """Run the command; its time and the most memory that it took."""
+    """Run the command; return its time, its peak memory and its output."""
     began = time.monotonic()
     process = subprocess.Popen([COUNTERFOIL, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     output = process.stdout.read().decode().strip() if process.stdout else ""

@@ -1,8 +1,8 @@
 """Parse and check of a large schema in every language: 200 Protobuf messages, 300 JSON nodes, 50 Avro fields.
 
 The candidate has one optional field more than the earlier schema. The languages take turns; printed are the medians in
-milliseconds of the processor, parsing of both texts, the comparison of parsed schemas, and both. Run it with
-``python benchmarks/bench_schema_formats.py``.
+milliseconds of processor time: parsing of both texts, the comparison of parsed schemas, and both. Run it with ``python
+benchmarks/bench_schema_formats.py``.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 ROUNDS = 9
 MILLI = 1e3
 MESSAGES = 200
-PROPERTIES = 60  # of five nodes each, with the objects around them
+PROPERTIES = 60  # of five nodes each, with the objects that contain them
 
 
 def protobuf(*, added: bool) -> str:
-    """200 messages of five fields, each using the one before."""
+    """Return 200 messages of five fields, each using the one before."""
     lines = ['syntax = "proto3";', "package shop;"]
     for number in range(MESSAGES):
         before = f"M{number - 1}" if number else "string"
@@ -46,7 +46,7 @@ def protobuf(*, added: bool) -> str:
 
 
 def json_schema(*, added: bool) -> str:
-    """300 nodes: objects that are closed, with numbers, texts, lists and choices."""
+    """Return 300 nodes: closed objects, with numbers, texts, lists and enums."""
     properties: dict[str, object] = {
         f"p{number}": {
             "type": "object",

@@ -1,8 +1,8 @@
-"""A candidate against 1,000 versions of a 50-field Avro schema, and what a parsed schema takes in memory.
+"""A candidate against 1,000 versions of a 50-field Avro schema, and the memory of a parsed schema.
 
-Cold, every version is parsed first; warm, all are at hand, as in a registry that was asked before. Printed are the
-medians in milliseconds of the processor, cold and warm in turns, with the goals. ``--assert``: exit code 1 when a goal
-is missed. Run it with ``python benchmarks/bench_schema_history.py``.
+Cold, every version is parsed first; warm, all are parsed already, as in a registry after an earlier request. Printed
+are the medians in milliseconds of processor time, cold and warm in turns, with the goals. ``--assert``: exit code 1 if
+a goal is missed. Run it with ``python benchmarks/bench_schema_history.py``.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def processor_seconds(work: Callable[[], None]) -> float:
 
 
 def memory_of_one(texts: list[str]) -> float:
-    """Bytes that a parsed schema keeps, its text not counted."""
+    """Return the bytes of memory of a parsed schema, without its text."""
     parse_avro(texts[0])
     tracemalloc.start()
     kept = [parse_avro(text) for text in texts]

@@ -1,7 +1,7 @@
 """Time of a search for a witness: the median over the incompatible Avro pairs among the recorded verdicts.
 
 A first search loads fastavro and is not counted. Run it with ``python benchmarks/bench_schema_witness.py``; with
-``--assert`` the exit code is 1 when the goal is missed.
+``--assert`` the exit code is 1 if the goal is missed.
 """
 
 from __future__ import annotations

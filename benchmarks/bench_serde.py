@@ -2,9 +2,9 @@
 
     python benchmarks/bench_serde.py [--rounds 30] [--assert]
 
-Both ask a registry in this process, so that no network is measured, and everything is warm. The candidates take turns
-in short slices, and the median slice of each is compared: only the ratios mean anything on another machine. With
-``--assert`` the exit code is 1 when a ratio is under 70 % of its goal, the rest being left to noise.
+Both use a registry in this process, so that no network is measured, and everything is warm. The candidates take turns
+in short slices, and the median slice of each is compared: only the ratios can be compared with another machine. With
+``--assert`` the exit code is 1 if a ratio is below 70 % of its goal; the rest is a margin for noise.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ ORDER = {
 
 
 def rides(count: int) -> list[dict[str, Any]]:
-    """Taxi rides as a feed has them."""
+    """Return taxi rides as in a feed."""
     draw = Random(7)
     return [
         {
@@ -111,7 +111,7 @@ def rides(count: int) -> list[dict[str, Any]]:
 
 
 def orders(count: int) -> list[dict[str, Any]]:
-    """Orders with every optional field set in about half of them."""
+    """Return orders with every optional field set in about half of them."""
     draw = Random(11)
     first = datetime(2024, 1, 1, tzinfo=UTC)
 
@@ -156,46 +156,46 @@ def orders(count: int) -> list[dict[str, Any]]:
 
 
 class OurRegistry:
-    """One schema with id 1."""
+    """A registry with one schema, whose id is 1."""
 
     def __init__(self, text: str) -> None:
         self.schema = Schema(text)
 
     def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
-        """Whatever it is, it is number 1."""
+        """Return id 1 and version 1 for any schema."""
         _ = normalize
         return RegisteredSchema(subject, 1, 1, None, schema)
 
     def schema_by_id(self, schema_id: int) -> Schema:
-        """The one schema."""
+        """Return the one schema."""
         _ = schema_id
         return self.schema
 
 
 class TheirRegistry:
-    """The same for confluent-kafka: what its serializers ask of a client."""
+    """The same registry for confluent-kafka, with the methods that its serializers call."""
 
     def __init__(self, text: str) -> None:
         self.schema = TheirSchema(text, "AVRO")
 
     def config(self) -> dict[str, Any]:
-        """No settings."""
+        """Return no settings."""
         return {}
 
     def register_schema_full_response(self, subject: str, schema: Any, normalize_schemas: bool = False) -> Any:  # noqa: FBT001, FBT002 - their signature
-        """Whatever it is, it is number 1."""
+        """Return id 1 and version 1 for any schema."""
         _ = normalize_schemas
         return TheirRegistered(schema_id=1, guid=None, schema=schema, subject=subject, version=1)
 
     def get_schema(self, schema_id: int, *_args: Any, **_kwargs: Any) -> Any:
-        """The one schema."""
+        """Return the one schema."""
         _ = schema_id
         return self.schema
 
 
 @dataclass
 class Candidate:
-    """One way to do the work: ``run`` takes all messages once; ``slices`` are seconds per message."""
+    """One implementation: ``run`` handles all messages once; ``slices`` are seconds per message."""
 
     name: str
     run: Callable[[], None]
@@ -217,7 +217,7 @@ def take_turns(candidates: list[Candidate], *, rounds: int, messages: int) -> No
 
 
 def over(work: Callable[[Any], object], items: list[Any]) -> Callable[[], None]:
-    """A function that does the work for every item."""
+    """Return a function that does the work for every item."""
 
     def run() -> None:
         for item in items:
@@ -227,7 +227,7 @@ def over(work: Callable[[Any], object], items: list[Any]) -> Callable[[], None]:
 
 
 def measure(name: str, document: dict[str, Any], values: list[dict[str, Any]], rounds: int) -> list[tuple[str, float]]:
-    """Print a table for one schema; what comes back are the two ratios."""
+    """Print a table for one schema; return the two ratios."""
     text = json.dumps(document)
     ctx = SerializationContext("bench", MessageField.VALUE)
     conf = {"subject.name.strategy": topic_subject_name_strategy}

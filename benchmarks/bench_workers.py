@@ -1,9 +1,9 @@
-"""What the registry's own worker processes gain over uvicorn's: `python benchmarks/bench_workers.py`.
+"""Comparison of the registry's own worker processes with uvicorn's: `python benchmarks/bench_workers.py`.
 
-Starts the registry's application with four workers, once under the registry's parent process and once under uvicorn's,
-over stores in memory, and prints for each the memory of all workers, how evenly 200 connections are distributed, and
-how long a killed worker is missing. Then prints what counting one request costs: in the process's own memory, and with
-prometheus-client in its mode for several processes.
+It starts the registry's application with four workers, once under the registry's parent process and once under
+uvicorn's, over stores in memory, and prints for each the memory of all workers, how evenly 200 connections are
+distributed, and how long a killed worker is missing. Then it prints the cost of counting one request: in the process's
+own memory, and with prometheus-client in its mode for several processes.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def cost_us(action: Any) -> float:
 
 
 def measure_counting() -> None:
-    """Print what counting one request costs."""
+    """Print the cost of counting one request."""
     own = Telemetry()
     print(f"counting a request, own memory: {cost_us(lambda: own.record('GET', '/mode', 200, 0.0004)):.2f} us")
     with tempfile.TemporaryDirectory() as folder:
@@ -149,7 +149,7 @@ def measure_counting() -> None:
 
 
 def measure_prometheus() -> None:
-    """Print what counting one request costs with prometheus-client, which reads its mode when it is imported."""
+    """Print the cost of counting one request with prometheus-client, which reads its mode when it is imported."""
     from prometheus_client import CollectorRegistry, Histogram
     from prometheus_client import Counter as PrometheusCounter
 
@@ -171,7 +171,7 @@ def measure_prometheus() -> None:
 
 
 def main() -> None:
-    """Measure everything, or be one of the processes that are measured."""
+    """Measure everything, or run as one of the processes that are measured."""
     match sys.argv[1:]:
         case ["counting"]:
             measure_prometheus()

@@ -1,4 +1,4 @@
-"""README.md as a package index shows it: a relative link leads nowhere there, so each becomes one to the repository.
+"""README.md for a package index, with absolute links: relative ones do not work there.
 
 A metadata hook of hatchling, which runs whenever the package is built.
 """
@@ -28,7 +28,7 @@ class PackageReadme(MetadataHookInterface):
 
 
 def with_absolute_links(text: str, place: str) -> str:
-    """Markdown with every relative link resolved against ``place``, which ends with a slash."""
+    """Return Markdown with every relative link resolved against ``place``, which ends with a slash."""
 
     def absolute(link: re.Match[str]) -> str:
         target = link[2] if _ELSEWHERE.match(link[2]) else place + link[2]

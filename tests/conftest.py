@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.service.storage import Storage
 
-# A property test takes a few examples, and as many as COUNTERFOIL_EXAMPLES names in `make test-long`. In CI they are
-# drawn from a fixed seed, so that a failing run can be repeated. A slow machine is no failure.
+# A property test runs a few examples, and the number in COUNTERFOIL_EXAMPLES in `make test-long`. In CI they are drawn
+# from a fixed seed, so that a failing run can be repeated. A slow machine is no failure.
 QUICK_EXAMPLES = 12
 settings.register_profile(
     "default",
@@ -49,7 +49,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the folder of the run, in which its processes share what one of them started."""
+    """Make the folder of the run, in which its processes share the services that one of them started."""
     if not hasattr(config, "workerinput"):
         folder = Path(tempfile.mkdtemp(prefix="counterfoil-tests-"))
         folder.chmod(0o755)  # PostgreSQL may run as another user
@@ -57,14 +57,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """End every service of the run that still runs, after an interrupt, too."""
+    """End every service of the run that still runs, also after an interrupt."""
     if not hasattr(config, "workerinput") and (folder := os.environ.pop(RUN_FOLDER, None)):
         stop_services_of(Path(folder))
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest, so that all processes end together; give Spark's tests to one process."""
+    """Sort the slowest tests to the start, so that all processes end together; run Spark's tests in one process."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("spark"))
@@ -72,7 +72,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _starts_programs(item: pytest.Item) -> bool:
-    """Whether a test has services or Spark of its own to wait for."""
+    """Return whether a test waits for services or Spark of its own."""
     return bool({"spark", "broker"} & set(getattr(item, "fixturenames", ()))) or item.path.parent.name == "e2e"
 
 
@@ -89,7 +89,7 @@ def of_the_run(name: str, start: Callable[[], str]) -> str:
 
 @pytest.fixture(scope="session")
 def broker() -> KafkaClient:
-    """A real Kafka broker, one for all processes of the run. Tests take names of their own from ``unique_name``."""
+    """Return a real Kafka broker, one for all processes of the run. Tests use own names from ``unique_name``."""
     folder = Path(os.environ[RUN_FOLDER]) / "kafka"
 
     def start() -> str:
@@ -101,14 +101,14 @@ def broker() -> KafkaClient:
 
 @pytest.fixture(scope="session")
 def postgres() -> PostgresClient:
-    """A real PostgreSQL, one for all processes of the run. Tests take databases of their own: ``postgres_url``."""
+    """Return a real PostgreSQL, one for all processes of the run. Tests use own databases: ``postgres_url``."""
     folder = Path(os.environ[RUN_FOLDER])
     return PostgresClient(int(of_the_run("postgres", lambda: str(PostgresServer(folder=folder).port))))
 
 
 @pytest.fixture
 def postgres_url(postgres: PostgresClient) -> Iterator[str]:
-    """The URL of an empty database, which goes when the test ends."""
+    """Yield the URL of an empty database, which is removed after the test."""
     name = f"test_{uuid.uuid4().hex[:10]}"
     yield postgres.create_database(name)
     postgres.drop_database(name)
@@ -116,7 +116,7 @@ def postgres_url(postgres: PostgresClient) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def emptied_postgres(postgres: PostgresClient) -> Callable[[], Storage]:
-    """A function that gives a storage on one and the same database, emptied each time."""
+    """Return a function that returns a storage on one database, which is emptied by each call."""
     url = postgres.create_database(f"emptied_{uuid.uuid4().hex[:10]}")
     open_store(url)
     tables = ["versions", "schema_refs", "schema_ids", "contents", "subjects", "settings", "contexts"]
@@ -125,7 +125,7 @@ def emptied_postgres(postgres: PostgresClient) -> Callable[[], Storage]:
     statement = f"{deletions}UPDATE counterfoil.stamps SET change = 0, settings = 0"
 
     def emptied() -> Storage:
-        with ThreadPoolExecutor(1) as thread:  # the test has a loop of its own
+        with ThreadPoolExecutor(1) as thread:  # the test runs an event loop of its own
             thread.submit(postgres.run, statement, database=url.rpartition("/")[2]).result()
         return PostgresStorage(parse_address(url))
 
@@ -134,23 +134,23 @@ def emptied_postgres(postgres: PostgresClient) -> Callable[[], Storage]:
 
 @pytest.fixture(scope="session")
 def live_registry() -> Iterator[RegistryProcess]:
-    """``counterfoil serve`` on a SQLite file. Tests take subjects of their own from ``unique_name``."""
+    """Yield ``counterfoil serve`` on a SQLite file. Tests use own subjects from ``unique_name``."""
     with RegistryProcess() as running:
         yield running
 
 
 @pytest.fixture
 def unique_name() -> Callable[[str], str]:
-    """A function from a stem to a topic or subject name that no other test uses."""
+    """Return a function that makes of a stem a topic or subject name that no other test uses."""
     return lambda stem: f"{stem}-{uuid.uuid4().hex[:10]}"
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
-    """A Spark session in local[2] with the Kafka and Avro modules."""
+    """Yield a Spark session in local[2] with the Kafka and Avro modules."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    check_java()  # says what to install where there is none
+    check_java()  # prints what to install if it is missing
     from pyspark.sql import SparkSession
 
     session = (

@@ -1,6 +1,6 @@
-"""A network that takes its time: ``forwarder.py PORT TARGET DELAY_MS`` hands on what comes, later, in order.
+"""A network with latency: ``forwarder.py PORT TARGET DELAY_MS`` forwards all data later, in order.
 
-``DELAY_MS`` is for the way there and back: each way takes half of it.
+``DELAY_MS`` is for the way there and back: each direction takes half of it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import uvloop
 
 
 class End(asyncio.Protocol):
-    """One end of a connection: what comes in here is handed to ``other``, ``delay_s`` later; None is its end."""
+    """One end of a connection: received data is sent by ``other``, ``delay_s`` later; None is the end of the data."""
 
     def __init__(self, delay_s, other=None):
         self._loop = asyncio.get_running_loop()
@@ -22,19 +22,19 @@ class End(asyncio.Protocol):
         self.transport = None
 
     def connection_made(self, transport):
-        """Take note of where to send to."""
+        """Keep the transport."""
         self.transport = transport
 
     def data_received(self, data):
-        """Hand on what came."""
+        """Forward the data after the delay."""
         self._loop.call_later(self._delay_s, self._hand_on, data)
 
     def connection_lost(self, _):
-        """Hand on that nothing more will come."""
+        """Forward the end of the data after the delay."""
         self._loop.call_later(self._delay_s, self._hand_on, None)
 
     def send(self, data):
-        """Send what came at the other end."""
+        """Send what the other end has received."""
         if data is None:
             self.transport.close()
         else:
@@ -48,14 +48,14 @@ class End(asyncio.Protocol):
 
 
 class Entrance(End):
-    """The end that others connect to; it connects on."""
+    """The end that clients connect to; it connects to the target."""
 
     def __init__(self, delay_s, target):
         super().__init__(delay_s)
         self._target = target
 
     def connection_made(self, transport):
-        """Connect on."""
+        """Begin to connect to the target."""
         super().connection_made(transport)
         self._connecting = self._loop.create_task(self._connect())
 

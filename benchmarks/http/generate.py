@@ -1,9 +1,9 @@
-"""Fill an empty store with as many versions as one likes, quickly and in one transaction.
+"""Fill an empty store with any number of versions, quickly and in one transaction.
 
     python benchmarks/http/generate.py sqlite:///big.db --subjects 1000 --versions 1000
 
-What is in it afterwards is what as many registrations would have left: ``counterfoil db check`` finds nothing. Schemas
-are Avro records, each version of a subject readable with the one before and after it, all of them different.
+The content is that of as many registrations: ``counterfoil db check`` finds nothing. Schemas are Avro records, each
+version of a subject can be read with the ones before and after it, and all texts differ.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _FIELDS: Final = "".join(f'{{"name":"field_{number}","type":"string"}},' for num
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How many subjects there are, and how many versions each has. The numbers of subjects have leading zeros."""
+    """The number of subjects, and of versions of each. The numbers in the subjects' names have leading zeros."""
 
     subjects: int
     versions: int
@@ -46,32 +46,32 @@ class Shape:
 
     @property
     def size(self) -> int:
-        """How many versions there are in all; the highest id, and the number of the last change."""
+        """The number of all versions, which is also the highest id and the number of the last change."""
         return self.subjects * self.versions
 
     def name(self, subject: int) -> str:
-        """The name of a subject, which count from 1."""
+        """Return the name of a subject; subjects count from 1."""
         return f"{self.prefix}-{subject:07d}"
 
     def text(self, subject: int, version: int) -> str:
-        """The schema of a version, in its canonical form."""
+        """Return the schema of a version, in its canonical form."""
         added = f'{{"name":"added_{version}","type":["null","long"],"default":null}}'
         return f'{{"type":"record","name":"Record_{subject}","namespace":"bench","fields":[{_FIELDS}{added}]}}'
 
     def text_of(self, place: int) -> str:
-        """The schema of one of all versions, which count from 0."""
+        """Return the schema at a place among all versions; places count from 0."""
         subject, version = divmod(place, self.versions)
         return self.text(subject + 1, version + 1)
 
     def each(self) -> Iterator[tuple[int, int, int]]:
-        """Change (and id), subject and version of each registration, in order."""
+        """Yield the change (and id), subject and version of each registration, in order."""
         for subject in range(1, self.subjects + 1):
             for version in range(1, self.versions + 1):
                 yield (subject - 1) * self.versions + version, subject, version
 
 
 def generate(url: str, shape: Shape) -> None:
-    """Fill the store at ``url``, which is made when it is not there; ``StoreNotUsable`` when something is in it."""
+    """Fill the store at ``url``, which is created if missing; raise ``StoreNotUsable`` if it is not empty."""
     asyncio.run(_make_empty(url))
     guids = [content_guid(shape.text(subject, version)) for _, subject, version in shape.each()]
     path = sqlite_path(url)
@@ -91,7 +91,7 @@ async def _make_empty(url: str) -> None:
 
 
 def _tables(shape: Shape, guids: list[Any], *, yes: Any, no: Any, text: Any) -> dict[str, Iterator[tuple[Any, ...]]]:
-    """The rows of each table, what is referred to first; contents as their key sorts them."""
+    """Return the rows of each table, referenced tables first; contents are sorted by their key."""
     by_guid = sorted(range(shape.size), key=guids.__getitem__)
     return {
         "contexts": iter([(1, ".", shape.size + 1, yes)]),
@@ -122,7 +122,7 @@ def _fill_file(path: Path, shape: Shape, guids: list[bytes]) -> None:
     try:
         with closing(connect(path)) as connection:
             connection.execute("PRAGMA foreign_keys = OFF")
-            connection.execute("PRAGMA journal_mode = OFF")  # a file that was not filled to its end is of no use
+            connection.execute("PRAGMA journal_mode = OFF")  # a file that was not filled completely is of no use
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute("PRAGMA cache_size = -262144")
             connection.execute("BEGIN EXCLUSIVE")

@@ -1,4 +1,4 @@
-"""What is asked of a registry when it is small, and when it is large: nothing may grow with it."""
+"""The same requests to small and large registries: the time must not grow with the registry."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
 _MOST: Final = 1.3
 _READ_S: Final = 1
-"""Growth is judged by CPU time, which a second tells to one part in a hundred."""
+"""The growth is judged by CPU time, which a second measures to one part in a hundred."""
 
 _TO_START_WITH: Final = 100
-"""Questions after which a server has connected, and loaded what it needs."""
+"""The number of requests after which a server has connected, and loaded its modules."""
 
 _REGISTRATIONS_PER_S: Final = {"SQLite": 2500, "PostgreSQL": 1200}
 
@@ -45,7 +45,7 @@ _Table = dict[Row, dict["Shape", list[Run]]]
 
 
 def compare(plan: Plan, stores: Stores, folder: Path, scores: Scores) -> None:
-    """Measure registries with ever more subjects, and print figures and goals."""
+    """Measure registries of increasing numbers of subjects, and print figures and goals."""
     sizes = ", ".join(f"{shape.subjects:,}" for shape in plan.shapes)
     scores.begin(f"{stores.title}, one server: registries with {sizes} subjects, side by side", "CPU: server+database")
     table = {**_reads(plan, stores, folder), **_first(plan, stores, folder), **_writes(plan, stores, folder)}
@@ -68,7 +68,7 @@ def compare(plan: Plan, stores: Stores, folder: Path, scores: Scores) -> None:
 
 
 def compare_filling(plan: Plan, stores: Stores, folder: Path, scores: Scores) -> None:
-    """Fill an empty store with registrations, and print what they take at the beginning and at the end."""
+    """Fill an empty store with registrations, and print their cost at the beginning and at the end."""
     scores.begin(f"{stores.title}, one server: an empty registry is filled", "CPU: server+database")
     with start_registry(stores.empty(), folder, database_pid=stores.database_pid) as server:
         requests = NEW_SUBJECT.requests(plan.smallest)
@@ -83,7 +83,7 @@ def compare_filling(plan: Plan, stores: Stores, folder: Path, scores: Scores) ->
 
 
 def compare_histories(plan: Plan, stores: Stores, folder: Path, scores: Scores) -> None:
-    """Measure registries whose subjects have ever more versions, and print figures; nobody has set goals for them."""
+    """Measure registries with increasing numbers of versions per subject, and print figures; there are no goals."""
     sizes = ", ".join(f"{shape.versions:,}" for shape in plan.histories)
     scores.begin(f"{stores.title}, one server: subjects with {sizes} versions, side by side", "CPU: server+database")
     rows = (LATEST_ANEW, REPEAT_ANEW, LOOK_UP_ANEW, NEW_VERSION)
@@ -103,7 +103,7 @@ def compare_histories(plan: Plan, stores: Stores, folder: Path, scores: Scores) 
 
 
 def _bare_us(plan: Plan, folder: Path) -> float:
-    """What a request to a bare ASGI application takes here, in microseconds."""
+    """Return the CPU time of a request to a bare ASGI application on this machine, in microseconds."""
     with start_hello(folder, b"{}" * 200) as hello:
         requests = BY_ID.requests(plan.smallest)
         warm_up(requests, [hello])
@@ -116,7 +116,7 @@ def _show(table: _Table) -> None:
 
 
 def _start(shapes: Sequence[Shape], stores: Stores, folder: Path, stack: ExitStack) -> dict[Shape, Server]:
-    """A server for each shape, on a copy of the registry; the last, which is large, on the registry itself."""
+    """Return a server for each shape, on a copy of the registry; the largest one on the registry itself."""
     servers = {}
     for shape in shapes:
         store = stores.filled(shape) if shape is shapes[-1] else stores.copied(shape)
@@ -126,7 +126,7 @@ def _start(shapes: Sequence[Shape], stores: Stores, folder: Path, stack: ExitSta
 
 
 def _reads(plan: Plan, stores: Stores, folder: Path) -> _Table:
-    """Servers of all shapes, asked in turns."""
+    """Measure servers of all shapes in turns."""
     table: _Table = {row: {shape: [] for shape in plan.shapes} for row in READS}
     requests = {(row, shape): row.requests(shape) for row in READS for shape in plan.shapes}
     with ExitStack() as stack:
@@ -143,7 +143,7 @@ def _reads(plan: Plan, stores: Stores, folder: Path) -> _Table:
 
 
 def _first(plan: Plan, stores: Stores, folder: Path) -> _Table:
-    """A new server for each row and each turn, so that nothing that is asked was read before."""
+    """Measure a new server for each row and each turn, so that nothing requested was read before."""
     table: _Table = {row: {shape: [] for shape in plan.shapes} for row in FIRST}
     for _ in range(plan.rounds):
         for row, by_shape in table.items():
@@ -156,7 +156,7 @@ def _first(plan: Plan, stores: Stores, folder: Path) -> _Table:
 
 
 def _writes(plan: Plan, stores: Stores, folder: Path) -> _Table:
-    """Servers of all shapes, in turns; a new one of each shape but the largest every time, since they grow."""
+    """Measure servers of all shapes in turns; all but the largest are new every time, since they grow."""
     table: _Table = {row: {shape: [] for shape in plan.shapes} for row in WRITES}
     with start_registry(stores.filled(plan.largest), folder, database_pid=stores.database_pid) as largest:
         _warm_up(plan.largest, largest)

@@ -1,4 +1,4 @@
-"""A bare ASGI application under the settings that the registry gives its server: ``hello.py PORT FILE``."""
+"""A bare ASGI application with the settings of the registry's server: ``hello.py PORT FILE``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import uvicorn
 
 
 def hello(answer):
-    """The least that an ASGI application can do: the same bytes, whatever is asked."""
+    """Return the smallest ASGI application: it sends the same bytes for any request."""
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(answer))]
 
     async def application(_scope, _receive, send):

@@ -1,7 +1,7 @@
-"""What one would write first: FastAPI with a response model, SQLAlchemy's ORM, a session for each request.
+"""An ordinary implementation: FastAPI with a response model, SQLAlchemy's ORM, a session for each request.
 
 ``idiomatic.py PORT FILE`` serves ``/schemas/ids/{id}`` from a SQLite file of 1,000 rows, each with the schema of the
-answer in FILE. Same server settings as the registry's.
+response in FILE. The server settings are those of the registry.
 """
 
 import json
@@ -33,7 +33,7 @@ class StoredSchema(Base):
 
 
 class SchemaOut(BaseModel):
-    """An answer."""
+    """A response."""
 
     model_config = ConfigDict(from_attributes=True, serialize_by_alias=True)
     text: str = Field(serialization_alias="schema")

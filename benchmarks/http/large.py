@@ -102,7 +102,7 @@ def _p99_ms(runs: list[Run]) -> float:
 
 
 def _list(server: Server) -> float:
-    """How long the list took to come, in seconds."""
+    """Return how long the response with the list took, in seconds."""
     begun = time.perf_counter()
     status, _ = server.ask("GET", "/subjects")
     if status != 200:
@@ -117,7 +117,7 @@ def _write_and_list(server: Server) -> None:
 
 @contextmanager
 def _repeated(chore: Callable[[], object]) -> Iterator[None]:
-    """The chore is done again and again in here."""
+    """Repeat the chore while the block runs."""
     is_over = threading.Event()
 
     def repeat() -> None:

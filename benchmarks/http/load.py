@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CONNECTIONS: Final = 32
 ROOM: Final = "@@@@@@@@@"
-"""Where a request has this, the number of times that all requests have been sent is put: nine digits."""
+"""The placeholder in a request for the number of times that all requests have been sent: nine digits."""
 
 _SCRIPT: Final = Path(__file__).with_name("load.lua")
 _TURNS_APART: Final = 1_000_000
@@ -45,19 +45,22 @@ class Run:
 
     @property
     def cpu_us(self) -> float:
-        """CPU time of a request, wherever it was spent, in microseconds."""
+        """The CPU time of a request in server and database, in microseconds."""
         return self.server_us + self.database_us
 
 
 def check_installed() -> None:
-    """End with what to install, where something is missing."""
+    """Exit with what to install, if something is missing."""
     missing = [name for name in ("wrk", "nginx") if shutil.which(name, path=_path()) is None]
     if missing:
         sys.exit(f"Not installed: {' and '.join(missing)}. On Debian and Ubuntu: apt-get install wrk nginx-light")
 
 
 def ask_once(requests: Sequence[bytes], server: Server) -> Run:
-    """What a server did while each of these requests was sent once, by as many callers as ever; none is refused."""
+    """Send each of these requests once, from :data:`CONNECTIONS` connections, and return the measurement.
+
+    Ends the process if one is refused.
+    """
     before = server.cpu_s, server.database_cpu_s
     took_s = asyncio.run(_ask_all(requests, server.port))
     server_s, database_s = server.cpu_s - before[0], server.database_cpu_s - before[1]
@@ -67,7 +70,7 @@ def ask_once(requests: Sequence[bytes], server: Server) -> Run:
 
 
 async def _ask_all(requests: Sequence[bytes], port: int) -> list[float]:
-    """How long each answer took, in seconds."""
+    """Return how long each response took, in seconds."""
     waiting, took_s = iter(requests), []
 
     async def ask() -> None:
@@ -91,22 +94,22 @@ def _path() -> str:
 
 
 def program(name: str) -> str:
-    """Where an installed program is, those for administrators among them."""
+    """Return the path of an installed program, also of those for administrators."""
     return shutil.which(name, path=_path()) or name
 
 
 def warm_up(requests: Sequence[bytes], servers: Sequence[Server]) -> None:
-    """Send each of these requests at least once, to one or another server, for a second at least."""
+    """Send each of these requests at least once, to any of the servers, for at least a second."""
     run = measure(requests, servers, seconds=1)
     if run.count < len(requests):
         measure(requests, servers, seconds=math.ceil(len(requests) / run.per_s * 1.5) + 1)
 
 
 def measure(requests: Sequence[bytes], servers: Sequence[Server], *, seconds: int) -> Run:
-    """What the servers did while these requests were sent, in turn, to all of them; ends when one was refused.
+    """Send these requests in turn to all servers, and return the measurement; exit if one was refused.
 
-    A request that has room for a number (:data:`ROOM`) is another one each time, in later measurements, too. It takes
-    longer than ``seconds`` when nothing was answered in that time.
+    A request with a placeholder for a number (:data:`ROOM`) is different each time, also in later measurements. It
+    takes longer than ``seconds`` if there was no response in that time.
     """
     before = [(server.cpu_s, server.database_cpu_s) for server in servers]
     number = next(_measurements)

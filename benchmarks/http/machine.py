@@ -1,4 +1,4 @@
-"""What the operating system says of processes: the cores they may use, CPU time used, memory held."""
+"""The operating system's data about processes: the cores they may use, CPU time used, memory used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 
 @contextmanager
 def on_cores(cores: tuple[int, ...]) -> Iterator[None]:
-    """Processes that are started in here run on these cores alone."""
+    """Start processes on these cores alone while the block runs."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cores)
     try:
@@ -29,7 +29,7 @@ def on_cores(cores: tuple[int, ...]) -> Iterator[None]:
 
 
 def family(pid: int) -> list[int]:
-    """A process and all that descend from it."""
+    """Return a process and all its descendants."""
     try:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except FileNotFoundError:
@@ -38,12 +38,12 @@ def family(pid: int) -> list[int]:
 
 
 def cpu_s(pid: int) -> float:
-    """CPU time that a process and its descendants have used, those that ended among them; in seconds."""
+    """Return the CPU time of a process and its descendants, also of those that have ended, in seconds."""
     return sum(_ticks(each) for each in family(pid)) / _TICKS_PER_S
 
 
 def _ticks(pid: int) -> int:
-    """utime, stime, and the same of ended children (proc(5))."""
+    """Return utime, stime, and those of ended children (proc(5))."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except (FileNotFoundError, ProcessLookupError):
@@ -52,7 +52,7 @@ def _ticks(pid: int) -> int:
 
 
 def memory_mb(pid: int) -> float:
-    """The proportional set size of the process of a family that has the largest, in megabytes."""
+    """Return the largest proportional set size of a process and its descendants, in megabytes."""
     sizes = []
     for each in family(pid):
         lines = Path(f"/proc/{each}/smaps_rollup").read_text().splitlines()

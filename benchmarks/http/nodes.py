@@ -1,4 +1,4 @@
-"""Registrations by several servers on one PostgreSQL, beside it and at some distance."""
+"""Registrations by several servers on one PostgreSQL, near it and with latency."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _measure(plan: Plan, stores: PostgresStores, folder: Path) -> dict[Row, dict
 
 @contextmanager
 def _distance(target: int, folder: Path) -> Iterator[int]:
-    """A port that leads to ``target``, some way off."""
+    """Yield a port that forwards to ``target`` with latency."""
     port = free_port()
     command = [sys.executable, str(Path(__file__).with_name("forwarder.py")), str(port), str(target), str(_DELAY_MS)]
     with machine.on_cores(machine.LOAD_CORE):

@@ -1,4 +1,4 @@
-"""How much is measured: everything, or enough to see that it works."""
+"""The number of measurements: all, or a few as a quick test."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from generate import Shape
 class Plan:
     """``rounds`` measurements of ``seconds`` for each figure, in turns, on registries of several ``shapes``.
 
-    ``histories`` are of registries whose subjects have ever more versions.
+    ``histories`` are registries whose subjects have increasing numbers of versions.
     """
 
     rounds: int = 5
@@ -23,17 +23,17 @@ class Plan:
 
     @property
     def smallest(self) -> Shape:
-        """What the other shapes are compared with."""
+        """The shape that the others are compared with."""
         return self.shapes[0]
 
     @property
     def largest(self) -> Shape:
-        """What the goals for a large registry are about."""
+        """The shape for the goals about a large registry."""
         return self.shapes[-1]
 
 
 def read_plan() -> Plan:
-    """The whole plan, or a small one where ``BENCH_QUICK`` is set."""
+    """Return the whole plan, or a small one if ``BENCH_QUICK`` is set."""
     if os.environ.get("BENCH_QUICK"):
         return Plan(
             rounds=1,

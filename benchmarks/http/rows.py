@@ -1,4 +1,4 @@
-"""What is asked: the rows of the table, as HTTP requests to a registry that ``generate.py`` has filled."""
+"""The rows of the table, as HTTP requests to a registry that ``generate.py`` has filled."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ class Row:
 
 
 def get(path: str) -> bytes:
-    """A GET."""
+    """Return a GET request."""
     return f"GET {path} HTTP/1.1\r\nhost: bench\r\n\r\n".encode()
 
 
 def post(path: str, schema: str) -> bytes:
-    """A POST of a schema."""
+    """Return a POST request with a schema."""
     body = body_of(schema)
     head = f"POST {path} HTTP/1.1\r\nhost: bench\r\ncontent-type: application/vnd.schemaregistry.v1+json\r\n"
     return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
 
 
 def body_of(schema: str) -> bytes:
-    """What a client sends to register a schema."""
+    """Return the body of a registration of a schema."""
     return json.dumps({"schema": schema}).encode()
 
 
 def record(name: str, fields: int, *, added: str | None = None) -> str:
-    """An Avro record; two that differ in ``added`` alone can read each other."""
+    """Return an Avro record; two that differ in ``added`` alone can read each other."""
     names = [f"field_{number}" for number in range(fields - (added is not None))] + ([added] if added else [])
     described: list[dict[str, Any]] = [{"name": each, "type": ["null", "string"], "default": None} for each in names]
     return json.dumps({"type": "record", "name": name, "namespace": "bench", "fields": described})
 
 
 def widen(server: Server) -> None:
-    """Register the subjects that new texts of :data:`FIELDS` fields are tested against; those that are there stay."""
+    """Register the subjects that new texts of :data:`FIELDS` fields are compared with; existing ones stay."""
     for number in range(_WIDE):
         status, answer = server.ask("POST", f"/subjects/wide-{number}/versions", body_of(_wide(number)))
         if status != 200:
@@ -65,12 +65,12 @@ def _wide(number: int, *, added: str = "added") -> str:
 
 
 def _subjects(shape: Shape, count: int) -> Iterator[int]:
-    """So many subjects at most, from all over the registry."""
+    """Return at most this number of subjects, from all parts of the registry."""
     return iter(range(1, shape.subjects + 1, max(1, shape.subjects // count)))
 
 
 def _of_subjects(path: str, count: int = _HOT, *, method: str = "POST") -> Callable[[Shape], list[bytes]]:
-    """Requests about the latest version of each of so many subjects."""
+    """Return a function for requests about the latest version of each of so many subjects."""
 
     def requests(shape: Shape) -> list[bytes]:
         each = [
@@ -93,7 +93,7 @@ def _new_texts(_shape: Shape) -> list[bytes]:
 
 
 def new_subjects(_shape: Shape) -> list[bytes]:
-    """Each registers a subject that was not there."""
+    """Return requests that each register a new subject."""
     return [post(f"/subjects/new-{ROOM}/versions", record(f"New_{ROOM}", 10))]
 
 
@@ -103,7 +103,7 @@ def _new_versions(shape: Shape) -> list[bytes]:
 
 
 def _later(shape: Shape, number: int) -> str:
-    """A version that can read, and be read by, those that are there."""
+    """Return a version that is compatible with the existing ones in both directions."""
     document = json.loads(shape.text(number, shape.versions))
     document["fields"][-1]["name"] = f"later_{ROOM}"
     return json.dumps(document)
@@ -122,15 +122,15 @@ NEW_SUBJECT: Final = Row("new subject", new_subjects)
 NEW_VERSION: Final = Row("new version, checked", _new_versions)
 
 AT_HAND: Final = (BY_ID, LATEST, REPEAT, LOOK_UP, KNOWN_PAIR)
-"""The same thousand questions again and again."""
+"""Rows of a thousand requests that are repeated."""
 
 READS: Final = (*AT_HAND, NEW_TEXT)
 FIRST: Final = tuple(Row(f"{row.name}, asked first", row.requests) for row in (BY_ID, LATEST, REPEAT, LOOK_UP))
-"""What is asked of a server that has read nothing of it yet: different questions from all over a registry."""
+"""Rows for a server that has cached nothing: different requests from all parts of a registry."""
 
 WRITES: Final = (NEW_SUBJECT, NEW_VERSION)
 
 
 def every_id(shape: Shape, count: int) -> list[bytes]:
-    """GETs of so many different ids."""
+    """Return GET requests of so many different ids."""
     return [get(f"/schemas/ids/{number}") for number in range(1, min(count, shape.size) + 1)]

@@ -1,4 +1,4 @@
-"""The servers that are measured: the registry, and what it is measured against."""
+"""The servers that are measured: the registry, and those it is compared with."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 GOALS_BARE_US: Final = 18
-"""CPU time of a request to a bare ASGI application on the machine that the goals were set on."""
+"""CPU time of a request to a bare ASGI application on the machine on which the goals were set."""
 
 _HERE: Final = Path(__file__).parent
 _PEER_PACKAGES: Final = Path(sys.prefix) / "idiomatic"
@@ -43,7 +43,7 @@ http {{
 
 
 def is_open(port: int) -> bool:
-    """Whether something listens on a port."""
+    """Return whether a server listens on a port."""
     try:
         socket.create_connection(("127.0.0.1", port), timeout=1).close()
     except OSError:
@@ -73,28 +73,28 @@ class Server:
 
     @property
     def cpu_s(self) -> float:
-        """CPU time so far, in seconds."""
+        """The CPU time so far, in seconds."""
         return machine.cpu_s(self._service.pid)
 
     @property
     def database_cpu_s(self) -> float:
-        """CPU time of the database so far, in seconds; 0 where it is in the server."""
+        """The CPU time of the database so far, in seconds; 0 if it is part of the server."""
         return 0.0 if self._database_pid is None else machine.cpu_s(self._database_pid)
 
     @property
     def memory_mb(self) -> float:
-        """What the largest process of the server holds, in megabytes."""
+        """The memory of the largest process of the server, in megabytes."""
         return machine.memory_mb(self._service.pid)
 
     def status(self, path: str) -> int | None:
-        """The status of the answer to a GET; None when there is none."""
+        """Return the status of the response to a GET; None if there is none."""
         try:
             return self.ask("GET", path)[0]
         except OSError:
             return None
 
     def ask(self, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
-        """Status and body of the answer to one request, over a connection of its own."""
+        """Return status and body of the response to one request, over a connection of its own."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request(method, path, body)
@@ -124,7 +124,7 @@ def start_registry(
     database_pid: int | None = None,
     workers: int = 1,
 ) -> Server:
-    """The registry, as its users run it."""
+    """Start the registry as users run it."""
     port = free_port()
     counterfoil = str(Path(sys.executable).with_name("counterfoil"))
     command = [counterfoil, "serve", "--port", str(port), "--store", store, "--workers", str(workers)]
@@ -134,12 +134,12 @@ def start_registry(
 
 
 def start_hello(folder: Path, answer: bytes) -> Server:
-    """The least that an ASGI application can do, on the same server, with the same bytes in the answer."""
+    """Start the smallest ASGI application, on the same HTTP server, with the same bytes in the response."""
     return _start_python("hello.py", folder, answer)
 
 
 def start_idiomatic(folder: Path, answer: bytes) -> Server:
-    """What one would write with FastAPI and SQLAlchemy's ORM."""
+    """Start the ordinary implementation with FastAPI and SQLAlchemy's ORM."""
     return _start_python("idiomatic.py", folder, answer, environment={"PYTHONPATH": str(_PEER_PACKAGES)})
 
 
@@ -151,7 +151,7 @@ def _start_python(script: str, folder: Path, answer: bytes, environment: Mapping
 
 
 def start_nginx(folder: Path, answer: bytes) -> Server:
-    """A server of nginx with one worker, the same bytes from a file that it keeps open."""
+    """Start nginx with one worker, which sends the same bytes from a file that it keeps open."""
     port, place = free_port(), folder / "nginx"
     place.mkdir(exist_ok=True)
     (place / "answer").write_bytes(answer)

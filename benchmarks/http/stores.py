@@ -1,4 +1,4 @@
-"""Registries of every size, filled once; what writes gets a copy of a small one, so that it stays small."""
+"""Registries of every size, filled once; writes use a copy of a small one, so that it stays small."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class Stores(Protocol):
     database_pid: int | None
 
     def filled(self, shape: Shape) -> str:
-        """The address of a registry of this shape; filled when it is asked for first."""
+        """Return the URL of a registry of this shape, which is filled at the first call."""
         ...
 
     def copied(self, shape: Shape) -> str:
-        """The address of a new copy of that registry, which nobody may be using."""
+        """Return the URL of a new copy of that registry, which must not be in use."""
         ...
 
     def empty(self) -> str:
-        """The address of a new registry with nothing in it."""
+        """Return the URL of a new, empty registry."""
         ...
 
 
@@ -46,14 +46,14 @@ class SqliteStores:
         self._copies = 0
 
     def filled(self, shape: Shape) -> str:
-        """The address of the registry of this shape."""
+        """Return the URL of the registry of this shape."""
         path = self._path(_name(shape))
         if not path.exists():
             generate(f"sqlite:///{path}", shape)
         return f"sqlite:///{path}"
 
     def copied(self, shape: Shape) -> str:
-        """The address of a new copy of it."""
+        """Return the URL of a new copy of it."""
         self.filled(shape)
         self._copies += 1
         path = self._path(f"copy_{self._copies}")
@@ -61,7 +61,7 @@ class SqliteStores:
         return f"sqlite:///{path}"
 
     def empty(self) -> str:
-        """A file that is not there yet."""
+        """Return the URL of a file that does not exist yet."""
         self._copies += 1
         return f"sqlite:///{self._path(f'empty_{self._copies}')}"
 
@@ -70,7 +70,7 @@ class SqliteStores:
 
 
 class PostgresStores:
-    """Databases of a PostgreSQL that waits for the disk, on the core that the load comes from."""
+    """Databases of a PostgreSQL that waits for the disk, on the core of the load generator."""
 
     title: Final = "PostgreSQL"
 
@@ -82,7 +82,7 @@ class PostgresStores:
         self._copies = 0
 
     def filled(self, shape: Shape) -> str:
-        """The address of the registry of this shape."""
+        """Return the URL of the registry of this shape."""
         name = _name(shape)
         if name in self._filled:
             return self._server.url(name)
@@ -92,19 +92,19 @@ class PostgresStores:
         return url
 
     def copied(self, shape: Shape) -> str:
-        """The address of a new copy of it."""
+        """Return the URL of a new copy of it."""
         self.filled(shape)
         self._copies += 1
         return self._server.create_database(f"copy_{self._copies}", template=_name(shape))
 
     def empty(self) -> str:
-        """A database without tables."""
+        """Return the URL of a database without tables."""
         self._copies += 1
         return self._server.create_database(f"empty_{self._copies}")
 
 
 def start_postgres() -> PostgresServer:
-    """A PostgreSQL that waits for the disk, as in production, away from the core of the registry."""
+    """Start a PostgreSQL that waits for the disk, as in production, on another core than the registry."""
     with machine.on_cores(machine.LOAD_CORE):
         return PostgresServer(durable=True)
 

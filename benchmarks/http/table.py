@@ -1,4 +1,4 @@
-"""The figures, each beside its goal."""
+"""The figures with their goals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WIDTH: Final = 46
 
 
 class Scores:
-    """Prints figures with their goals as they come, and all that fell short at the end."""
+    """Prints figures with their goals when they are measured, and all missed goals at the end."""
 
     def __init__(self) -> None:
         self._met = 0
@@ -22,16 +22,16 @@ class Scores:
         self._short_by_title: dict[str, list[str]] = {}
 
     def begin(self, title: str, about: str = "") -> None:
-        """Print what comes next."""
+        """Print the title of the next part."""
         self._title = title
         print(f"\n{title}" + (f"\n  {about}" if about else ""), flush=True)
 
     def at_least(self, what: str, figure: float, goal: float, *, unit: str = "") -> None:
-        """A figure that should not be smaller."""
+        """Print a figure that must not be smaller than its goal."""
         self._score(what, f"{shown(figure)}{unit}", f"at least {shown(goal)}{unit}", is_met=figure >= goal)
 
     def at_most(self, what: str, figure: float, goal: float, *, unit: str = "") -> None:
-        """A figure that should not be larger."""
+        """Print a figure that must not be larger than its goal."""
         self._score(what, f"{shown(figure)}{unit}", f"at most {shown(goal)}{unit}", is_met=figure <= goal)
 
     def _score(self, what: str, figure: str, goal: str, *, is_met: bool) -> None:
@@ -43,7 +43,7 @@ class Scores:
         print(line, flush=True)
 
     def summarize(self) -> None:
-        """How many goals were met, and which were not."""
+        """Print how many goals were met, and which were not."""
         short = sum(map(len, self._short_by_title.values()))
         print(f"\n{self._met} of {self._met + short} goals met" + (", all but these:" if short else "."))
         for title, lines in self._short_by_title.items():
@@ -51,24 +51,24 @@ class Scores:
 
 
 def shown(figure: float) -> str:
-    """A figure with three digits that mean something."""
+    """Return a figure with three significant digits."""
     if abs(figure) >= 100:
         return f"{figure:,.0f}"
     return f"{figure:.1f}" if abs(figure) >= 10 else f"{figure:.2f}"
 
 
 def median(runs: Sequence[Run], of: Callable[[Run], float]) -> float:
-    """The median of a figure over the runs."""
+    """Return the median of a figure over the runs."""
     return statistics.median(of(run) for run in runs)
 
 
 def ratio(runs: Sequence[Run], beside: Sequence[Run], of: Callable[[Run], float]) -> float:
-    """The median over the pairs of runs, one after the other, of a figure's ratio."""
+    """Return the median of a figure's ratio over the pairs of runs."""
     return statistics.median(of(run) / of(other) for run, other in zip(runs, beside, strict=True))
 
 
 def described(runs: Sequence[Run]) -> str:
-    """Requests a second, CPU time of each in the server and in its database, p99: the medians."""
+    """Return the medians: requests a second, CPU time of each in the server and in its database, p99."""
     per_s, p99_ms = median(runs, lambda run: run.per_s), median(runs, lambda run: run.p99_ms)
     server_us, database_us = median(runs, lambda run: run.server_us), median(runs, lambda run: run.database_us)
     database = f"+{database_us:<5.0f}" if database_us else "      "

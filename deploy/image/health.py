@@ -1,4 +1,4 @@
-"""Exit 0 when the registry in this container is ready, 1 when it is not."""
+"""Exit with 0 if the registry in this container is ready, with 1 if it is not."""
 
 import os
 import sys

@@ -1,7 +1,7 @@
 """Real services on this machine, for the demo, the tests and the benchmarks: Kafka, PostgreSQL, the registry, the jars.
 
-Everything listens on 127.0.0.1 on a free port, is waited for by polling with a deadline, and is stopped by its own
-process id. Nothing here is part of the installed package.
+Each service listens on 127.0.0.1 on a free port, is polled until it is ready or a deadline passes, and is stopped by
+its own process id. Nothing here is part of the installed package.
 """
 
 from local_services.broker import KafkaBroker, KafkaClient

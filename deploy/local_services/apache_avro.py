@@ -1,4 +1,4 @@
-"""Apache Avro for Java, as PySpark ships it: the class path for programs that ask it."""
+"""Apache Avro for Java, as PySpark contains it: the class path for programs that use it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _JARS: Final = (
 
 
 def avro_class_path() -> str:
-    """What ``java -cp`` takes to run a program with Apache Avro and Jackson; nothing is downloaded.
+    """Return the class path for ``java -cp`` with Apache Avro and Jackson; nothing is downloaded.
 
-    ``JarsUnavailableError`` names the jar that is not there, or says that PySpark is not installed.
+    Raises ``JarsUnavailableError`` with the missing jar, or if PySpark is not installed.
     """
     spec = find_spec("pyspark")
     if spec is None or spec.origin is None:

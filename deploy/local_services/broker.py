@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
-# The two session settings let a killed broker register again at once; the rest makes one node enough.
+# The two session settings let a killed broker register again at once; the others let one node be enough.
 _PROPERTIES = """\
 node.id=1
 process.roles=broker,controller
@@ -46,9 +46,9 @@ broker.heartbeat.interval.ms=500
 
 
 class KafkaClient:
-    """A Kafka cluster at ``bootstrap_servers``, whoever started it.
+    """A Kafka cluster at ``bootstrap_servers``, also one that was started elsewhere.
 
-    Topics are created with ``create_topic`` only: nothing appears by being written to.
+    Topics are created with ``create_topic`` only: writing to a topic does not create it.
     """
 
     def __init__(self, bootstrap_servers: str) -> None:
@@ -97,7 +97,7 @@ class KafkaBroker(KafkaClient):
             self._class_path,
             "kafka.tools.StorageTool",
             "format",
-            f"--cluster-id={cluster_id}",  # in one word, for it may begin with a dash
+            f"--cluster-id={cluster_id}",  # one argument, since it may begin with a dash
             "--config",
             str(self._properties),
             "--ignore-formatted",
@@ -121,7 +121,7 @@ class KafkaBroker(KafkaClient):
             return False
 
     def kill(self) -> None:
-        """End the broker as a crash would; its data stays."""
+        """End the broker as a crash does; its data stays."""
         self._service.kill()
 
     def restart(self) -> None:

@@ -1,4 +1,4 @@
-"""The cache outside the tree: what is fetched or built for tests and demo, once for all runs.
+"""The cache outside the tree: what is downloaded or built for tests and demo, once for all runs.
 
 It is ``$COUNTERFOIL_CACHE``, else ``$XDG_CACHE_HOME/counterfoil``, else ``~/.cache/counterfoil``.
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def cache_folder() -> Path:
-    """Return the folder in which downloads are kept between runs, created if need be."""
+    """Return the folder in which downloads are stored between runs; it is created if it is missing."""
     own = os.environ.get("COUNTERFOIL_CACHE")
     base = Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "counterfoil"
     base.mkdir(parents=True, exist_ok=True)
@@ -23,9 +23,9 @@ def cache_folder() -> Path:
 
 
 def kept_folder(kind: str, *parts: str, make: Callable[[Path], None]) -> Path:
-    """Return the folder ``kind/parts`` of the cache; ``make`` makes it first, whole, if it is not there.
+    """Return the folder ``kind/parts`` of the cache; ``make`` first creates it completely if it is missing.
 
-    Processes that need something of one ``kind`` at once wait for each other, so that it is made once.
+    Processes that need something of one ``kind`` at the same time wait for each other, so that it is made once.
     """
     folder = cache_folder().joinpath(kind, *parts)
     if not folder.is_dir():

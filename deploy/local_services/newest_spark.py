@@ -1,7 +1,7 @@
-"""The newest PySpark that the package allows, beside the one in .venv: what the environment of a bridge on it is.
+"""The newest PySpark that the package allows, beside the one in .venv, to run bridges with it.
 
-It is installed once into the cache outside the tree (450 MB), by ``newest_spark.txt``, whose first version the jars of
-``ivy.xml`` follow.
+It is installed once into the cache outside the tree (450 MB), from ``newest_spark.txt``; the jars in ``ivy.xml`` are
+for the first version there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _INSTALL_DEADLINE_S = 900
 
 
 def newest_spark_environment() -> dict[str, str]:
-    """This process's environment, in which programs import the newest PySpark and find its connectors' jars."""
+    """Return this process's environment, in which programs import the newest PySpark and find its connectors' jars."""
     folder = _installed()
     return {
         **os.environ,
@@ -33,19 +33,19 @@ def newest_spark_environment() -> dict[str, str]:
 
 
 def newest_spark_version() -> str:
-    """The version that ``newest_spark.txt`` names."""
+    """Return the version in ``newest_spark.txt``."""
     lines = _REQUIREMENTS.read_text().splitlines()
     return next(line.split("==")[1].split()[0] for line in lines if line.startswith("pyspark=="))
 
 
 def _installed() -> Path:
-    """The folder with the packages, made first if it is not there."""
+    """Return the folder with the packages, installed first if it is missing."""
     version = hashlib.sha256(_REQUIREMENTS.read_bytes()).hexdigest()[:12]
     return kept_folder("newest-spark", version, make=_install)
 
 
 def _install(folder: Path) -> None:
-    """Install beside ``folder`` and move it there whole."""
+    """Install into a folder beside ``folder``, and rename that when it is complete."""
     unfinished = folder.with_name(f"{folder.name}.{os.getpid()}")
     print(f"Installing PySpark {newest_spark_version()} (450 MB, once) into {folder}", file=sys.stderr)
     uv = Path(sys.executable).with_name("uv")

@@ -1,6 +1,6 @@
 """A real PgBouncer in transaction mode, in front of a PostgreSQL: on a free port, in a folder of its own.
 
-Where the Debian package is not installed it is fetched with ``apt-get download``, which needs no privileges, and
+If the Debian package is not installed it is downloaded with ``apt-get download``, which needs no privileges, and
 unpacked in the cache that :mod:`local_services.jars` describes.
 """
 
@@ -40,10 +40,10 @@ _MAX_PREPARED: Final = "max_prepared_statements = {}\n"
 
 
 class PgBouncer:
-    """A running PgBouncer over the PostgreSQL at port ``target``; a context manager that stops it.
+    """A running PgBouncer for the PostgreSQL at port ``target``; a context manager that stops it.
 
-    ``pool_size`` bounds its connections to a database. ``max_prepared_statements`` is for 1.21 and newer: above 0 it
-    keeps prepared statements apart by itself.
+    ``pool_size`` is the largest number of its connections to a database. ``max_prepared_statements`` is for 1.21 and
+    newer: above 0 it manages the prepared statements of each client by itself.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class PgBouncer:
         return service
 
     def _copied(self, programs: Path) -> Path:
-        """The program where any user may run it; the cache may lie in a home that is closed to others."""
+        """Return a copy of the program that any user may run; other users may not be able to read the cache."""
         shutil.copytree(programs, self._folder / "programs", symlinks=True)
         return self._folder / "programs" / "usr" / "sbin" / "pgbouncer"
 
@@ -87,7 +87,7 @@ class PgBouncer:
         return True
 
     def kill(self) -> None:
-        """End it as a crash would."""
+        """End it as a crash does."""
         self._service.kill()
 
     def restart(self) -> None:
@@ -114,7 +114,7 @@ def _installed() -> Path | None:
 
 
 def _fetched() -> Path:
-    """The folder with the unpacked packages, fetched first if it is not there."""
+    """Return the folder with the unpacked packages, downloaded first if it is missing."""
     return kept_folder("pgbouncer", make=_fetch)
 
 

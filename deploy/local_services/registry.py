@@ -1,4 +1,4 @@
-"""The registry as its users run it: ``counterfoil serve`` in a process of its own."""
+"""The registry as users run it: ``counterfoil serve`` in a process of its own."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class RegistryProcess:
     """A running registry; a context manager that stops it.
 
-    ``url`` is its address. Without ``store`` it keeps its data in a SQLite file in a temporary folder, which goes
-    when it stops.
+    ``url`` is its address. Without ``store`` its data is in a SQLite file in a temporary folder, which is removed when
+    it stops.
     """
 
     def __init__(
@@ -60,15 +60,15 @@ class RegistryProcess:
 
     @property
     def log(self) -> Path:
-        """The file with everything that the server printed."""
+        """The file with the server's output."""
         return self._log
 
     def log_tail(self) -> str:
-        """The last lines that the server printed."""
+        """Return the last lines of the server's output."""
         return self._service.log_tail()
 
     def kill(self) -> None:
-        """End the server as a crash would; its data stays."""
+        """End the server as a crash does; its data stays."""
         self._service.kill()
 
     def restart(self) -> None:
@@ -76,7 +76,7 @@ class RegistryProcess:
         self._service = self._start()
 
     def stop(self) -> int:
-        """Stop the server and remove the temporary folder; its exit status."""
+        """Stop the server and remove the temporary folder; return its exit status."""
         status = self._service.stop()
         self._folder.cleanup()
         return status

@@ -1,8 +1,8 @@
-"""A Hypothesis strategy for data of an Avro schema, as fastavro gives and takes it.
+"""A Hypothesis strategy for data of an Avro schema, in fastavro's Python types.
 
 bool, int, float, str, bytes, None, lists and dicts; logical types are Decimal, date, time, datetime (UTC, or naive for
-local timestamps) and UUID. Values of one union are plain, so where the branch must be plain too, draw the schema with
-``distinct_unions=True``.
+local timestamps) and UUID. Values of one union are plain, so that a value may fit several branches;
+``distinct_unions=True`` draws schemas in which it fits only one.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ VALUES_BY_LOGICAL_TYPE: dict[str, st.SearchStrategy[Any]] = {
 
 
 def avro_data(schema: AvroSchema) -> st.SearchStrategy[Any]:
-    """Values that ``schema`` may write."""
+    """Return a strategy for values that ``schema`` may write."""
     return data_of(schema.root)
 
 
 @st.composite
 def data_of(draw: st.DrawFn, node: AvroType) -> Any:
-    """A value of one type."""
+    """Return a value of one type."""
     return _draw_value(draw, node, MAX_DEPTH)
 
 
 def _draw_value(draw: st.DrawFn, node: AvroType, depth: int) -> Any:
-    """``depth`` counts down to where arrays and maps are empty and unions take the branch that ends soonest."""
+    """Return a value; at ``depth`` 0 arrays and maps are empty and unions take the branch that ends first."""
     if isinstance(node, Record):
         return {member.name: _draw_value(draw, member.type, depth - 1) for member in node.fields}
     if isinstance(node, Array):

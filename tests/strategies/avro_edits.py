@@ -23,10 +23,10 @@ PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "str
 
 @st.composite
 def avro_pairs(draw: st.DrawFn, *, max_edits: int = 4) -> tuple[str, str]:
-    """Texts of a reader and a writer, both valid: the writer drawn, the reader made from it by edits."""
+    """Return the texts of a reader and a writer, both valid: one is drawn, the other is made from it by edits."""
     document = draw(avro_documents(distinct_unions=True))
     writer, reader = json.dumps(document), json.dumps(draw(edited(document, max_edits=max_edits)))
-    assume(_is_valid(reader))  # an edit may take away a name that is used elsewhere, or the type of a default
+    assume(_is_valid(reader))  # an edit may remove a name that is used elsewhere, or make a default invalid
     assume(_is_valid(writer))
     return (reader, writer) if draw(st.booleans()) else (writer, reader)
 
@@ -41,7 +41,7 @@ def _is_valid(text: str) -> bool:
 
 @st.composite
 def edited(draw: st.DrawFn, document: Json, *, max_edits: int = 4) -> Json:
-    """``document`` after some edits; not every outcome is a valid schema."""
+    """Return ``document`` after some edits; not every result is a valid schema."""
     holder = {"type": copy.deepcopy(document)}
     for _ in range(draw(st.integers(0, max_edits))):
         places = list(_places(holder, "type"))
@@ -51,7 +51,7 @@ def edited(draw: st.DrawFn, document: Json, *, max_edits: int = 4) -> Json:
 
 
 def _places(container: Json, key: Any) -> Iterator[tuple[Json, Any]]:
-    """Every place where a type stands, outermost first."""
+    """Yield the place of each type, outermost first."""
     yield container, key
     node = container[key]
     if isinstance(node, list):
@@ -142,7 +142,7 @@ def _edit_fixed(draw: st.DrawFn, node: dict[str, Json]) -> None:
 
 
 def _rename(draw: st.DrawFn, node: dict[str, Json]) -> None:
-    """A new name; the old one stays as a full alias in half of the cases."""
+    """Rename a type; the old name stays as a full alias in half of the cases."""
     if draw(st.booleans()):
         namespace = f"{node['namespace']}." if node.get("namespace") else ""
         node["aliases"] = [f"{namespace}{node['name']}"]

@@ -1,7 +1,7 @@
 """Hypothesis strategies for Avro schemas: texts, JSON values, and other spellings of them.
 
 ``avro_schemas()`` draws texts of any type, ``avro_records()`` texts of records, ``avro_documents()`` JSON values,
-``shuffled(document)`` another spelling of one. Data for them comes from ``avro_data``.
+``shuffled(document)`` another spelling of one. ``avro_data`` draws data for them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ DEFAULT_BY_LOGICAL_TYPE = {
 TIMESTAMP = st.integers(0, 4_000_000_000_000)
 DECIMAL = st.binary(min_size=1, max_size=1).map(lambda data: data.decode("latin-1"))
 
-# Branches of one group hold the same Python values, so that the value alone does not tell them apart.
+# Branches of one group have the same Python values, so that the value alone does not show the branch.
 GROUP_BY_WORD = {
     "int": "number",
     "long": "number",
@@ -69,26 +69,27 @@ ATTRIBUTES = frozenset(
 
 
 def avro_schemas(*, max_depth: int = 3, distinct_unions: bool = False) -> st.SearchStrategy[str]:
-    """Texts of valid schemas; see :func:`avro_documents`."""
+    """Return a strategy for texts of valid schemas; see :func:`avro_documents`."""
     return avro_documents(max_depth=max_depth, distinct_unions=distinct_unions).map(_dump)
 
 
 def avro_records(*, max_depth: int = 3, distinct_unions: bool = False) -> st.SearchStrategy[str]:
-    """Texts of valid schemas whose top-level type is a record."""
+    """Return a strategy for texts of valid schemas whose top-level type is a record."""
     return _documents(max_depth, distinct_unions=distinct_unions, only_record=True).map(_dump)
 
 
 def avro_documents(*, max_depth: int = 3, distinct_unions: bool = False) -> st.SearchStrategy[Json]:
-    """Valid schemas as JSON values: every kind, namespaces, names used again, recursion, defaults, logical types.
+    """Return a strategy for valid schemas as JSON values.
 
-    ``distinct_unions`` keeps branches out of one union that the same Python value could mean.
+    They have every kind, namespaces, names used again, recursion, defaults and logical types. With ``distinct_unions``
+    no union has two branches with the same Python values.
     """
     return _documents(max_depth, distinct_unions=distinct_unions, only_record=False)
 
 
 @st.composite
 def shuffled(draw: st.DrawFn, document: Json) -> Json:
-    """The same schema with the attributes of every declaration in another order; properties keep theirs."""
+    """Return the same schema with the attributes of every declaration in another order; properties keep theirs."""
     if isinstance(document, list):
         return [draw(shuffled(item)) for item in document]
     if not isinstance(document, dict):
@@ -123,7 +124,10 @@ class _Drawn:
 
 @dataclass
 class _Drawing:
-    """One schema being drawn. Types in ``closed`` may stand anywhere, those in ``opened`` where a value can end."""
+    """One schema that is being drawn.
+
+    Types in ``closed`` may be used anywhere, those in ``opened`` where a value can end.
+    """
 
     draw: st.DrawFn
     distinct_unions: bool
@@ -187,7 +191,7 @@ class _Drawing:
         return _Drawn({"type": "map", "values": inner.json, **self._draw_properties()}, "map", "map", default)
 
     def _draw_inner(self, depth: int, namespace: str | None) -> _Drawn:
-        """A type inside an array, a map or a nullable union, where a record that is still open may come again."""
+        """Return a type inside an array, a map or a nullable union, where a record that is still open may be used."""
         opened = _visible(self.opened, namespace)
         if opened and self.draw(st.integers(0, 3)) == 0:
             return self._draw_name(opened, namespace)
@@ -204,13 +208,13 @@ class _Drawing:
                 seen |= keys
                 branches.append(branch)
             else:
-                self.closed = closed  # what the branch declares is not in the schema now
+                self.closed = closed  # the declarations of the branch are not part of the schema
         if not branches:
             return _Drawn(["null"], "union", "union", st.none())
         return _Drawn([branch.json for branch in branches], "union", "union", branches[0].default)
 
     def _keys(self, branch: _Drawn) -> set[str]:
-        """What may not come twice in one union."""
+        """Return the keys of a branch that must be unique in one union."""
         if not self.distinct_unions:
             return {branch.name}
         return {branch.name, GROUP_BY_WORD.get(branch.word, branch.word)} | (
@@ -235,7 +239,7 @@ class _Drawing:
         return self._close(_Drawn(declared, "fixed", full_name, default, is_logical=is_decimal))
 
     def _draw_named(self, word: str, namespace: str | None) -> tuple[dict[str, Json], str | None, str]:
-        """A new named type, the namespace inside it, and its full name."""
+        """Return a new named type, the namespace inside it, and its full name."""
         self.count += 1
         declared: dict[str, Json] = {"type": word, "name": f"{word.title()}{self.count}", **self._draw_doc()}
         if self.draw(st.integers(0, 2)) == 0:
@@ -252,7 +256,7 @@ class _Drawing:
         return drawn
 
     def _draw_name(self, known: dict[str, _Drawn], namespace: str | None) -> _Drawn:
-        """A type met again, by its full name or, in its own namespace, by the short one."""
+        """Return a declared type, by its full name or, in its own namespace, by the short one."""
         full_name = self.draw(st.sampled_from(sorted(known)))
         space, _, short_name = full_name.rpartition(".")
         written = short_name if space == (namespace or "") and self.draw(st.booleans()) else full_name
@@ -281,5 +285,5 @@ class _Drawing:
 
 
 def _visible(known: dict[str, _Drawn], namespace: str | None) -> dict[str, _Drawn]:
-    """The types that a place inside ``namespace`` can name: a name without dots means that namespace there."""
+    """Return the types that can be named inside ``namespace``: a name without dots means that namespace there."""
     return {name: drawn for name, drawn in known.items() if namespace is None or "." in name}

@@ -1,9 +1,9 @@
 """Pairs of Avro schemas from a seed: the same pairs on every machine, thousands a second.
 
-``seeded_pairs(seed, count)`` makes a writer of every kind of type and a reader from it by a few edits, of the sort that
-people make and of the sort that only a checker's author thinks of: aliases with and without namespace, aliases of
-fields that are there, one short name in several namespaces, types used in several places, records that hold
-themselves, unions in each other's place, defaults that do not fit. Both sides parse; nothing else is promised.
+``seeded_pairs(seed, count)`` makes a writer of every kind of type and a reader from it by a few edits, both ordinary
+ones and special cases: aliases with and without namespace, aliases of existing fields, one short name in several
+namespaces, types used in several places, recursive records, unions with exchanged branches, invalid defaults. Both
+sides parse; nothing else is guaranteed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MAX_DEPTH: Final = 3
 
 
 def seeded_pairs(seed: int, count: int) -> Iterator[tuple[str, str]]:
-    """``count`` pairs of texts, reader first; all different."""
+    """Yield ``count`` pairs of texts, reader first; all different."""
     random = Random(seed)
     seen: set[tuple[str, str]] = set()
     while len(seen) < count:
@@ -53,12 +53,12 @@ def seeded_pairs(seed: int, count: int) -> Iterator[tuple[str, str]]:
 
 
 def seeded_document(random: Random) -> Json:
-    """One schema as JSON; it parses as a rule, not always."""
+    """Return one schema as JSON; in most cases it parses."""
     return _Maker(random).make()
 
 
 def edited(random: Random, document: Json) -> Json:
-    """``document`` after up to four edits; not every outcome is a valid schema."""
+    """Return ``document`` after up to four edits; not every result is a valid schema."""
     holder = {"type": copy.deepcopy(document)}
     for _ in range(random.choice((0, 1, 1, 1, 2, 3, 4))):
         container, key = random.choice(list(_places(holder, "type")))
@@ -75,7 +75,7 @@ def _parses(text: str) -> bool:
 
 
 class _Maker:
-    """One schema being made. ``declared`` are full names that may be used again."""
+    """One schema that is being made. ``declared`` are full names that may be used again."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
@@ -108,13 +108,13 @@ class _Maker:
                 return dict(self._random.choice(LOGICAL_TYPES))
             case "again" if self._declared:
                 return self._random.choice(self._declared)
-            case "inside" if self._open:  # a record that holds itself, where a value can end
+            case "inside" if self._open:  # a recursive record, where a value can end
                 again = self._random.choice(self._open)
                 return self._random.choice((["null", again], {"type": "array", "items": again}))
         return self._random.choice(PRIMITIVES)
 
     def _named(self, kind: str, namespace: str | None) -> tuple[dict[str, Json], str, str | None]:
-        """A declaration without content, its full name, and the namespace inside it."""
+        """Return a declaration without content, its full name, and the namespace inside it."""
         declared: dict[str, Json] = {"type": kind, "name": self._random.choice(SHORT_NAMES)}
         own = self._random.choice(NAMESPACES)
         if own is not None:
@@ -160,7 +160,7 @@ class _Maker:
 
 
 def _places(container: Json, key: Any) -> Iterator[tuple[Json, Any]]:
-    """Every place where a type stands, outermost first."""
+    """Yield the place of each type, outermost first."""
     yield container, key
     node = container[key]
     if isinstance(node, list):
@@ -263,7 +263,7 @@ def _edit_enum(random: Random, node: dict[str, Json]) -> None:
         case "add":
             node["symbols"].append("Z")
         case "default":
-            node["default"] = random.choice((*SYMBOLS, "Z"))  # one that is no symbol of its own, too
+            node["default"] = random.choice((*SYMBOLS, "Z"))  # also one that is not among the symbols
         case "no default":
             node.pop("default", None)
         case _:
@@ -271,7 +271,7 @@ def _edit_enum(random: Random, node: dict[str, Json]) -> None:
 
 
 def _rename(random: Random, node: dict[str, Json], whole: Json) -> None:
-    """A new name or namespace, with or without an alias; in half of the cases everything that uses it follows."""
+    """Change the name or namespace, with or without an alias; in half of the cases also wherever the type is used."""
     earlier = f"{node['namespace']}.{node['name']}" if node.get("namespace") else node["name"]
     match random.choice(("name", "name", "namespace", "dotted")):
         case "name":

@@ -1,4 +1,4 @@
-"""What a reader of a page would have: repositories with a change in them, registries with a past, topics to bridge."""
+"""What a reader of a page would have: repositories with a change, registries with a history, topics to bridge."""
 
 from __future__ import annotations
 
@@ -57,18 +57,18 @@ message Order {
 
 
 def rides_repository(stage: Stage) -> None:
-    """A schema folder with a compatible change."""
+    """Make a schema folder with a compatible change."""
     later = RIDE.replace("]}", ', {"name": "tip", "type": ["null", "double"], "default": null}]}')
     _changed(stage.folder, {"schemas/ride.avsc": RIDE}, {"schemas/ride.avsc": later})
 
 
 def order_changed(stage: Stage) -> None:
-    """An order whose total became narrower."""
+    """Make an order whose total became narrower."""
     _changed(stage.folder, {"order.avsc": ORDER % ("long", NOTE)}, {"order.avsc": ORDER % ("int", NOTE)})
 
 
 def money_of_six_hundred_orders_changed(stage: Stage) -> None:
-    """A type became narrower that six hundred schemas refer to."""
+    """Make a type narrower that six hundred schemas refer to."""
     orders = {
         f"order{number}.avsc": ORDER.replace('"Order"', f'"Order{number}"') % ("Money", "") for number in range(600)
     }
@@ -76,7 +76,7 @@ def money_of_six_hundred_orders_changed(stage: Stage) -> None:
 
 
 def customer_and_order_changed(stage: Stage) -> None:
-    """A JSON schema that requires more, and a Protobuf field of another type."""
+    """Make a JSON schema that requires more, and a Protobuf field of another type."""
     still = {"still.avsc": RIDE}
     before = {"customer.schema.json": CUSTOMER % "", "shop/order.proto": PROTO % ("id", "int64", "")}
     after = {"customer.schema.json": CUSTOMER % ', "email"', "shop/order.proto": PROTO % ("id", "string", "")}
@@ -84,7 +84,7 @@ def customer_and_order_changed(stage: Stage) -> None:
 
 
 def offer_with_two_lines(stage: Stage) -> None:
-    """An import that two files answer to."""
+    """Make an import that two files match."""
     offer = 'syntax = "proto3";\npackage shop;\n\n// What the line is, the import says.\nimport "shop/line.proto";\n'
     line = 'syntax = "proto3";\npackage shop;\nmessage Line { int32 n = %d; }\n'
     lines = {f"{folder}/shop/line.proto": line % number for number, folder in enumerate("ab", 1)}
@@ -92,7 +92,7 @@ def offer_with_two_lines(stage: Stage) -> None:
 
 
 def decimal_became_finer(stage: Stage) -> None:
-    """Two files to compare."""
+    """Make two files to compare."""
     for name, scale in (("old", 2), ("new", 4)):
         fare = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": scale}
         ride = {"type": "record", "name": "Ride", "fields": [{"name": "fare", "type": fare}]}
@@ -100,7 +100,7 @@ def decimal_became_finer(stage: Stage) -> None:
 
 
 def a_file_without_a_subject(stage: Stage) -> None:
-    """Three files that are named after their subjects, which are registered, and one that is not."""
+    """Make three files that are named after registered subjects, and change one of them."""
     for number in range(3):
         send(stage.url(), "POST", f"/subjects/part{number}-value/versions", {"schema": RIDE})
     files = {f"part{number}-value.avsc": RIDE for number in range(3)}
@@ -108,21 +108,21 @@ def a_file_without_a_subject(stage: Stage) -> None:
 
 
 def changes_to_tell(stage: Stage) -> None:
-    """An order and a message that changed in several ways."""
+    """Make an order and a message that changed in several ways."""
     before = {"order.avsc": ORDER % ("long", NOTE), "shop/order.proto": PROTO % ("id", "int64", "")}
     after = {"order.avsc": ORDER % ("int", ""), "shop/order.proto": PROTO % ("key", "string", "\n  bool paid = 5;")}
     _changed(stage.folder, before, after)
 
 
 def a_commit_behind(stage: Stage) -> None:
-    """A repository with two commits, of which the last one is compatible."""
+    """Make a repository with two commits, of which the last one is compatible."""
     rides_repository(stage)
     _git(stage.folder, "add", ".")
     _git(stage.folder, "commit", "-q", "-m", "a tip")
 
 
 def fifty_changes(stage: Stage) -> None:
-    """A registry with a past."""
+    """Fill a registry with changes."""
     send(stage.url(), "PUT", "/config/orders-value", {"compatibility": "NONE"})
     for number in range(50):
         schema = {"type": "fixed", "name": "F", "size": number + 1}
@@ -130,24 +130,24 @@ def fifty_changes(stage: Stage) -> None:
 
 
 def rides_registered(stage: Stage) -> None:
-    """A registry with a schema."""
+    """Register a schema."""
     send(stage.url(), "POST", "/subjects/rides-value/versions", {"schema": RIDE})
 
 
 def a_filled_database(stage: Stage) -> None:
-    """A PostgreSQL store with a schema in it."""
+    """Make a PostgreSQL store with a schema in it."""
     with stage.serving(stage.database()) as url:
         send(url, "POST", "/subjects/rides-value/versions", {"schema": RIDE})
 
 
 def two_registries(stage: Stage) -> None:
-    """An old registry, and a new one with the same content."""
+    """Fill an old registry, and a new one with the same content."""
     for name in ("old", "new"):
         send(stage.url(name), "POST", "/subjects/rides-value/versions", {"schema": RIDE})
 
 
 def a_schemas_topic(stage: Stage) -> None:
-    """The topic in which another registry keeps its schemas."""
+    """Make the topic in which another registry stores its schemas."""
     key = {"keytype": "SCHEMA", "subject": "rides-value", "version": 1, "magic": 1}
     value = {"subject": "rides-value", "version": 1, "id": 1, "schema": RIDE, "deleted": False}
     stage.broker.create_topic("_schemas", partitions=1)
@@ -155,7 +155,7 @@ def a_schemas_topic(stage: Stage) -> None:
 
 
 def a_topic_to_bridge(stage: Stage) -> None:
-    """The topics, schemas and records of docs/bridge.md, and its bridge file."""
+    """Make the topics, schemas and records of docs/bridge.md, and its bridge file."""
     from counterfoil.schema import Schema
     from counterfoil.sdk import AvroSerializer, Registry
 
@@ -188,7 +188,7 @@ _SOURCE: dict[str, Any] = {
 
 
 def _target(extra: int) -> dict[str, Any]:
-    """The target's schema, with ``extra`` fields more than its first version."""
+    """Return the target's schema, with ``extra`` fields more than its first version."""
     kinds = {"vendor_id": "int", "pickup": "string", "distance_miles": "double", "passenger_count": "int"}
     fields = [{"name": name, "type": kind} for name, kind in {**kinds, "fare": "double"}.items()]
     fields += [{"name": f"spare_{number}", "type": ["null", "int"], "default": None} for number in range(extra)]
@@ -207,7 +207,7 @@ def _ride(number: int) -> dict[str, Any]:
 
 
 def send(url: str, method: str, path: str, body: Any) -> Any:
-    """The registry's answer."""
+    """Return the registry's response."""
     headers = {"Content-Type": "application/json"}
     request = urllib.request.Request(f"{url}{path}", json.dumps(body).encode(), headers, method=method)
     with urllib.request.urlopen(request, timeout=120) as reply:
@@ -215,7 +215,7 @@ def send(url: str, method: str, path: str, body: Any) -> Any:
 
 
 def _changed(folder: Path, before: dict[str, str], after: dict[str, str]) -> None:
-    """A repository whose branch ``main`` holds ``before``; on another branch the working tree holds ``after``, too."""
+    """Make a repository whose branch ``main`` has ``before``; on another branch the working tree also has ``after``."""
     _git(folder, "init", "-q", "-b", "main")
     _write(folder, before)
     _git(folder, "add", ".")

@@ -17,9 +17,9 @@ _FENCE = re.compile(r"```(\w*)$")
 
 @dataclass(frozen=True)
 class Snippet:
-    """A block: where it begins, its language (empty for shell) and text, and the notes in comments right above it.
+    """A block: its first line, its language (empty for shell) and text, and the notes in comments right above it.
 
-    ``not run`` has a reason, ``setup`` the name of what must be there before, ``file`` the file that the block is.
+    ``not run`` has a reason, ``setup`` the name of its preparation, ``file`` the name of the file that the block shows.
     """
 
     page: str
@@ -34,7 +34,7 @@ class Snippet:
         return f"{self.page}:{self.line}"
 
     def commands(self) -> list[Command]:
-        """The shell commands of the block, with the output that is shown behind each one."""
+        """Return the shell commands of the block, with the output that is shown after each one."""
         lines = self.text.splitlines()
         is_session = lines[0].startswith("$ ")
         found: list[Command] = []
@@ -52,7 +52,7 @@ class Snippet:
 
 @dataclass(frozen=True)
 class Command:
-    """A command, which may have several lines, and what the page shows as its output."""
+    """A command, which may have several lines, and its output on the page."""
 
     text: str
     shown: str = ""
@@ -68,13 +68,13 @@ def _is_whole(text: str) -> bool:
         return False
     try:
         shlex.split(text, comments=True)
-    except ValueError:  # a quotation that goes on
+    except ValueError:  # a quotation that continues
         return False
     return True
 
 
 def snippets_of(path: Path, page: str) -> Iterator[Snippet]:
-    """The blocks of the page at ``path``, in order."""
+    """Yield the blocks of the page at ``path``, in order."""
     notes: dict[str, str] = {}
     language, block, begun = "", None, 0
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):

@@ -1,7 +1,7 @@
-"""Where the snippets of one page are run: a folder, and real services in place of the addresses that the page names.
+"""The environment of the snippets of one page: a folder, and real services for the addresses on the page.
 
-The text of a page stays as it is. A port or host in it is replaced by one of a service that was started for the page;
-commands that install or build are looked up, not run: ``tests/architecture`` and ``tests/e2e/test_image.py`` do that.
+The text of a page stays unchanged. A port or host in it is replaced by one of a service that was started for the page;
+commands that install or build are checked, not run: ``tests/architecture`` and ``tests/e2e/test_image.py`` do that.
 """
 
 from __future__ import annotations
@@ -76,17 +76,17 @@ class Stage:
 
     @property
     def broker(self) -> KafkaClient:
-        """The broker of this run of tests."""
+        """The broker of this test run."""
         return self._broker()
 
     def url(self, name: str = "") -> str:
-        """The address of the page's registry, or of another one that the page names; started when first asked for."""
+        """Return the URL of the page's registry, or of another one that the page names; started at the first call."""
         if name not in self._urls:
             self._urls[name] = self._services.enter_context(RegistryProcess()).url
         return self._urls[name]
 
     def database(self) -> str:
-        """The URL of the page's PostgreSQL database, which is empty at first."""
+        """Return the URL of the page's PostgreSQL database, which is empty at first."""
         if not self._database:
             name = f"docs_{free_port()}"
             self._database = self._postgres().create_database(name)
@@ -94,7 +94,7 @@ class Stage:
 
     @contextmanager
     def serving(self, store: str) -> Iterator[str]:
-        """The address of a registry on ``store`` for a while."""
+        """Yield the URL of a registry on ``store``, which is stopped afterwards."""
         with RegistryProcess(store=store) as running:
             yield running.url
 
@@ -108,13 +108,13 @@ class Stage:
         producer.flush()
 
     def file_of(self, page: str, name: str) -> str:
-        """The text of the block of a page that is the file ``name``."""
+        """Return the text of the block of a page that is the file ``name``."""
         return next(each.text for each in snippets_of(ROOT / page, page) if each.notes.get("file") == name)
 
     # --- running
 
     def run(self, snippet: Snippet) -> None:
-        """Run a snippet; fails with its place where it does not do what the page says."""
+        """Run a snippet; fail with its place if it does not do what the page shows."""
         if setup := snippet.notes.get("setup"):
             self.folder = self._base / f"line-{snippet.line}"
             self.folder.mkdir()
@@ -146,7 +146,7 @@ class Stage:
             self._run_shell(command, snippet)
 
     def _serve(self, words: list[str]) -> None:
-        """Start a registry; the first one that a page starts is the one that its other snippets ask."""
+        """Start a registry; the page's other snippets use the first one that it starts."""
         options = [self._with_addresses(word) for word in words[2:]]
         url = f"http://127.0.0.1:{free_port()}"
         server = subprocess.Popen(
@@ -181,7 +181,7 @@ class Stage:
             assert _essence(done.stdout) == _essence(self._with_addresses(command.shown)), report
 
     def _run_until_output(self, command: Command, snippet: Snippet) -> None:
-        """Run a command that ends only when it is ended, until its first output."""
+        """Run a command that does not end by itself, until its first output."""
         with subprocess.Popen(
             ["bash", "-c", f"exec {self._with_addresses(command.text)} --fail-with-body -sS"],
             cwd=self.folder,
@@ -197,7 +197,7 @@ class Stage:
             running.terminate()
 
     def _run_python(self, snippet: Snippet) -> None:
-        """Run a program, as it would be with the base install alone; one that calls a webhook, until it does."""
+        """Run a program as with the base install alone; one that calls a webhook, until it does."""
         with _Hook() as hook:
             text = self._with_addresses(snippet.text).replace("https://hooks.example", hook.url)
             program = self.folder / f"snippet_{snippet.line}.py"
@@ -220,7 +220,7 @@ class Stage:
                 _end(running)
 
     def _with_addresses(self, text: str) -> str:
-        """``text`` with the addresses of real services in place of those that the page names."""
+        """Return ``text`` with the addresses of real services instead of those on the page."""
         if re.search(r"(?:127\.0\.0\.1|localhost):8081", text):
             text = re.sub(r"(?:http://)?(?:127\.0\.0\.1|localhost):8081", self.url(), text)
         text = re.sub(r"http://(old|new)-registry:8081", lambda found: self.url(found[1]), text)
@@ -231,7 +231,7 @@ class Stage:
 
 
 class _Hook:
-    """A server that keeps the bodies that are posted to it."""
+    """A server that stores the bodies that are posted to it."""
 
     def __init__(self) -> None:
         self.bodies: list[bytes] = []
@@ -260,10 +260,10 @@ class _Hook:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """The commands of this installation, and nothing of the settings of whoever runs the tests."""
+    """Return the environment with the commands of this installation, without the settings of the user of the tests."""
     tools = folder / "tools"
     tools.mkdir()
-    consumer = tools / "kafka-console-consumer"  # stands in for the tool of that name, which Kafka's archive brings
+    consumer = tools / "kafka-console-consumer"  # replaces the tool of that name in Kafka's archive
     consumer.write_text(_CONSUMER.format(python=sys.executable))
     consumer.chmod(0o755)
     own = {name: value for name, value in os.environ.items() if not name.startswith(("COUNTERFOIL_", "GIT_"))}
@@ -275,7 +275,7 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 def _commands_in(node: Any) -> Iterator[str]:
-    """The commands in a workflow or a list of hooks."""
+    """Yield the commands in a workflow or a list of hooks."""
     if isinstance(node, dict):
         for key, value in node.items():
             if key in {"run", "entry"}:
@@ -295,7 +295,7 @@ def _check_install(requirement: str, snippet: Snippet) -> None:
 
 
 def _essence(output: str) -> list[str]:
-    """What the output of ``check`` or ``diff`` says, without hashes and the wrapping of sentences."""
+    """Return the lines of the output of ``check`` or ``diff``, without hashes and the wrapping of sentences."""
     lines = re.sub(r"\b[0-9a-f]{7,12}\b", "", output).splitlines()
     return [
         " ".join(line.split()[:2]) if re.match(r"\s+(error|warning|notice)\b", line) else line.rstrip()

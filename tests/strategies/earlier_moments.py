@@ -1,4 +1,4 @@
-"""What a registry is told step by step, and the check that each earlier moment answers as it did."""
+"""Steps of requests to a registry, and the check that the response as of each earlier moment is unchanged."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ async def answers(registry: InProcessRegistry, suffix: str = "") -> dict[str, Re
 
 
 def is_same(then: Reply, now: Reply, changes: list[Any], moment: int) -> bool:
-    """Whether an answer is what it was; the time of a version whose row is gone is that of the change."""
+    """Return whether a response is unchanged; the time of a version whose row was deleted is that of the change."""
     if (then.status, then.text) == (now.status, now.text):
         return True
     if isinstance(then.json, list):
@@ -109,9 +109,9 @@ def is_same(then: Reply, now: Reply, changes: list[Any], moment: int) -> bool:
 
 
 async def check_every_moment(story: list[Step], storage: Any, *, every: int = 1) -> None:
-    """Tell ``storage``'s registry the story, and compare what it answers as of each moment with what it did then.
+    """Carry out the story, and compare the responses as of each moment with those at that moment.
 
-    ``every`` leaves out moments: 3 asks about each third one.
+    ``every`` leaves out moments: 3 checks each third one.
     """
     registry = InProcessRegistry(storage)
     told = {0: await answers(registry)}

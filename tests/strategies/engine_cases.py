@@ -1,6 +1,7 @@
-"""Plans that engines are tried on, and awkward values for them, whole and broken.
+"""Plans that engines are tested with, and special values for them, whole and broken.
 
-``CASES`` are the plans, ``conversion_of`` makes what an engine takes, ``values_of`` draws framed values of all writers.
+``CASES`` are the plans, ``conversion_of`` makes the argument of an engine, ``values_of`` draws framed values of all
+writers.
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ REALS = [
 
 @dataclass(frozen=True)
 class Case:
-    """A plan, its writers by id (the last is the source), and what is special about it."""
+    """A plan, its writers by id (the last is the source), and its special properties."""
 
     name: str
     writers: dict[int, Any]
@@ -477,7 +478,10 @@ CASES = [
 
 
 def schema_text(node: Any) -> str:
-    """The text of a schema in which each named type is declared where it first occurs, differing ones apart."""
+    """Return the text of a schema in which each named type is declared where it first occurs.
+
+    Different types with one name get names of their own.
+    """
     return json.dumps(declared_once(node, {}))
 
 
@@ -501,14 +505,14 @@ def declared_once(node: Any, known: dict[str, Any]) -> Any:
 
 
 class Draw:
-    """Values of a schema, from lists of the awkward ones."""
+    """Values of a schema, from lists of special ones."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
         self._waiting: dict[str, list[Any]] = {}
 
     def choice(self, values: list[Any]) -> Any:
-        """One of the values; each comes once before one comes twice."""
+        """Return one of the values; each is returned once before one is returned twice."""
         waiting = self._waiting.setdefault(repr(values), [])
         if not waiting:
             waiting += self._random.sample(values, len(values))
@@ -551,7 +555,7 @@ class Draw:
         return self.choice(LONGS if kind == "long" else WHOLES)
 
     def broken(self, data: bytes) -> bytes:
-        """The bytes with some of them changed, cut off or added; the frame is left alone mostly."""
+        """Return the bytes with some of them changed, cut off or added; the frame mostly stays unchanged."""
         made = bytearray(data)
         first = 0 if self._random.random() < 0.1 else 5
         for _ in range(self._random.choice([1, 1, 2])):
@@ -572,7 +576,7 @@ def conversion_of(case: Case) -> Conversion:
 
 
 def values_of(case: Case, conversion: Conversion) -> Iterator[bytes | None]:
-    """Framed values of every writer, whole and broken, and what is no value at all."""
+    """Yield framed values of every writer, whole and broken, and values without a valid frame."""
     draw = Draw(seed=11)
     yield from (None, b"", b"\x00", b"\x01\x00\x00\x00\x07abc", b"\x00\x00\x00\x00\x63ab")
     for schema_id, node in case.writers.items():

@@ -1,4 +1,4 @@
-"""Somebody who listens to the change feed: over a socket, reading no more than is asked for, or in this process."""
+"""A client of the change feed: over a socket, reading no more than is requested, or in this process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DEADLINE_S = 120
 
 
 def parse_event(block: str) -> dict[str, Any]:
-    """The fields of one block of an event stream; ``data`` is its JSON value, ``comment`` what is no field."""
+    """Return the fields of one block of an event stream; ``data`` is its JSON value, ``comment`` a comment."""
     found: dict[str, Any] = {}
     for line in block.splitlines():
         name, _, value = line.partition(":")
@@ -26,7 +26,7 @@ def parse_event(block: str) -> dict[str, Any]:
 
 
 class SocketListener:
-    """A raw client of ``GET /changes`` with ``Accept: text/event-stream``; ``status`` is what was answered."""
+    """A raw client of ``GET /changes`` with ``Accept: text/event-stream``; ``status`` is that of the response."""
 
     def __init__(self, url: str, path: str = "/changes", *, last_event_id: int | None = None, buffer: int = 0) -> None:
         address = urlsplit(url)
@@ -47,7 +47,7 @@ class SocketListener:
             yield name.lower(), value.strip()
 
     def blocks(self) -> Iterator[dict[str, Any]]:
-        """All blocks, comments too, until the stream ends."""
+        """Yield all blocks, also comments, until the stream ends."""
         text = ""
         while size := int(self._file.readline() or b"0", 16):
             text += self._file.read(size).decode()
@@ -57,22 +57,22 @@ class SocketListener:
                 yield parse_event(block)
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """The events."""
+        """Return an iterator over the events."""
         return (block for block in self.blocks() if "data" in block)
 
     def take(self, count: int) -> list[int]:
-        """The numbers of the next ``count`` changes."""
+        """Return the numbers of the next ``count`` changes."""
         events = self.events()
         return [next(events)["data"]["seq"] for _ in range(count)]
 
     def cut(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._file.close()
         self._socket.close()
 
 
 class InProcessListener:
-    """A caller of an ASGI application, who takes what is sent as long as ``is_reading`` is set."""
+    """A client of an ASGI application, which receives while ``is_reading`` is set."""
 
     def __init__(self, app: Any, path: str = "/changes", headers: dict[str, str] | None = None) -> None:
         raw_path, _, query = path.partition("?")
@@ -115,11 +115,11 @@ class InProcessListener:
 
     @property
     def seqs(self) -> list[int]:
-        """The numbers of the changes that were told."""
+        """The numbers of the changes that were received."""
         return [block["data"]["seq"] for block in self.blocks if "data" in block]
 
     async def until(self, is_so: Callable[[], bool], *, what: str) -> None:
-        """Return when something is so because of what was told; ``TimeoutError`` names ``what`` did not come."""
+        """Return when received blocks make ``is_so`` true; raise ``TimeoutError`` with ``what`` is missing."""
         try:
             async with asyncio.timeout(_DEADLINE_S):
                 while not is_so():
@@ -129,14 +129,14 @@ class InProcessListener:
             raise TimeoutError(f"waited {_DEADLINE_S} s for {what}; there were {self.blocks[-5:]}") from None
 
     async def has(self, count: int) -> None:
-        """Return when so many changes were told."""
+        """Return when so many changes were received."""
         await self.until(lambda: len(self.seqs) >= count, what=f"{count} changes")
 
     async def has_begun(self) -> None:
-        """Return when anything was told."""
+        """Return when anything was received."""
         await self.until(lambda: bool(self.blocks), what="the first block")
 
     async def hang_up(self) -> None:
-        """Go, and wait until the application has noticed."""
+        """Disconnect, and wait until the application has noticed."""
         self._hung_up.set()
         await asyncio.wait_for(self.task, _DEADLINE_S)

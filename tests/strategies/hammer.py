@@ -1,4 +1,4 @@
-"""Many clients in many processes that strike one registry at once with random requests, from a seed."""
+"""Many clients in many processes that send random requests to one registry at once, from a seed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PAGE: Final = 1000
 
 @dataclass(slots=True)
 class Blows:
-    """What came of it: the writes, the answers by kind of request and code, and what must not have been."""
+    """The result: the writes, the responses by kind of request and code, and the violations."""
 
     story: Story = field(default_factory=Story)
     counts: Counter[tuple[str, int]] = field(default_factory=Counter)
@@ -41,7 +41,7 @@ class Blows:
 
 
 def hammer(urls: Sequence[str], *, seconds: float, processes: int, clients: int, seed: int) -> Blows:
-    """Strike for ``seconds`` from ``processes`` of ``clients`` threads each; a request goes to any one of ``urls``."""
+    """Send requests for ``seconds`` from ``processes`` of ``clients`` threads each, to any of ``urls``."""
     _prepare(urls[0])
     blows = Blows()
     until = time.monotonic() + seconds
@@ -59,7 +59,7 @@ def hammer(urls: Sequence[str], *, seconds: float, processes: int, clients: int,
 
 
 def aftermath(urls: Sequence[str], blows: Blows, *, seed: int, max_lookups: int = 300) -> list[str]:
-    """A sentence for each thing that must not be, of the answers during the blows and of what is there now."""
+    """Return a sentence for each violation in the responses during the load and in the present content."""
     found = blows.complaints[:_SHOWN]
     listings = {url: _listed(url, "/schemas?deleted=true&subjectPrefix=:*:") for url in urls}
     first = listings[urls[0]]
@@ -72,7 +72,7 @@ def aftermath(urls: Sequence[str], blows: Blows, *, seed: int, max_lookups: int 
 
 
 def _listed(url: str, path: str) -> list[dict[str, Any]]:
-    """All pages of a listing."""
+    """Return all pages of a listing."""
     connection, listed = Connection(url), []
     while len(listed) % _PAGE == 0:
         page = connection.get(f"{path}&limit={_PAGE}&offset={len(listed)}")
@@ -84,7 +84,7 @@ def _listed(url: str, path: str) -> list[dict[str, Any]]:
 
 
 def _idle_references(active: list[dict[str, Any]]) -> list[str]:
-    """The references of active versions to deleted ones: none of either kind of write may bring that about."""
+    """Return the references of active versions to deleted ones, which no sequence of writes may cause."""
     places = {(each["subject"], each["version"]) for each in active}
     return [
         f"{each['subject']} version {each['version']} is active and refers to {reference}, which is not"
@@ -104,7 +104,7 @@ def _prepare(url: str) -> None:
 
 
 def _one_process(urls: list[str], until: float, clients: int, seed: str) -> Blows:
-    """All clients of one process, each on a thread of its own."""
+    """Run all clients of one process, each on a thread of its own."""
     blows = Blows()
     strikers = [HammerClient(urls, blows.story, seed=f"{seed}-{number}") for number in range(clients)]
 

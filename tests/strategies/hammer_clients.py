@@ -1,7 +1,7 @@
-"""One client of the hammer: random requests to random nodes, each with the codes that may answer it.
+"""One client of the hammer: random requests to random nodes, each with the codes that are valid responses.
 
-Shared subjects are where clients get in each other's way, and any answer that fits the kind of request is right. In a
-subject of its own a client knows what it wrote, and reads it back from another node.
+In shared subjects clients disturb each other, and any response that fits the kind of request is valid. In a subject of
+its own a client knows what it wrote, and reads it from another node.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _READ: Final = {200, 40401, 40402, 40403}
 _DELETED: Final = {200, 40401, 40402, 40404, 40405, 40406, 40407, 42205, 42206}
 _MAX_COMPLAINTS: Final = 20
 _MAX_IDLE_S: Final = 2.0
-_PATIENCE_S: Final = 120.0  # slow is for the benchmarks to tell; here only what is lost or wrong counts
+_PATIENCE_S: Final = 120.0  # slowness is measured by the benchmarks; here only lost or wrong responses count
 
 
 def ride(*extras: str, of_type: str = "long", uses: str | None = None) -> str:
-    """A record; each of ``extras`` is a field with a default, and ``uses`` a type that another schema defines."""
+    """Return a record; each of ``extras`` is a field with a default, ``uses`` a type that another schema defines."""
     fields: list[dict[str, Any]] = [{"name": "id", "type": of_type}]
     fields += [{"name": extra, "type": "string", "default": ""} for extra in extras]
     if uses is not None:
@@ -44,12 +44,12 @@ def ride(*extras: str, of_type: str = "long", uses: str | None = None) -> str:
 
 
 def place(*extras: str) -> str:
-    """A record for others to refer to."""
+    """Return a record for others to refer to."""
     return ride(*extras).replace('"Ride"', '"Place"')
 
 
 class TimedClient(Client):
-    """A client that knows how long its slowest answer took."""
+    """A client that records the time of its slowest response."""
 
     slowest_s = 0.0
 
@@ -61,10 +61,10 @@ class TimedClient(Client):
 
 
 class HammerClient:
-    """Strokes at ``urls``, which are nodes of one registry, noting the writes in ``story``.
+    """Sends random requests to ``urls``, which are nodes of one registry, and records the writes in ``story``.
 
-    ``complaints`` are what must not be: answers that do not fit the request, and own writes that another node does not
-    show. ``counts`` are the answers by kind of request and code.
+    ``complaints`` are violations: responses that do not fit the request, and own writes that another node does not
+    return. ``counts`` are the responses by kind of request and code.
     """
 
     def __init__(self, urls: Sequence[str], story: Story, *, seed: str) -> None:
@@ -99,7 +99,7 @@ class HammerClient:
         }
 
     def run(self, until: float) -> None:
-        """Stroke until the monotonic time ``until``, or too much has gone wrong."""
+        """Send requests until the monotonic time ``until``, or until there are too many violations."""
         kinds, weights = list(self._strokes), list(self._strokes.values())
         try:
             while time.monotonic() < until and len(self.complaints) < _MAX_COMPLAINTS:
@@ -110,7 +110,7 @@ class HammerClient:
 
     @property
     def slowest_s(self) -> float:
-        """How long the slowest answer took."""
+        """The time of the slowest response."""
         return max(node.slowest_s for node in self._nodes)
 
     # --- shared subjects ---
@@ -147,7 +147,10 @@ class HammerClient:
         self._note("delete place", reply, _DELETED)
 
     def _place(self) -> str:
-        """What everybody refers to and deletes just now; a new one twice a second, since what is referred to stays."""
+        """Return the subject that all clients refer to and delete now.
+
+        It is a new one twice a second, since versions with referrers stay.
+        """
         return f"place-{int(time.monotonic() * 2)}"
 
     def _import(self) -> None:
@@ -233,7 +236,7 @@ class HammerClient:
     # --- a subject of its own ---
 
     def _keep_own_subject(self) -> None:
-        """Write, and read it on another node. The subject is a new one; half of them are gone in the end."""
+        """Write to a new subject, and read it on another node; half of the subjects are deleted at the end."""
         self._rounds += 1
         subject = f"own-{self._name}-{self._rounds}"
         schemas = [ride(*(f"own{number}" for number in range(count + 1))) for count in range(self._rng.randint(1, 3))]
@@ -280,7 +283,7 @@ class HammerClient:
         self._note("own mode", self._node().set(subject, None, kind="mode"), {200})
 
     def _duel(self) -> None:
-        """One deletes a version while another comes to refer to it: one of them must lose."""
+        """Delete a version while another client registers a reference to it: exactly one of them must be refused."""
         self._rounds += 1
         target, user = f"target-{self._name}-{self._rounds}", f"user-{self._name}-{self._rounds}"
         self._note("own register", self._node().register(target, place("x")), {200})
@@ -298,7 +301,7 @@ class HammerClient:
             self._complain(f"{target} was deleted and referred to at once: {reply} and {deletions[0]}")
 
     def _shows(self, method: str, path: str, expected: Any, schema: str | None = None) -> None:
-        """Ask any node for what this client wrote: the fields of a document, another value, or an error's code."""
+        """Check any node's response about own writes: the fields of a document, another value, or an error's code."""
         reply = self._node().ask(method, path, None if schema is None else {"schema": schema})
         self._answers(reply, expected, f"{method} {path}")
 
@@ -312,10 +315,10 @@ class HammerClient:
         if found != expected:
             self._complain(f"{what} of {self._name}: expected {expected}, got {found}")
 
-    # --- what all strokes do ---
+    # --- what all requests do ---
 
     def _node(self) -> Client:
-        """Any node, on a connection that the server has no reason to have closed: idle ones end after 5 s."""
+        """Return any node, on a connection that the server has no reason to have closed: idle ones end after 5 s."""
         node, now = self._rng.choice(self._nodes), time.monotonic()
         if now - self._last_asked.get(id(node), now) > _MAX_IDLE_S:
             node.close()

@@ -1,6 +1,6 @@
 """Pairs of JSON schemas with every keyword of draft-04 to 2020-12, the second an edit of the first; all from a seed.
 
-The keywords by which schemas are put together come most often: references, ``allOf``, conditions, ``unevaluated*``,
+The keywords that combine schemas are the most frequent: references, ``allOf``, conditions, ``unevaluated*``,
 ``dependent*``, ``contains``, ``propertyNames``. Some pairs are widenings by construction: the second schema accepts
 everything that the first does.
 """
@@ -50,7 +50,7 @@ class SchemaMaker:
         self._is_dynamic = False
 
     def document(self) -> dict[str, Any]:
-        """A schema with definitions that it refers to, not seldom in a circle."""
+        """Return a schema with definitions that it refers to, often recursively."""
         rng = self.rng
         self._count = rng.choice((0, 1, 2, 2))
         self._is_dynamic = self.draft >= _MODERN and rng.random() < 0.08
@@ -69,7 +69,7 @@ class SchemaMaker:
         return made
 
     def schema(self, depth: int, above: int, *, is_inside: bool = False) -> Any:
-        """A schema; definitions up to ``above`` are not referred to, unless it stands inside a property or item."""
+        """Return a schema; definitions up to ``above`` are referred to only inside a property or item."""
         rng = self.rng
         if rng.random() < 0.12:
             reference = self.reference(above, is_inside=is_inside)
@@ -172,12 +172,12 @@ class SchemaMaker:
         return {rng.choice(("anyOf", "oneOf", "allOf", "allOf")): branches}
 
     def composed(self, depth: int, above: int) -> dict[str, Any]:
-        """An object, or array, that is put together of several schemas, and often closed around all of them."""
+        """Return an object or array that combines several schemas, and is often closed around all of them."""
         rng = self.rng
         is_array = rng.random() < 0.25
         make = self.array if is_array else self.object
         made = make(depth + 1, above) if rng.random() < 0.6 else {"type": "array" if is_array else "object"}
-        if self.draft >= _MODERN:  # beside unevaluated keywords those that evaluate the rest would hide them
+        if self.draft >= _MODERN:  # beside unevaluated keywords, those that evaluate the rest would hide them
             for keyword in ("additionalProperties", "items") if rng.random() < 0.8 else ():
                 made.pop(keyword, None)
         ways: dict[str, Callable[[], Any]] = {
@@ -210,7 +210,7 @@ class SchemaMaker:
         return {key: value for key, value in parts.items() if self.rng.random() < chance}
 
     def edited(self, document: dict[str, Any]) -> dict[str, Any]:
-        """``document`` with one to three things in it added, taken away, or changed."""
+        """Return ``document`` with one to three parts added, removed or changed."""
         edited: dict[str, Any] = copy.deepcopy(document)
         for _ in range(self.rng.choice((1, 1, 1, 2, 3))):
             self._edit(edited)
@@ -237,7 +237,7 @@ class SchemaMaker:
                     place.pop(flag, None)
 
     def _edit_part(self, place: dict[str, Any], keywords: list[str]) -> None:
-        """One keyword's value changed a little."""
+        """Change one keyword's value a little."""
         rng = self.rng
         if not keywords:
             return
@@ -264,7 +264,7 @@ class SchemaMaker:
                     value[rng.choice(NAMES if keyword == "properties" else PATTERNS)] = self.schema(2, self._count)
 
     def widened(self, document: dict[str, Any]) -> dict[str, Any]:
-        """``document`` changed so that it accepts at least what it accepted."""
+        """Return ``document`` changed so that it accepts at least what it accepted."""
         wider: dict[str, Any] = copy.deepcopy(document)
         for _ in range(self.rng.choice((1, 1, 2))):
             place = self.rng.choice([*_widenable(wider)])
@@ -291,7 +291,7 @@ class SchemaMaker:
         return known
 
     def _declare_property(self, place: dict[str, Any]) -> None:
-        """A new optional property in an object that is closed, in itself or in one of the schemas of its allOf."""
+        """Add an optional property to an object that is closed, in itself or in one of the schemas of its allOf."""
         name = self.rng.choice(("N", "M"))  # which no pattern matches
         if place.get("additionalProperties") is False:
             if name not in place.get("properties", {}):
@@ -301,12 +301,12 @@ class SchemaMaker:
         parts = [part for part in parts if not part.keys() & {"additionalProperties", "unevaluatedProperties"}]
         chosen = self.rng.choice([place, *parts])
         if name not in chosen.get("properties", {}):
-            # what other schemas allow under the name they have evaluated already, so that nothing may be asked of it
+            # other schemas have evaluated the name already, so that its schema must accept everything
             chosen.setdefault("properties", {})[name] = {}
 
 
 def evolutions(rng: random.Random, count: int) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """``count`` pairs of schemas of one draft each, writer and reader."""
+    """Yield ``count`` pairs of schemas of one draft each, writer and reader."""
     for _ in range(count):
         maker = SchemaMaker(rng, rng.choice(DRAFTS))
         first = _telling(rng, maker)
@@ -319,17 +319,19 @@ def evolutions(rng: random.Random, count: int) -> Iterator[tuple[dict[str, Any],
 
 
 def widenings(rng: random.Random, count: int) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """``count`` pairs of which the second accepts everything that the first does."""
+    """Yield ``count`` pairs of which the second accepts everything that the first does."""
     for _ in range(count):
         maker = SchemaMaker(rng, rng.choice(DRAFTS))
         first = _telling(rng, maker)
-        while '"#' in json.dumps(first).replace('"#/', ""):  # what refers to itself may become narrower somewhere else
+        while '"#' in json.dumps(first).replace(
+            '"#/', ""
+        ):  # a schema that refers to itself may become narrower elsewhere
             first = _telling(rng, maker)
         yield first, maker.widened(first)
 
 
 def _telling(rng: random.Random, maker: SchemaMaker) -> dict[str, Any]:
-    """A schema that some guess fits, and some does not; any, where that is hard to come by."""
+    """Return a schema that accepts some guesses and refuses others; any schema after six attempts."""
     document = maker.document()
     for _ in range(6):
         guesser, fits = Guesser(rng, document), _judge(document)
@@ -348,7 +350,7 @@ def _judge(document: dict[str, Any]) -> Callable[[Any], bool]:
 
 
 def _loosen(rng: random.Random, place: dict[str, Any], keyword: str) -> None:
-    """One name less that is required, or one value more."""
+    """Remove one required name, or add one enum value."""
     if keyword == "enum":
         place["enum"] = [
             *place["enum"],
@@ -368,14 +370,14 @@ def _looser_limits(place: dict[str, Any]) -> Iterator[dict[str, int]]:
 
 
 def _wrap(rng: random.Random, place: dict[str, Any]) -> None:
-    """The same schema inside an allOf or anyOf, or beside another branch."""
+    """Put the same schema into an allOf, or into an anyOf with another branch."""
     inner = dict(place)
     place.clear()
     place.update({"anyOf": [inner, {"type": "null"}]} if rng.random() < 0.5 else {"allOf": [inner]})
 
 
 def _places(schema: Any) -> Iterator[dict[str, Any]]:
-    """Every object schema in a schema."""
+    """Yield every object schema in a schema."""
     if not isinstance(schema, dict):
         return
     yield schema
@@ -390,7 +392,7 @@ def _places(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 def _widenable(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The schemas in a schema of which what is wider makes the whole wider."""
+    """Yield the schemas in a schema that make the whole wider when they become wider."""
     yield schema
     if "$ref" in schema and not str(schema.get("$schema", "2020")).startswith("https"):
         return

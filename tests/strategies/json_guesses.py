@@ -1,4 +1,4 @@
-"""Values that fit a JSON schema, or nearly do: made without the library, to judge what it says of schemas."""
+"""Values that fit a JSON schema or nearly fit it: made without the library, to check its verdicts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Guesser:
         self._document = document
 
     def value(self, schema: Any, depth: int = 0) -> Any:
-        """A value that fits ``schema``, or nearly does; any value now and then."""
+        """Return a value that fits ``schema`` or nearly fits it; sometimes any value."""
         rng = self._rng
         if depth > 4 or rng.random() < 0.05:
             return self.any(depth)
@@ -42,7 +42,7 @@ class Guesser:
         return rng.choice((*SCALARS, *WORDS))
 
     def changed(self, value: Any) -> Any:
-        """A value a little different."""
+        """Return a slightly different value."""
         rng = self._rng
         value = copy.deepcopy(value)
         if isinstance(value, dict):
@@ -68,7 +68,7 @@ class Guesser:
         return self.any(2)
 
     def _gathered(self, schema: Any, depth: int) -> dict[str, Any]:
-        """What a schema asks together with those beside it, one branch of each choice; roughly."""
+        """Return the keywords of a schema together with those beside it, one branch of each choice; approximately."""
         if not isinstance(schema, dict) or depth > 8:
             return {}
         rng = self._rng

@@ -1,4 +1,4 @@
-"""Pairs of JSON schemas, the second a change of the first, and values that fit them or nearly do; all from a seed."""
+"""Pairs of JSON schemas, the second a change of the first, and values that fit or nearly fit them; all from a seed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WORDS = ("", "a", "b", "c", "ab", "abc", "x1", "x", "z", "A", "0", "abcdefghij")
 
 
 def schema_pairs(rng: random.Random, count: int) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """``count`` pairs of schemas of one draft."""
+    """Yield ``count`` pairs of schemas of one draft."""
     for _ in range(count):
         draft = rng.choice((4, 7, 7, 2020))
         first: Any = random_object(rng, draft) if rng.random() < 0.5 else random_schema(rng, draft)
@@ -36,7 +36,7 @@ def schema_pairs(rng: random.Random, count: int) -> Iterator[tuple[dict[str, Any
 
 
 def random_schema(rng: random.Random, draft: int, depth: int = 0) -> Any:
-    """A schema of a random kind, not deep."""
+    """Return a schema of a random kind, with little nesting."""
     if depth > 2 or rng.random() < 0.5:
         return rng.choice((random_type, random_text, random_number, random_values))(rng, draft)
     return rng.choice((random_object, random_object, random_array, random_combination))(rng, draft, depth)
@@ -123,7 +123,7 @@ def sometimes(rng: random.Random, parts: dict[str, Any], chance: float) -> dict[
 
 
 def changed(rng: random.Random, schema: Any, draft: int) -> Any:
-    """``schema`` with a keyword or a schema somewhere in it added, taken away, or put in place of another."""
+    """Return ``schema`` with a keyword or a schema somewhere in it added, removed, or replaced by another."""
     schema = copy.deepcopy(schema)
     if not isinstance(schema, dict):
         return random_schema(rng, draft)
@@ -139,7 +139,7 @@ def changed(rng: random.Random, schema: Any, draft: int) -> Any:
 
 
 def random_value(rng: random.Random, schema: Any, depth: int = 0) -> Any:
-    """A value that fits ``schema``, or nearly does; any value now and then."""
+    """Return a value that fits ``schema`` or nearly fits it; sometimes any value."""
     if not isinstance(schema, dict) or depth > 5 or rng.random() < 0.1:
         return any_value(rng, depth)
     if "const" in schema:
@@ -204,5 +204,5 @@ def any_value(rng: random.Random, depth: int) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A value with floats in place of decimals, as validators take it."""
+    """Return a value with floats instead of decimals, as validators accept it."""
     return json.loads(json.dumps(value, default=lambda each: float(each) if isinstance(each, Decimal) else each))

@@ -34,7 +34,7 @@ json_values = st.recursive(
 
 @st.composite
 def json_schemas(draw: st.DrawFn) -> dict[str, Any]:
-    """A valid schema of some draft, as a value; keys in any order."""
+    """Return a valid schema of some draft, as a value; keys in any order."""
     uri = draw(st.sampled_from([None, *DRAFTS]))
     schema = draw(_schema(is_draft_4=uri == next(iter(DRAFTS)), is_modern=bool(uri and DRAFTS[uri])))
     document = {**({"$schema": uri} if uri else {}), **(schema if isinstance(schema, dict) else {})}
@@ -43,7 +43,7 @@ def json_schemas(draw: st.DrawFn) -> dict[str, Any]:
 
 @st.composite
 def json_schema_texts(draw: st.DrawFn) -> str:
-    """The text of a valid schema, in one of several spellings."""
+    """Return the text of a valid schema, in one of several spellings."""
     schema = draw(json_schemas())
     indent = draw(st.sampled_from([None, 0, 2]))
     return json.dumps(schema, indent=indent, ensure_ascii=draw(st.booleans()))

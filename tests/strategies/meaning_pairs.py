@@ -1,4 +1,4 @@
-"""Seeded pairs of schemas whose values mean something: logical and well-known types, formats; and changes of them."""
+"""Seeded pairs of schemas with logical and well-known types and formats, and changes of them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ENCODINGS: Final = ("base64", "base16", "base32", "quoted-printable", "7bit", "r
 
 
 def avro_meaning_pair(random: Random) -> tuple[str, str]:
-    """Reader and writer; they may be incompatible."""
+    """Return reader and writer; they may be incompatible."""
     first = [_avro_type(random, f"N{index}") for index in range(random.randint(1, 4))]
     second = [_avro_change(random, each, f"N{index}") for index, each in enumerate(first)]
     return _avro_record(first), _avro_record(second)
@@ -89,7 +89,7 @@ def _avro_type(random: Random, name: str) -> Json:
 
 
 def _avro_change(random: Random, kind: Json, name: str) -> Json:
-    """Another leaf inside the same type, as a rule."""
+    """Return the type with another leaf in most cases."""
     if random.random() < 0.4:
         return copy.deepcopy(kind)
     leaf = _avro_leaf(random, name)
@@ -101,7 +101,7 @@ def _avro_change(random: Random, kind: Json, name: str) -> Json:
 
 
 def protobuf_meaning_pair(random: Random) -> tuple[str, str]:
-    """Reader and writer; they may be incompatible, and one may be in an edition with other features."""
+    """Return reader and writer; they may be incompatible, and one may be in an edition with other features."""
     types = [_proto_type(random) for _ in range(random.randint(1, 5))]
     other = [each if random.random() < 0.5 else _proto_type(random) for each in types]
     return _proto_file(random, types), _proto_file(random, other)
@@ -159,7 +159,7 @@ def _proto_symbols(random: Random) -> str:
 
 
 def json_with_meanings(random: Random, schema: Json) -> Json:
-    """``schema`` with formats and encodings at some of the schemas inside it."""
+    """Return ``schema`` with formats and encodings at some of the schemas inside it."""
     schema = copy.deepcopy(schema)
     waiting = [schema]
     while waiting:

@@ -1,4 +1,4 @@
-"""Pairs of files of which it is known where a finding must stand, and what the check says of them."""
+"""Pairs of files with a known place of a finding, and the findings of the check."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BACKWARD, FORWARD = CompatibilityLevel.BACKWARD, CompatibilityLevel.FORWARD
 
 @dataclass(frozen=True)
 class PlaceCase:
-    """Files before and after a change, and the finding that is expected in one of them."""
+    """Files before and after a change, and the expected finding in one of them."""
 
     name: str
     base: Mapping[str, str]
@@ -35,7 +35,7 @@ class PlaceCase:
     policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
 
     def places(self) -> set[tuple[int | None, str]]:
-        """Line and element of each finding of the rule."""
+        """Return the line and element of each finding of the rule."""
         head, base = _tree(self.head, "head"), _tree(self.base, "base")
         baseline = TreeBaseline(head, [base], label="base", is_wanted=lambda _: False)
         report = check_files(head, [self.path], baseline=baseline, level=self.level, policy=self.policy)
@@ -47,7 +47,7 @@ class PlaceCase:
 
     @property
     def expected(self) -> tuple[int, str]:
-        """The line and element that are expected."""
+        """The expected line and element."""
         return self.line, self.element
 
 
@@ -65,7 +65,7 @@ class LaidOut:
 
 
 def lay_out(value: Any, *, inlines: bool) -> LaidOut:
-    """JSON as people write it: a value on each line; with ``inlines`` what holds no objects stands on one line."""
+    """Return JSON with a value on each line; with ``inlines``, values without objects are on one line."""
     out = LaidOut()
     _write(out, value, "", "", inlines=inlines)
     return out

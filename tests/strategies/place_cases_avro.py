@@ -1,4 +1,4 @@
-"""Where findings stand in Avro schemas: changes of a type, put into the places where types stand."""
+"""The places of findings in Avro schemas: changes of a type, put into the places of types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STRICT, _SOUND, _LOGICAL = CompatibilityPolicy.STRICT, CompatibilityPolicy.SOUN
 
 @dataclass(frozen=True)
 class Change:
-    """A type before and after, the rule, and where in either it must be found: with the new one, and with the old."""
+    """A type before and after, the rule, and the place of the finding in either: with the new one, and with the old."""
 
     rule: str
     before: Any
@@ -27,7 +27,7 @@ class Change:
     element: str = ""
     policies: tuple[CompatibilityPolicy, ...] = (_STRICT, _SOUND, CompatibilityPolicy.LENIENT)
     forward: str | None = None
-    """The place where the new type is the earlier one, with the changes turned round; None for another rule."""
+    """The place if the new type is the earlier one, with the change reversed; None for another rule."""
 
 
 def _record(*fields: Any, name: str = "Card") -> dict[str, Any]:
@@ -165,7 +165,7 @@ CHANGES: Final = {
 
 @dataclass(frozen=True)
 class Around:
-    """A type put somewhere: the document, the pointer and the element in it; the rule may become another one."""
+    """A type inside a document: the document, the pointer and the element in it; the rule may become another one."""
 
     wrap: Callable[[Any], Any]
     pointer: str
@@ -227,7 +227,7 @@ AROUND: Final = {
 
 
 def cases() -> Iterator[PlaceCase]:
-    """Every change in every place, in both directions, under each policy under which it breaks."""
+    """Yield every change in every place, in both directions, under each policy under which it breaks."""
     for change_name, change in CHANGES.items():
         for around_name, around in AROUND.items():
             for policy in change.policies:
@@ -264,7 +264,7 @@ REFERENCES: Final = {
 
 
 def dependants() -> Iterator[PlaceCase]:
-    """Files that refer to the file with the change, which is not checked itself."""
+    """Yield files that refer to the file with the change, which is not checked itself."""
     for change_name, change in CHANGES.items():
         for name, (field, pointer, element) in REFERENCES.items():
             for level in (BACKWARD, FORWARD) if _STRICT in change.policies else ():
@@ -311,11 +311,11 @@ TABLES: Final = {
         "b",
     ),
 }
-"""For each rule of tables: a record before and after, where in it the finding must stand, and its element."""
+"""For each rule of tables: a record before and after, the place of the finding in it, and its element."""
 
 
 def tables() -> Iterator[PlaceCase]:
-    """The rules about tables, in every place that a table has, and in files that refer to another one."""
+    """Yield the rules about tables, in every place of a table, and in files that refer to another one."""
     for rule, (before, after, pointer, element) in TABLES.items():
         for name, around in AROUND.items():
             if (around.rule == _MISSING_BRANCH and name != "a union with null") or name == "a record that holds itself":
@@ -344,7 +344,7 @@ def tables() -> Iterator[PlaceCase]:
 
 
 def moved() -> Iterator[PlaceCase]:
-    """A type that moved to another file and lost a symbol."""
+    """Yield a type that moved to another file and lost a symbol."""
     full, less = ({**_enum(*symbols), "namespace": "shop"} for symbols in (("NEW", "PAID"), ("NEW",)))
     for name, wrap, pointer, element in (
         ("a field", lambda inner: inner, "/fields/1/type", "state"),
@@ -373,7 +373,7 @@ _LAYOUTS: Final = {
 
 
 def layouts() -> Iterator[PlaceCase]:
-    """The same file in other spellings."""
+    """Yield the same file in other spellings."""
     change = CHANGES["a field's type"]
     old, new = (lay_out(AROUND["items"].wrap(each), inlines=True) for each in (change.before, change.after))
     line = new.line_by_pointer["/fields/0/type/items/fields/1/type"]

@@ -1,4 +1,4 @@
-"""Where findings stand in JSON schemas: each rule's example, put into the places where schemas stand."""
+"""The places of findings in JSON schemas: each rule's example, put into the places of schemas."""
 
 from __future__ import annotations
 
@@ -102,13 +102,13 @@ PLACES: Final = {
 }
 """For each rule that breaks: its place in the example's current schema, in the previous one, and its element.
 
-The rules of a single limit are in :func:`limits`. The place in the previous schema is empty where nothing of that rule
-stands there.
+The rules of a single limit are in :func:`limits`. The place in the previous schema is empty if it has nothing of that
+rule.
 """
 
 
 def limits() -> dict[str, tuple[str, str, str]]:
-    """The same for the rules about one limit: its keyword, or the schema where a side does not have it."""
+    """Return the places of the rules about one limit: its keyword, or the schema if a side does not have it."""
     found = {}
     for folder in sorted(FOLDER.iterdir()):
         current = json.loads((folder / "current.json").read_text())
@@ -125,7 +125,7 @@ def limits() -> dict[str, tuple[str, str, str]]:
 
 @dataclass(frozen=True)
 class Around:
-    """A schema put somewhere: the document, the pointer and the element in it; the rule may become another one."""
+    """A schema inside a document: the document, the pointer and the element in it; the rule may become another one."""
 
     wrap: Callable[[Any], Any]
     pointer: str
@@ -226,7 +226,7 @@ _NOT_IN_LATER_DRAFTS: Final = frozenset({"what depends on a property"})
 
 
 def cases() -> Iterator[PlaceCase]:
-    """Every rule in every place, in both directions, under each policy under which it breaks."""
+    """Yield every rule in every place, in both directions, under each policy under which it breaks."""
     for rule, (current, previous, element) in (PLACES | limits()).items():
         before, after = (json.loads((FOLDER / rule / f"{name}.json").read_text()) for name in ("previous", "current"))
         expected = json.loads((FOLDER / rule / "expected.json").read_text())
@@ -242,13 +242,13 @@ def cases() -> Iterator[PlaceCase]:
             for policy in policies if name == "the root" else [one for one in policies if one in _TRIED_EVERYWHERE]:
                 is_strict = any(each["rule"] == rule for each in expected["STRICT"])
                 if name == "what depends on a property" and policy is CompatibilityPolicy.SOUND:
-                    continue  # there another rule says it
+                    continue  # another rule reports it there
                 if name.startswith("allOf") and policy is CompatibilityPolicy.SOUND and after["type"] == "array":
                     continue  # beside an object, where there is no value
                 if around.rule is not None and (
                     not is_strict or rule.endswith("-not-covered-by-partially-open-content-model")
                 ):
-                    continue  # found as what branches are, and there a change of the type comes first
+                    continue  # found in the branches, where a change of the type is reported first
                 for level, pointer in ((BACKWARD, current), (FORWARD, previous)):
                     if level is FORWARD and not is_strict:
                         continue
@@ -286,7 +286,7 @@ def _laid_out(
 
 
 def dependants() -> Iterator[PlaceCase]:
-    """Files that refer to the file with the change, twice."""
+    """Yield files that refer to the file with the change, twice."""
     for rule, (_, _, element) in (PLACES | limits()).items():
         before, after = (json.loads((FOLDER / rule / f"{name}.json").read_text()) for name in ("previous", "current"))
         expected = json.loads((FOLDER / rule / "expected.json").read_text())
@@ -354,11 +354,11 @@ TABLES: Final = {
         "b",
     ),
 }
-"""For each rule of tables: a schema before and after, where in it the finding must stand, and its element."""
+"""For each rule of tables: a schema before and after, the place of the finding in it, and its element."""
 
 
 def tables() -> Iterator[PlaceCase]:
-    """The rules about tables, in every place that a table has."""
+    """Yield the rules about tables, in every place of a table."""
     draft = {"$schema": "http://json-schema.org/draft-07/schema#"}
     for rule, (before, after, pointer, element) in TABLES.items():
         for name, around in AROUND.items():

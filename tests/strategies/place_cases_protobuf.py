@@ -1,7 +1,7 @@
-"""Where findings stand in ``.proto`` files: changes inside a message, put into the places where messages stand.
+"""The places of findings in ``.proto`` files: changes inside a message, put into the places of messages.
 
-``◆`` marks the line at which a finding must stand when the text is the later one, ``◇`` when it is the earlier one of
-the pair and the check goes the other way.
+``◆`` marks the line of the expected finding if the text is the later one, ``◇`` if it is the earlier one of the pair
+and the check has the other direction.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WIRES = (_WIRE, _JSON)
 
 @dataclass(frozen=True)
 class Change:
-    """What is inside a message before and after, and what must be found there under which policies."""
+    """The content of a message before and after, and the expected finding there under which policies."""
 
     rule: str
     before: str
@@ -32,7 +32,7 @@ class Change:
     policies: tuple[CompatibilityPolicy, ...]
     syntax: str = 'syntax = "proto3";'
     forward: tuple[CompatibilityPolicy, ...] = ()
-    """The policies under which the rule breaks the other way round, too."""
+    """The policies under which the rule also breaks in the reversed direction."""
 
 
 _PROTO2: Final = 'syntax = "proto2";'
@@ -277,7 +277,7 @@ _AROUND: Final = {
 
 
 def cases() -> Iterator[PlaceCase]:
-    """Every change in every place, in both directions, under each policy under which it breaks."""
+    """Yield every change in every place, in both directions, under each policy under which it breaks."""
     for change_name, change in CHANGES.items():
         for around_name, (wrap, outer) in _AROUND.items():
             before, after = (
@@ -309,7 +309,7 @@ def _case(change: Change, name: str, sides: tuple[str, str], element: str, polic
 
 
 def _line(text: str, mark: str) -> int:
-    """The line with the mark; that of the message where nothing inside has it."""
+    """Return the line with the mark; that of the message if nothing inside has it."""
     return text[: text.index(mark if mark in text else "◯")].count("\n") + 1
 
 
@@ -337,12 +337,12 @@ _REFERENCES: Final = {
     "a member of a oneof": "  oneof choice {\n    pay.Order order = 2;\n  }",
 }
 _ACROSS_FILES: Final = (_SOUND, *_WIRES)
-"""The policies that look into imported files of the same subject and version, as the files of one tree are."""
+"""The policies that compare imported files of the same subject and version, as the files of one tree are."""
 _NOT_IN_DEPENDANTS: Final = frozenset({"the type of a field of a group", "the keys of a map in JSON"})
 
 
 def dependants() -> Iterator[PlaceCase]:
-    """Files that import the file with the change, under the policies of the wire and of tables."""
+    """Yield files that import the file with the change, under the policies of the wire and of tables."""
     for change_name, change in CHANGES.items():
         if change_name in _NOT_IN_DEPENDANTS:
             continue
@@ -431,11 +431,11 @@ service Shop {
         _WIRES,
     ),
 )
-"""Changes of what stands outside of messages."""
+"""Changes outside of messages."""
 
 
 def files() -> Iterator[PlaceCase]:
-    """Changes of whole files."""
+    """Yield changes of whole files."""
     for rule, element, before, after, policies in FILES:
         for policy in policies:
             head = after.replace(" // ◆", "").replace(" ◆", "")
@@ -449,7 +449,7 @@ _USING: Final = 'syntax = "proto3";\n\npackage shop;\n%s\nmessage Basket {\n  st
 
 
 def moved() -> Iterator[PlaceCase]:
-    """A type that moved to another file and lost a value."""
+    """Yield a type that moved to another file and lost a value."""
     before = _USING % ("", "enum State {\n  NEW = 0;\n  PAID = 1;\n}\n")
     after = _USING % ('\nimport "shop/inner.proto";\n', "")
     for policy in _WIRES:
@@ -509,7 +509,7 @@ TABLES: Final = {
 
 
 def tables() -> Iterator[PlaceCase]:
-    """The rules about tables, in the first message, and in a message that another file declares."""
+    """Yield the rules about tables, in the first message, and in a message that another file declares."""
     for rule, change in TABLES.items():
         head = f"{change.syntax}\npackage shop;\n\n"
         before, after = (f"{head}{_in_message(body)}" for body in (change.before, change.after))

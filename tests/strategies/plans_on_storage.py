@@ -1,4 +1,4 @@
-"""Plans that are decided on what is current now, carried out on a storage."""
+"""Plans that are made from the current state and carried out on a storage."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ EVERYTHING = SubjectPrefix(None, "")
 
 
 def content(text: str, **parts: Any) -> Any:
-    """A content of a schema with this text."""
+    """Return the content of a schema with this text."""
     return make_content(f'"{text}"', SchemaType.AVRO, **parts)
 
 
 async def append(storage: Storage, subject: Any = ORDERS, text: str = "a", **parts: Any) -> Appended:
-    """Append with what is current now."""
+    """Append a version based on the current state."""
     plan = Append(
         subject,
         parts.pop("content", None) or content(text),
@@ -56,12 +56,12 @@ async def put(storage: Storage, scope: Any, stored: ScopeSettings, **parts: Any)
 
 
 async def find_record(storage: Storage, kind: str, *key: str) -> Record | None:
-    """The record with exactly this key."""
+    """Return the record with exactly this key; None if there is none."""
     return next((record for record in await storage.records(kind, key) if record.key == key), None)
 
 
 async def put_record(storage: Storage, kind: str, key: tuple[str, ...], document: Any, **parts: Any) -> None:
-    """Store a record, or remove it where ``document`` is None."""
+    """Store a record, or remove it if ``document`` is None."""
     found = await find_record(storage, kind, *key)
     write = RecordWrite(kind, key, document, found.revision if found else 0)
     await storage.commit(PutRecords((write,), **parts))

@@ -20,7 +20,7 @@ LABEL = re.compile(r"(?:optional|required|repeated) $")
 
 @st.composite
 def protobuf_pairs(draw: st.DrawFn, *, max_edits: int = 3) -> tuple[str, str]:
-    """Texts of a reader and a writer, both valid: the writer drawn, the reader made from it by edits."""
+    """Return the texts of a reader and a writer, both valid: one is drawn, the other is made from it by edits."""
     writer = draw(protobuf_schemas())
     reader = draw(edited(writer, max_edits=max_edits))
     assume(is_protobuf(reader))  # an edit may use a number twice, or give a message field a default
@@ -29,7 +29,7 @@ def protobuf_pairs(draw: st.DrawFn, *, max_edits: int = 3) -> tuple[str, str]:
 
 @st.composite
 def protobuf_histories(draw: st.DrawFn) -> list[str]:
-    """A few versions of one file, newest first."""
+    """Return a few versions of one file, newest first."""
     first = draw(protobuf_schemas())
     versions = [first, *(draw(edited(first, max_edits=2)) for _ in range(draw(st.integers(1, 3))))]
     return [version for version in versions if is_protobuf(version)]
@@ -37,7 +37,7 @@ def protobuf_histories(draw: st.DrawFn) -> list[str]:
 
 @st.composite
 def edited(draw: st.DrawFn, text: str, *, max_edits: int) -> str:
-    """``text`` after some edits of its fields; not every outcome is valid."""
+    """Return ``text`` after some edits of its fields; not every result is valid."""
     for _ in range(draw(st.integers(0, max_edits))):
         fields = list(FIELD.finditer(text))
         if not fields:
@@ -47,7 +47,7 @@ def edited(draw: st.DrawFn, text: str, *, max_edits: int) -> str:
 
 
 def with_an_optional_field(text: str) -> str:
-    """One more field in the first message, which a writer need not have written."""
+    """Return the text with one more field in the first message, which a record need not have."""
     first = MESSAGE.search(text)
     assert first is not None
     label = "" if '"proto3"' in text or "edition" in text else "optional "
@@ -55,12 +55,12 @@ def with_an_optional_field(text: str) -> str:
 
 
 def protobuf_records() -> st.SearchStrategy[str]:
-    """Files with at least one message."""
+    """Return a strategy for files with at least one message."""
     return protobuf_schemas().filter(lambda text: MESSAGE.search(text) is not None)
 
 
 def is_protobuf(text: str) -> bool:
-    """Whether the text is valid; a oneof without fields is not, though the reference takes it."""
+    """Return whether the text is valid; a oneof without fields is not, though the reference accepts it."""
     if EMPTY_ONEOF.search(text):
         return False
     try:

@@ -1,4 +1,4 @@
-"""Seeded pairs of valid ``.proto`` files: one, and the same after a few edits. A compiler takes both."""
+"""Seeded pairs of valid ``.proto`` files: one, and the same after a few edits. A compiler accepts both."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAP_KEYS = ("string", "int32", "int64", "bool", "sint64", "fixed32")
 
 @dataclass
 class Field:
-    """One field; ``oneof`` is the name of the oneof around it, ``default`` what is written in brackets."""
+    """One field; ``oneof`` is the name of the oneof around it, ``default`` the option in brackets."""
 
     label: str
     type: str
@@ -29,7 +29,7 @@ class Field:
     default: str = ""
 
     def text(self) -> str:
-        """Its line."""
+        """Return its line."""
         return " ".join(filter(None, [self.label, self.type, self.name, "=", f"{self.number}{self.default};"]))
 
 
@@ -43,12 +43,12 @@ class Message:
     numbers_used: int = 0
 
     def next_number(self) -> int:
-        """A number that the message never had."""
+        """Return a number that the message never had."""
         self.numbers_used += 1
         return self.numbers_used
 
     def text(self) -> str:
-        """Its lines."""
+        """Return its lines."""
         lines = [f"reserved {each};" for each in self.reserved]
         lines += [each.text() for each in self.fields if not each.oneof]
         for oneof in dict.fromkeys(each.oneof for each in self.fields if each.oneof):
@@ -66,7 +66,7 @@ class Enum:
     reserved: list[str] = field(default_factory=list)
 
     def text(self) -> str:
-        """Its lines."""
+        """Return its lines."""
         lines = [f"{name} = {number};" for name, number in self.numbers.items()]
         lines += [f"reserved {each};" for each in self.reserved]
         return "\n".join([f"enum {self.name} {{", *(f"  {line}" for line in lines), "}"])
@@ -81,13 +81,13 @@ class File:
     enums: list[Enum]
 
     def text(self, package: str) -> str:
-        """The whole text."""
+        """Return the whole text."""
         parts = [f'syntax = "{self.syntax}";', f"package {package};" if package else ""]
         return "\n".join([*parts, *(each.text() for each in (*self.messages, *self.enums)), ""])
 
 
 def seeded_pair(seed: int, *, package: str = "") -> tuple[str, str]:
-    """The earlier and the later text, the same for the same seed; they may say the same."""
+    """Return the earlier and the later text, the same for the same seed; they may have the same meaning."""
     random = Random(seed)
     earlier = _file(random)
     later = deepcopy(earlier)
@@ -187,7 +187,7 @@ def _renumber(file: File, random: Random) -> None:
 
 
 def _move(file: File, random: Random) -> None:
-    """A field into a oneof, out of it, or into another one."""
+    """Move a field into a oneof, out of it, or into another one."""
     _, changed = _pick(file, random)
     if changed and changed.label in {"", "optional"} and not changed.type.startswith("map"):
         changed.oneof = random.choice([each for each in ("", "choice", "other") if each != changed.oneof])
@@ -228,7 +228,7 @@ def _rename_message(file: File, random: Random) -> None:
 
 
 def _turn_syntax(file: File, random: Random) -> None:
-    """Only where both syntaxes take every line."""
+    """Change the syntax if both syntaxes accept every line."""
     fields = [each for message in file.messages for each in message.fields]
     if all(each.label == "optional" or each.type.startswith("map") or each.oneof for each in fields):
         if not any(each.default for each in fields):

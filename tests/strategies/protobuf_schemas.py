@@ -1,4 +1,4 @@
-"""Files of Protobuf that are valid for every reader: proto2, proto3 and edition 2023."""
+"""Protobuf files that are valid for every reader: proto2, proto3 and edition 2023."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class _Writer:
         return f"{stem}{self.count}"
 
     def named(self, full_name: str) -> str:
-        """A spelling of a type of this file that means it everywhere."""
+        """Return a name of a type of this file that refers to it in every scope."""
         return "." + full_name if self.chance(2) else full_name
 
     def field_type(self) -> str:
@@ -168,6 +168,6 @@ class _Writer:
 
 @st.composite
 def protobuf_schemas(draw: DrawFn) -> str:
-    """The text of a valid file."""
+    """Return the text of a valid file."""
     head = draw(st.sampled_from(HEADS))
     return _Writer(draw, head).file(head)

@@ -1,4 +1,4 @@
-"""A registry asked in this process, without a network, so that every byte of a path arrives as it was written."""
+"""Requests to a registry in this process, without a network, so that every byte of a path arrives as it was written."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer; ``json`` is its value, ``code`` its ``error_code`` where it has one."""
+    """A response; ``json`` is its value, ``code`` its ``error_code`` if it has one."""
 
     status: int
     headers: dict[str, str]
@@ -64,7 +64,7 @@ class InProcessRegistry:
         *,
         messages: Sequence[dict[str, Any]] = (),
     ) -> Reply:
-        """The answer to a request; ``messages`` are what the body arrives as, in one piece by default."""
+        """Return the response to a request; ``messages`` are the parts of the body, one by default."""
         return Reply(*await exchange(self.app, method, path, headers or {}, body, messages=messages))
 
     async def get(self, path: str) -> Reply:

@@ -1,4 +1,4 @@
-"""Random histories of a registry, and all that it answers afterwards."""
+"""Random histories of a registry, and all its responses afterwards."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ HISTORIES = st.lists(STEPS, max_size=25)
 
 
 async def take_step(registry: InProcessRegistry, step: tuple[str, str, Any]) -> None:
-    """Ask for one step; the registry may refuse it."""
+    """Request one step; the registry may refuse it."""
     kind, name, what = step
     path = f"/subjects/{quote(name, safe='')}"
     scope = f"/{quote(name, safe='')}" if name else ""
@@ -90,13 +90,13 @@ async def take_step(registry: InProcessRegistry, step: tuple[str, str, Any]) -> 
 
 
 async def live(registry: InProcessRegistry, history: list[tuple[str, str, Any]]) -> None:
-    """Go through a history."""
+    """Request all steps of a history."""
     for step in history:
         await take_step(registry, step)
 
 
 async def all_answers(registry: InProcessRegistry, *, with_times: bool = True) -> dict[str, Any]:
-    """What the registry answers to every question about its content, by the question's path."""
+    """Return the registry's responses to all requests about its content, by path."""
     paths = ["/contexts", "/subjects?deleted=true", "/subjects", "/schemas?deleted=true&subjectPrefix=:*:"]
     for scope in SCOPES + SUBJECTS:
         suffix = f"/{quote(scope, safe='')}" if scope else ""

@@ -1,14 +1,14 @@
-"""What must hold in a registry after any storm, checked over HTTP against the record of what was asked of it.
+"""The invariants of a registry after any load, checked over HTTP against the record of the writes.
 
-Whoever storms notes each write with its outcome in a :class:`Story`, by hand or through a :class:`Client`, and asks
-:func:`violations` in the end, when nothing is under way any more::
+A test records each write with its outcome in a :class:`Story`, by itself or with a :class:`Client`, and calls
+:func:`violations` at the end, when no request is running::
 
     story = Story()
     client = Client(url, story)  # one for each thread
     client.register("orders", '{"type": "fixed", "name": "F", "size": 1}')
     assert violations(url, story) == []
 
-A schema is told from others by its JSON value, else by its text: what is sent must be what the registry stores.
+Schemas are compared by their JSON value, otherwise by their text: tests must send the text that the registry stores.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 UNCERTAIN: Final = "may have been carried out"
-"""What a 503 says when it does not know what became of a write."""
+"""The words in a 503 whose write may have been carried out."""
 
 _PAGE: Final = 1000
 _MAX_SHOWN: Final = 20
 
 
 class Outcome(Enum):
-    """What the caller knows of a write."""
+    """The outcome of a write, as far as the client knows it."""
 
     ACKNOWLEDGED = "acknowledged"
     FAILED = "failed"
@@ -45,7 +45,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer, whole and read; ``json`` is its value."""
+    """A complete response; ``json`` is its value."""
 
     status: int
     json: Any
@@ -53,7 +53,7 @@ class Reply:
 
 
 def outcome_of(reply: Reply | None) -> Outcome:
-    """What an answer says of the write that it answers; None is an answer that never came."""
+    """Return the outcome of the write with this response; None is a response that never arrived."""
     if reply is None:
         return Outcome.UNKNOWN
     if reply.status < 300:
@@ -65,7 +65,7 @@ def outcome_of(reply: Reply | None) -> Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
-    """What all writes have: the subject, the outcome, and when (monotonic seconds) it was asked and answered."""
+    """The fields of all writes: the subject, the outcome, and the times of request and response (monotonic seconds)."""
 
     subject: str
     outcome: Outcome
@@ -79,7 +79,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration(Write):
-    """A schema that was to be registered; ``schema_id`` and ``version`` are the answer's. ``chosen``: an import."""
+    """A registration; ``schema_id`` and ``version`` are the response's. ``chosen``: an import."""
 
     schema: str
     schema_type: str = "AVRO"
@@ -91,7 +91,7 @@ class Registration(Write):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deletion(Write):
-    """A subject or a version that was to be deleted; ``versions`` are the answer's."""
+    """A deletion of a subject or version; ``versions`` are the response's."""
 
     permanent: bool
     versions: tuple[int, ...] = ()
@@ -99,7 +99,7 @@ class Deletion(Write):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting(Write):
-    """A config or mode that was to be set; ``kind`` is ``config`` or ``mode``; None was to be removed."""
+    """A change of config or mode; ``kind`` is ``config`` or ``mode``; the value None is a removal."""
 
     kind: str
     value: str | None
@@ -110,7 +110,7 @@ Operation: TypeAlias = "Registration | Deletion | Setting"
 
 @dataclass(slots=True)
 class Story:
-    """All writes that were asked for. Threads may share one; processes bring theirs together with ``extend``."""
+    """All requested writes. Threads may share a story; those of processes are joined with ``extend``."""
 
     operations: list[Operation] = field(default_factory=list)
 
@@ -124,12 +124,12 @@ class Story:
         return sum(operation.outcome is outcome for operation in list(self.operations))
 
     def acknowledged(self) -> int:
-        """How many were; a number to wait for."""
+        """Return how many writes were acknowledged."""
         return self.count(Outcome.ACKNOWLEDGED)
 
 
 class Connection:
-    """Asks one registry, on one connection that it opens anew when it is lost. For one thread."""
+    """Sends requests to one registry, on one connection that is opened again when it is lost. For one thread."""
 
     def __init__(self, url: str, *, timeout_s: float = 30.0) -> None:
         self._parts = urlsplit(url)
@@ -137,7 +137,7 @@ class Connection:
         self._connection: http.client.HTTPConnection | None = None
 
     def ask(self, method: str, path: str, body: Any = None) -> Reply | None:
-        """The answer; None where none came, or half of one."""
+        """Return the response; None if none arrived, or only a part."""
         sent = None if body is None else json.dumps(body).encode()
         headers = {} if sent is None else {"Content-Type": "application/vnd.schemaregistry.v1+json"}
         try:
@@ -155,7 +155,7 @@ class Connection:
             return None
 
     def get(self, path: str) -> Any:
-        """The value of a successful answer."""
+        """Return the value of a successful response."""
         reply = self.ask("GET", path)
         assert reply is not None, f"no answer to GET {path}"
         assert reply.status == 200, f"GET {path}: {reply.status} {reply.json}"
@@ -168,7 +168,7 @@ class Connection:
 
 
 class Client(Connection):
-    """A connection whose writes are noted in ``story``, each with its outcome."""
+    """A connection whose writes are recorded in ``story``, each with its outcome."""
 
     def __init__(self, url: str, story: Story, *, timeout_s: float = 30.0) -> None:
         super().__init__(url, timeout_s=timeout_s)
@@ -243,11 +243,11 @@ class Client(Connection):
 
 
 def violations(url: str, story: Story, *, max_lookups: int = 500, probe: bool = True, seed: int = 1) -> list[str]:
-    """A sentence for each thing that must not be; empty when all is well.
+    """Return a sentence for each violation; an empty list if there is none.
 
-    Of the schemas that are there, ``max_lookups`` are drawn by ``seed`` and asked for in each possible way. ``probe``
-    registers one more schema (noted in ``story``), whose id must be higher than all that were ever answered. Nothing
-    else may write meanwhile, and the ``probe`` needs a registry that takes writes to new subjects.
+    Of the existing schemas, ``max_lookups`` are drawn by ``seed`` and requested in each possible way. ``probe``
+    registers one more schema (recorded in ``story``), whose id must be higher than all in earlier responses. Nothing
+    else may write meanwhile, and the ``probe`` needs a registry that accepts writes to new subjects.
     """
     client = Client(url, story)
     try:
@@ -271,7 +271,7 @@ def violations(url: str, story: Story, *, max_lookups: int = 500, probe: bool = 
 
 
 class _Stored:
-    """All that the registry lists, in all contexts: the documents of the versions, soft-deleted ones too."""
+    """Everything that the registry lists, in all contexts: the documents of the versions, with soft-deleted ones."""
 
     def __init__(self, connection: Connection) -> None:
         self.versions: list[dict[str, Any]] = list(_pages(connection, "/schemas?deleted=true&subjectPrefix=:*:"))
@@ -293,7 +293,7 @@ def _pages(connection: Connection, path: str) -> Iterator[dict[str, Any]]:
 
 
 def key_of(schema: str) -> str:
-    """What a schema is told from others by."""
+    """Return what schemas are compared by."""
     try:
         return json.dumps(json.loads(schema), sort_keys=True)
     except ValueError:
@@ -301,7 +301,7 @@ def key_of(schema: str) -> str:
 
 
 def _of_ids(stored: _Stored, story: Story) -> Iterator[str]:
-    """Within a context one id stands for one content, now and ever."""
+    """Yield violations of: within a context one id always has the same content."""
     if stored.doubled:
         yield f"{stored.doubled} versions are listed twice"
     contents: dict[tuple[str, int], set[str]] = defaultdict(set)
@@ -328,7 +328,7 @@ def _content(document: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _of_subjects(stored: _Stored, story: Story) -> Iterator[str]:
-    """Where nothing was deleted, versions count from 1 without a gap, and nobody gets another's version."""
+    """Yield violations of: without deletions, versions count from 1 without a gap, and each is assigned once."""
     deleted = {each.subject for each in _deletions(story) if each.may_be_there}
     chosen = {each.subject for each in _registrations(story) if each.chosen}
     known = {each.subject for each in _registrations(story)} - deleted - chosen
@@ -346,7 +346,7 @@ def _of_subjects(stored: _Stored, story: Story) -> Iterator[str]:
 
 
 def _of_answers(stored: _Stored, story: Story) -> Iterator[str]:
-    """What was acknowledged is there as it was answered, unless a deletion came after it or at the same time."""
+    """Yield violations of: acknowledged content is there as in the response, without a deletion since it was sent."""
     last_deletion: dict[str, float] = defaultdict(lambda: float("-inf"))
     for each in _deletions(story):
         if each.may_be_there:
@@ -367,7 +367,7 @@ def _of_answers(stored: _Stored, story: Story) -> Iterator[str]:
 
 
 def _of_failures(stored: _Stored, story: Story) -> Iterator[str]:
-    """What is there was asked for, and by somebody who was not told that it failed."""
+    """Yield violations of: all content was requested, by a client that received no failure."""
     asked = {(each.subject, key_of(each.schema)) for each in _registrations(story)}
     allowed = {(each.subject, key_of(each.schema)) for each in _registrations(story) if each.may_be_there}
     for subject, key in sorted(stored.contents & asked - allowed):
@@ -375,7 +375,7 @@ def _of_failures(stored: _Stored, story: Story) -> Iterator[str]:
 
 
 def _of_deletions(stored: _Stored, story: Story) -> Iterator[str]:
-    """What was deleted stays so, unless something was registered in the subject afterwards or at the same time."""
+    """Yield violations of: deleted content stays deleted, without a later or simultaneous registration."""
     last_registration: dict[str, float] = defaultdict(lambda: float("-inf"))
     for each in _registrations(story):
         if each.may_be_there:
@@ -392,7 +392,7 @@ def _of_deletions(stored: _Stored, story: Story) -> Iterator[str]:
 
 
 def _of_references(stored: _Stored) -> Iterator[str]:
-    """Every reference points at a version that is there."""
+    """Yield violations of: every reference names an existing version."""
     for each in stored.versions:
         for reference in each.get("references") or ():
             target = _qualified(reference["subject"], _context(each["subject"]))
@@ -402,7 +402,7 @@ def _of_references(stored: _Stored) -> Iterator[str]:
 
 
 def _of_settings(connection: Connection, story: Story) -> Iterator[str]:
-    """Config and mode are those of a write that no other acknowledged one came after."""
+    """Yield violations of: config and mode are those of a write that no other acknowledged one came after."""
     writes: dict[tuple[str, str], list[Setting]] = defaultdict(list)
     deleted = {each.subject for each in _deletions(story) if each.may_be_there}
     for each in story.operations:
@@ -423,7 +423,7 @@ def _of_settings(connection: Connection, story: Story) -> Iterator[str]:
 
 
 def _of_lookups(connection: Connection, stored: _Stored, max_lookups: int, seed: int) -> Iterator[str]:
-    """Each version is found by its id, by its place, by its content, and among the versions of its id."""
+    """Yield violations of: each version is found by its id, its number, its content, and in the list of its id."""
     drawn = random.Random(seed).sample(stored.versions, min(max_lookups, len(stored.versions)))
     for each in drawn:
         subject, version, schema_id = each["subject"], each["version"], each["id"]
@@ -445,7 +445,7 @@ def _of_lookups(connection: Connection, stored: _Stored, max_lookups: int, seed:
 
 
 def _of_a_fresh_id(client: Client, stored: _Stored, story: Story) -> Iterator[str]:
-    """A new schema gets an id above all that were ever given out in its context."""
+    """Yield violations of: a new schema gets an id above all that were assigned in its context."""
     given = [each["id"] for each in stored.versions if _context(each["subject"]) == "."]
     given += [each.schema_id for each in _registrations(story) if each.schema_id and _context(each.subject) == "."]
     name = f"Probe_{uuid.uuid4().hex}"

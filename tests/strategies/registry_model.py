@@ -1,7 +1,7 @@
-"""What a registry is, in the fewest words: lists of rows, and the rules by which they change. No speed, no storage.
+"""A minimal model of a registry: lists of rows, and the rules by which they change, without speed or storage.
 
-Subjects are pairs of a context (``.`` is the default one) and a name; the name of a context as a whole is empty. What
-the API answers is a return value, or :class:`Refused` with the error's code. Written from the documented behaviour of
+Subjects are pairs of a context (``.`` is the default one) and a name; the name of a context as a whole is empty. The
+API's response is a return value, or :class:`Refused` with the error's code. Written from the documented behaviour of
 Confluent's Schema Registry, not from this project's code.
 """
 
@@ -16,7 +16,7 @@ TOP: Final[Subject] = (".", "")
 
 
 class Refused(Exception):
-    """The answer is an error; its argument is the code."""
+    """The response is an error; its argument is the code."""
 
 
 class Schema(NamedTuple):
@@ -36,7 +36,7 @@ class Row:
 
 
 def qualified(text: str, context: str = ".") -> Subject:
-    """The subject that a text names in a context."""
+    """Return the subject that a text names in a context."""
     if not text.startswith(":."):
         return (context, text)
     inside, _, name = text[1:].partition(":")
@@ -44,7 +44,7 @@ def qualified(text: str, context: str = ".") -> Subject:
 
 
 def shown(subject: Subject) -> str:
-    """A subject as answers spell it."""
+    """Return a subject as responses print it."""
     return subject[1] if subject[0] == "." else f":{subject[0]}:{subject[1]}"
 
 
@@ -62,7 +62,7 @@ class RegistryModel:
         return [row for row in self.rows.get(subject, []) if deleted or not row.deleted]
 
     def find(self, subject: Subject, version: int | None, *, deleted: bool = False) -> Row | None:
-        """The row of a version; None is the latest, which is never a deleted one."""
+        """Return the row of a version; None is the latest, which is never a deleted one."""
         rows = self.visible(subject, deleted=deleted and version is not None)
         return next((row for row in reversed(rows) if version in {None, row.version}), None)
 
@@ -73,7 +73,7 @@ class RegistryModel:
         return row
 
     def fetch(self, subject: Subject, version: int | None, *, deleted: bool = False) -> tuple[Subject, Row]:
-        """A version; what the default context does not have is looked for in the others."""
+        """Return a version; one that the default context does not have is searched in the others."""
         for place in self._places(subject):
             row = self.find(place, version, deleted=deleted)
             if row is not None:
@@ -85,7 +85,7 @@ class RegistryModel:
         return [subject, *((context, subject[1]) for context in others)]
 
     def holders(self, context: str, schema_id: int) -> list[tuple[Subject, Row]]:
-        """The rows with an id; an import may have given their schema others, too."""
+        """Return the rows with an id; an import may also have given their schema other ids."""
         rows = [(subject, row) for subject in self.rows if subject[0] == context for row in self.rows[subject]]
         schema = next((row.schema for _, row in rows if row.schema_id == schema_id), None)
         if schema is None:
@@ -113,14 +113,14 @@ class RegistryModel:
                 return place, found[-1]
         raise Refused(40403 if self.visible(subject, deleted=deleted) else 40401)
 
-    # --- what is in force
+    # --- what is in effect
 
     def aliased(self, subject: Subject) -> Subject:
         alias = self.levels.get(subject, {}).get("alias")
         return qualified(alias, subject[0]) if alias else subject
 
     def level(self, scope: Subject) -> str:
-        """The level in force: the subject's own entry, else its context's, else the global one, else BACKWARD."""
+        """Return the level in effect: of the subject, else of its context, else the global one, else BACKWARD."""
         for place in (scope, (scope[0], ""), GLOBAL):
             if place in self.levels:
                 return str(self.levels[place].get("compatibility", "BACKWARD"))
@@ -133,7 +133,7 @@ class RegistryModel:
     # --- compatibility
 
     def resolved(self, context: str, schema: Schema, *, deleted: bool) -> Schema:
-        """The schema with the real number in its reference, which must be there."""
+        """Return the schema with the real number in its reference, which must exist."""
         if schema.reference is None:
             return schema
         written, version = schema.reference
@@ -143,7 +143,7 @@ class RegistryModel:
         return schema._replace(reference=(written, row.version))
 
     def reads(self, reader: Schema, writer: Schema, context: str) -> bool:
-        """Whether what ``writer`` writes can be read with ``reader``: each field is there in its type, or optional."""
+        """Return whether ``reader`` can read records of ``writer``: each field exists in its type, or is optional."""
         types = {name: kind for name, kind, _ in writer.fields}
         own = all(types[name] == kind if name in types else default for name, kind, default in reader.fields)
         if not own or reader.name != writer.name or reader.reference is None:
@@ -152,7 +152,7 @@ class RegistryModel:
         return None not in places and self.reads(*places, context)
 
     def _place(self, schema: Schema, context: str) -> Schema | None:
-        """The record ``Place`` behind a reference: its target, or what the target itself refers to by that name."""
+        """Return the record ``Place`` of a reference: its target, or what the target itself refers to by that name."""
         row = None
         while schema.reference is not None:
             target = qualified(schema.reference[0], context)
@@ -176,7 +176,7 @@ class RegistryModel:
     def register(
         self, subject: Subject, schema: Schema, schema_id: int | None = None, version: int | None = None
     ) -> tuple[set[int], int]:
-        """The ids that may be answered (several only after imports), and the version."""
+        """Return the ids that the response may have (several only after imports), and the version."""
         sought, active = self.resolved(subject[0], schema, deleted=True), self.visible(subject)
         for row in reversed(active):
             numbers = {(None, None), (row.schema_id, None), (row.schema_id, row.version)}
@@ -204,7 +204,7 @@ class RegistryModel:
         return {row.schema_id for row in rows if row.schema == schema} or {self.max_ids.get(context, 0) + 1}
 
     def store(self, subject: Subject, schema: Schema, schema_id: int, version: int) -> None:
-        """Note what a registration answered; deleted rows of the same id that nobody refers to go."""
+        """Store a registration; deleted rows of the same id without referrers are removed."""
         row = next((row for row in self.visible(subject) if row.version == version), None)
         if row is not None:
             return

@@ -1,4 +1,4 @@
-"""Registries of other makers, as thin filters in front of ours: each takes away what its namesake does not have."""
+"""Registries of other makers, as filters in front of ours: each removes what that maker's registry does not have."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ NEW_FIELDS = frozenset({"guid", "ts", "deleted", "maxId"})
 
 
 def json_reply(status: int, value: Any, **headers: str) -> Reply:
-    """A reply whose body is JSON."""
+    """Return a response whose body is JSON."""
     return Reply(status, {"content-type": "application/json", **headers}, json.dumps(value).encode())
 
 
 class Answering:
-    """A transport that answers every request with what ``answer`` returns."""
+    """A transport that answers every request with the result of ``answer``."""
 
     def __init__(self, answer: Callable[[Request], Reply]) -> None:
         self._answer = answer
@@ -36,16 +36,16 @@ class Answering:
         return self._answer(request)
 
     async def aclose(self) -> None:
-        """There are no connections."""
+        """Do nothing: there are no connections."""
 
 
 @dataclass
 class Filter:
-    """Answers for ``registry``, leaving out ``fields`` of bodies, ``missing`` paths (patterns) and ``ignored`` queries.
+    """Responds for ``registry``, without ``fields`` of bodies, ``missing`` paths (patterns) and ``ignored`` queries.
 
-    ``instead`` is what paths (patterns) answer where ours says 404. ``plain_avro``: no ``schemaType`` for Avro.
-    ``spaced``: texts of JSON are spelled with spaces. ``by_id``: whether ids are answered with subject and version.
-    ``log`` has every request.
+    ``instead`` are the responses of paths (patterns) for which ours is 404. ``plain_avro``: no ``schemaType`` for Avro.
+    ``spaced``: JSON texts have spaces. ``by_id``: whether responses by id have subject and version. ``log`` has every
+    request.
     """
 
     registry: InProcessRegistry
@@ -76,7 +76,7 @@ class Filter:
         return json_reply(reply.status, self._thinned(path, value))
 
     async def aclose(self) -> None:
-        """There are no connections."""
+        """Do nothing: there are no connections."""
 
     def _thinned(self, path: str, value: Any) -> Any:
         if not isinstance(value, dict):
@@ -91,7 +91,7 @@ class Filter:
 
 
 def karapace(registry: InProcessRegistry) -> Filter:
-    """Karapace: no contexts, no guids, its own spelling of texts."""
+    """Return a Karapace: no contexts, no guids, its own spelling of texts."""
     return Filter(
         registry,
         fields=NEW_FIELDS | {"metadata", "ruleSet"},
@@ -102,7 +102,7 @@ def karapace(registry: InProcessRegistry) -> Filter:
 
 
 def apicurio(registry: InProcessRegistry) -> Filter:
-    """Apicurio's ccompat: under a prefix, soft-deleted versions not listed, no modes, NONE where nothing is set."""
+    """Return Apicurio's ccompat: under a prefix, without soft-deleted versions and modes, NONE as the default level."""
     return Filter(
         registry,
         missing=("/schemas", "/changes", "/mode.*"),
@@ -114,7 +114,7 @@ def apicurio(registry: InProcessRegistry) -> Filter:
 
 
 def old_confluent(registry: InProcessRegistry) -> Filter:
-    """Confluent's registry of the 5.x days."""
+    """Return a Confluent registry of version 5."""
     return Filter(
         registry,
         fields=NEW_FIELDS | {"metadata", "ruleSet"},
@@ -124,12 +124,12 @@ def old_confluent(registry: InProcessRegistry) -> Filter:
 
 
 def ours(registry: InProcessRegistry) -> Filter:
-    """The registry as it is."""
+    """Return our registry without changes."""
     return Filter(registry, fields=frozenset(), plain_avro=False, by_id=True)
 
 
 def peer_of(transport: AsyncTransport, *, prefix: str = "", **settings: Any) -> Peer:
-    """A peer that is asked in this process, and never waits."""
+    """Return a peer in this process, which never waits."""
 
     async def at_once(seconds: float) -> None:
         del seconds

@@ -1,4 +1,4 @@
-"""Threads that write to registries without a pause, all kinds of writes, and note what became of each."""
+"""Threads that send all kinds of writes to registries without a pause, and record the outcome of each."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ UNAVAILABLE_CODES: Final = frozenset({50001, 50002})
 
 
 def record(name: str, *fields: str, **typed: str) -> str:
-    """A record schema that any other of the same name is compatible with; ``typed`` are fields of named types."""
+    """Return a record schema that is compatible with any other of this name; ``typed`` are fields of named types."""
     plain = [{"name": field, "type": "int", "default": 0} for field in fields]
     named = [{"name": field, "type": ["null", kind], "default": None} for field, kind in typed.items()]
     return json.dumps({"type": "record", "name": name, "fields": plain + named})
 
 
 def is_typed_503(reply: Reply) -> bool:
-    """Whether an answer is a 503 with everything that belongs to it."""
+    """Return whether a response is a 503 with all its required parts."""
     body = reply.json
     return (
         reply.status == 503
@@ -41,8 +41,8 @@ def is_typed_503(reply: Reply) -> bool:
 class Storm:
     """A context manager; ``urls`` name a registry for each thread.
 
-    ``story`` holds what was done; ``refusals`` all answers that were 503, and ``surprises`` those that should never be.
-    Subjects ``kept…`` see registrations alone, subjects ``mixed…`` everything.
+    ``story`` has the writes; ``refusals`` all responses that were 503, and ``surprises`` those that should never occur.
+    Subjects ``kept…`` have registrations alone, subjects ``mixed…`` all operations.
     """
 
     def __init__(self, urls: Sequence[str], *, story: Story | None = None, seed: int = 1, name: str = "n") -> None:
@@ -63,7 +63,7 @@ class Storm:
             turn += 1
             reply = self._operation(client, chance, f"{self._name}_{number}_{turn}")
             if reply is None:
-                self._ended.wait(0.02)  # nobody listens; no need to spin
+                self._ended.wait(0.02)  # nothing listens; the pause avoids a busy loop
             elif reply.status == 503 and is_typed_503(reply):
                 self.refusals.append(reply)
             elif reply.status not in EXPECTED:
@@ -112,5 +112,5 @@ class Storm:
 
 
 def is_said(part: str, storm: Storm) -> bool:
-    """Whether a refusal so far has ``part`` in its sentence."""
+    """Return whether a refusal so far has ``part`` in its message."""
     return any(part in reply.json["message"] for reply in list(storm.refusals))

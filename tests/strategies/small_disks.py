@@ -1,4 +1,4 @@
-"""Disks that are soon full: file systems in memory, where this process may mount them."""
+"""Disks that are soon full: file systems in memory, if this process may mount them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @cache
 def can_mount() -> bool:
-    """Whether this process may mount a file system: root may, on a machine of its own."""
+    """Return whether this process may mount a file system: root may, on a machine of its own."""
     if os.geteuid() != 0:
         return False
     try:
@@ -28,7 +28,7 @@ def can_mount() -> bool:
 
 @contextmanager
 def small_disk(folder: Path, *, size_mb: int) -> Iterator[Path]:
-    """``folder`` is a disk of its own in here."""
+    """Mount a disk at ``folder`` while the block runs."""
     command = ["mount", "-t", "tmpfs", "-o", f"size={size_mb}m", "tmpfs", str(folder)]
     subprocess.run(command, check=True, capture_output=True)
     try:
@@ -39,7 +39,7 @@ def small_disk(folder: Path, *, size_mb: int) -> Iterator[Path]:
 
 @contextmanager
 def filled(folder: Path) -> Iterator[None]:
-    """The disk at ``folder`` has no byte left in here."""
+    """Fill the disk at ``folder`` completely while the block runs."""
     filler = folder / "filler"
     with filler.open("wb", buffering=0) as file, suppress(OSError):
         while file.write(b"\0" * 4096):

@@ -1,4 +1,4 @@
-"""What a database says about its own tables: columns, keys and indexes, in a form to compare by."""
+"""A database's description of its own tables: columns, keys and indexes, in a form for comparison."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Catalog = dict[str, Any]
 
 
 def sqlite_catalog(path: Path) -> Catalog:
-    """Everything about the tables in a file."""
+    """Return the description of the tables in a file."""
     with closing(sqlite3.connect(path)) as connection:
 
         def rows(statement: str) -> list[Any]:
@@ -53,12 +53,12 @@ def sqlite_catalog(path: Path) -> Catalog:
 
 
 def checks_in(sql: str) -> list[str]:
-    """The conditions in a CREATE TABLE."""
+    """Return the conditions in a CREATE TABLE."""
     return re.findall(r"CHECK \((.*?)\)", sql)
 
 
 def where_of(rows: list[Any]) -> str:
-    """The condition of a partial index."""
+    """Return the condition of a partial index."""
     sql = rows[0][0] if rows else None
     return (sql or "").partition(" WHERE ")[2]
 
@@ -80,7 +80,7 @@ _POSTGRES = {
 
 
 def postgres_catalog(server: PostgresClient, url: str) -> Catalog:
-    """Everything about the tables of a store, but for the mark of the format."""
+    """Return the description of the tables of a store, except the mark of the format."""
     return {
         part: [
             tuple(re.sub(r"\bcounterfoil\.", "", str(value)) for value in row)

@@ -1,4 +1,4 @@
-"""A network between two programs that a test can make slow, silent, or cut."""
+"""A network between two programs that a test can make slow, silent, or disconnect."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class TcpProxy:
-    """A context manager that passes on what comes to ``port`` on loopback to ``target``, and back.
+    """A context manager that forwards data from ``port`` on loopback to ``target``, and back.
 
-    ``latency_s`` is what a round trip takes longer, half of it each way. ``round_trips`` counts how often a client
-    sent something after it had been answered, on all connections.
+    ``latency_s`` is the added time of a round trip, half of it in each direction. ``round_trips`` counts how many times
+    a client sent data after a response, on all connections.
     """
 
     def __init__(self, target: int, *, latency_s: float = 0.0) -> None:
@@ -46,7 +46,7 @@ class TcpProxy:
 
     @contextmanager
     def stalled(self) -> Iterator[None]:
-        """Nothing passes in here, and nothing is closed."""
+        """Hold all data back while the block runs, and close nothing."""
         self._loop.call_soon_threadsafe(self._flows.clear)
         try:
             yield
@@ -55,7 +55,7 @@ class TcpProxy:
 
     @contextmanager
     def deaf(self) -> Iterator[None]:
-        """What clients send arrives, and what they are answered is lost together with the connection."""
+        """Forward requests while the block runs, but drop the responses and close the connections."""
         self._is_deaf = True
         try:
             yield
@@ -64,7 +64,7 @@ class TcpProxy:
 
     @contextmanager
     def gone(self) -> Iterator[None]:
-        """All connections are ended, and new ones as soon as they are made."""
+        """Close all connections while the block runs, also new ones immediately."""
         self._is_gone = True
         self.cut()
         try:
@@ -111,7 +111,7 @@ class TcpProxy:
             writer.close()
 
     async def pass_on(self) -> None:
-        """Return when bytes may flow."""
+        """Return when data may be forwarded."""
         await self._flows.wait()
 
     @property
@@ -120,7 +120,7 @@ class TcpProxy:
 
 
 class _Conversation:
-    """One client, one connection to the target."""
+    """One client, and its connection to the target."""
 
     def __init__(
         self, proxy: TcpProxy, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: int

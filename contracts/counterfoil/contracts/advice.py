@@ -1,8 +1,7 @@
-"""The rules of the contracts room, and what to do about a finding of any rule.
+"""The rules about schema files, and the advice about a finding of any rule.
 
-The rules of compatibility itself stand in the kernel (``counterfoil.schema.formats.rules`` joins their tables); here
-are the rules about files, and the advice for the direction in which the reader is already deployed and cannot be
-changed.
+``counterfoil.schema.formats.rules`` has the compatibility rules; this module has the rules about files, and the advice
+for the direction in which the reader is already deployed and cannot be changed.
 """
 
 from __future__ import annotations
@@ -111,10 +110,10 @@ _FORWARD_FIX_BY_TYPE: Final[Mapping[SchemaType, str]] = {
 
 
 def advice_for(rule: str, direction: Direction | None = None) -> str:
-    """Return how to fix a finding of ``rule``: one or two sentences, or an empty text where nothing needs to be fixed.
+    """Return how to fix a finding of ``rule``: one or two sentences, or an empty text if nothing needs to be fixed.
 
     With ``Direction.FORWARD`` the failing reader is an earlier schema, which a change cannot fix; with ``BACKWARD`` it
-    is the schema that is checked, and is called so.
+    is the schema that is checked, and the text names it so.
     """
     if rule in FILE_RULE_BY_ID:
         return FILE_RULE_BY_ID[rule].fix

@@ -1,6 +1,6 @@
-"""What a check asks of a baseline, and the baseline that consists of trees.
+"""The interface of a baseline to a check, and the baseline that consists of trees.
 
-A baseline knows, for a file that is checked, the earlier versions to judge it against, and which files went away.
+For each checked file, a baseline has the earlier versions that it is compared with; it also has the removed files.
 """
 
 from __future__ import annotations
@@ -19,42 +19,42 @@ if TYPE_CHECKING:
 
 
 class Baseline(Protocol):
-    """Where the earlier versions of schemas come from."""
+    """The source of the earlier versions of schemas."""
 
     @property
     def label(self) -> str:
-        """What it is, for reports: ``main@8c1f2e0`` or a registry's address."""
+        """The baseline's name in reports: ``main@8c1f2e0`` or a registry's address."""
 
     @property
     def note(self) -> str:
-        """What readers of the report should know about it, as a sentence; usually empty."""
+        """A sentence about the baseline for the report; usually empty."""
 
     @property
     def names_subjects(self) -> bool:
         """Whether it knows files by their subjects, so that a wrong name finds nothing."""
 
     def subject(self, path: str) -> str | None:
-        """The subject of the file at ``path``, where the baseline knows subjects; None otherwise."""
+        """Return the subject of the file at ``path`` if the baseline knows subjects; None otherwise."""
 
     def level(self, path: str) -> CompatibilityLevel | None:
-        """The level that the baseline itself asks of the file at ``path``; None when it asks none."""
+        """Return the baseline's own level for the file at ``path``; None if it has none."""
 
     def policy(self, path: str) -> CompatibilityPolicy | None:
-        """The policy that the baseline itself asks of the file at ``path``; None when it asks none."""
+        """Return the baseline's own policy for the file at ``path``; None if it has none."""
 
     def history(self, path: str, *, is_transitive: bool) -> Sequence[ReadSchema] | None:
-        """The earlier versions of the file at ``path``, newest first, all or the newest alone.
+        """Return the earlier versions of the file at ``path``, newest first: all, or the newest alone.
 
-        It is empty for a schema that is new, and None when the baseline cannot tell which schema the file holds.
+        The sequence is empty for a new schema, and None if the baseline does not know which schema the file holds.
         """
 
     def removed(self) -> Sequence[Removed]:
-        """The schemas that were there and are there no longer."""
+        """Return the schemas of the baseline that were removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """A schema file that is gone: where it was, and the full name of what it declared, empty where it had none."""
+    """A removed schema file: its path, and the full name of what it declared, empty if it had none."""
 
     path: str
     name: str
@@ -63,9 +63,9 @@ class Removed:
 class TreeBaseline:
     """Earlier states of the tree, newest first: commits, a folder, or a single file.
 
-    ``head`` is the tree that is checked; ``is_wanted`` tells for a path of the newest state whether its removal
-    matters; ``origin`` says for the newest state which file each file of the head comes from, where that is not to be
-    found out by path and name.
+    ``head`` is the tree that is checked; ``is_wanted`` returns for a path of the newest state whether its removal
+    matters; ``origin`` has, for the newest state, the file that each file of the head comes from, if paths and names do
+    not show it.
     """
 
     def __init__(
@@ -87,22 +87,22 @@ class TreeBaseline:
         self._origins: dict[int, Mapping[str, str]] = {} if origin is None else {0: origin}
 
     def subject(self, path: str) -> str | None:
-        """None: trees know files, not subjects."""
+        """Return None: trees have files, not subjects."""
         del path
         return None
 
     def level(self, path: str) -> CompatibilityLevel | None:
-        """None: trees ask no level."""
+        """Return None: trees have no level."""
         del path
         return None
 
     def policy(self, path: str) -> CompatibilityPolicy | None:
-        """None: trees ask no policy."""
+        """Return None: trees have no policy."""
         del path
         return None
 
     def history(self, path: str, *, is_transitive: bool) -> Sequence[ReadSchema]:
-        """The distinct earlier contents of the schema at ``path``, newest first; moves are followed by name."""
+        """Return the distinct earlier contents of the schema at ``path``, newest first; moves are followed by name."""
         found: dict[tuple[str, ...], ReadSchema] = {}
         for index in range(len(self._states) if is_transitive else min(1, len(self._states))):
             origin = self._origin(index).get(path)
@@ -113,7 +113,7 @@ class TreeBaseline:
         return tuple(found.values())
 
     def removed(self) -> Sequence[Removed]:
-        """The wanted files of the newest state that no file of the head comes from."""
+        """Return the wanted files of the newest state that no file of the head comes from."""
         if not self._states:
             return ()
         newest, kept = self._states[0], set(self._origin(0).values())

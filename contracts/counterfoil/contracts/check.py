@@ -1,4 +1,4 @@
-"""The check itself: schema files and their earlier versions in, findings out. Pure: it reads nothing."""
+"""The check itself: from schema files and their earlier versions to findings. It does no I/O."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ DEFAULT_POLICY = CompatibilityPolicy.STRICT
 _UNREAD: Final = "compatible-yet-unread"
 _MISSING_IMPORT: Final = "missing-import"
 _UNRESOLVED: Final = "unresolved-reference"
-"""The only difference of a pair in which a reference leads nowhere."""
+"""The rule of a difference about a reference that is not resolved, which is then the only difference of the pair."""
 _SEEN_FROM_THE_ROOT: Final = "column"
-"""The fact about a difference that depends on the schema in which it shows."""
+"""The fact about a difference that depends on the schema in which the difference shows."""
 _WAS_SO: Final = " (it was so before this change)"
 
 
@@ -64,16 +64,16 @@ def check_files(
     confirm: int = 0,
     allow_unmapped: bool = False,
 ) -> CheckReport:
-    """The report on the files of ``head`` at ``paths``, compared with ``baseline``.
+    """Return the report on the files of ``head`` at ``paths``, compared with ``baseline``.
 
-    ``level`` and ``policy`` overrule what the baseline asks; without both the level is BACKWARD and the policy STRICT.
-    All files and all findings are in the report, in the order of paths and positions. Where the verdict is
-    "compatible", ``confirm`` generated records are written with one schema and read with the other; one that is not
-    read, or means something else, is a warning, since the rules allow it and records are misread; under SOUND it is an
-    error.
+    ``level`` and ``policy`` take precedence over those of the baseline; without both the level is BACKWARD and the
+    policy STRICT. All files and all findings are in the report, in the order of paths and positions. Where the verdict
+    is "compatible", ``confirm`` generated records are written with one schema and read with the other; one that is not
+    read, or is read as another value, is a warning, since the rules allow it and records are misread; under SOUND it is
+    an error.
 
-    A baseline that knows files by their subjects must know each of them, unless ``allow_unmapped``: what has no subject
-    there, or no versions, is then a warning, and the report's answer is that it cannot say.
+    A baseline that knows files by their subjects must know each of them, unless ``allow_unmapped``: a file without a
+    subject or versions there is then a warning, and the report's result is "cannot say".
     """
     needs_all = baseline.names_subjects and not allow_unmapped
     checks: dict[str, _FileCheck] = {}
@@ -132,18 +132,21 @@ def _removed(outcome: FileOutcome) -> Finding:
 
 
 def _position(failure: Failure, difference: Difference) -> Position | None:
-    """Where the difference stands in the schema that is checked; for what it does not have, the nearest place."""
+    """Return the position of the difference in the schema that is checked; for a missing part, the nearest position."""
     pointers = [difference.reader_pointer, difference.writer_pointer]
     candidate, is_reader = failure.reader, failure.direction is Direction.BACKWARD
     if not is_reader:
         candidate, pointers = failure.writer, pointers[::-1]
-    if candidate.schema_type is not SchemaType.PROTOBUF:  # there an empty pointer is the root
+    if candidate.schema_type is not SchemaType.PROTOBUF:  # for Protobuf an empty pointer is the root
         return candidate.locate(pointers[0])
     return candidate.locate(pointers[0] or pointers[1])
 
 
 def _no_witness(outcome: Witness | NoWitness, difference: Difference) -> str:
-    """What to say of a search that found nothing; of rules that promise no witness only what was tried."""
+    """Return the sentence about a search without a result.
+
+    It is empty if nothing was tried and the rule promises no witness.
+    """
     if isinstance(outcome, Witness):
         return ""
     rule = RULE_BY_ID.get(difference.rule)
@@ -152,10 +155,10 @@ def _no_witness(outcome: Witness | NoWitness, difference: Difference) -> str:
 
 
 def _identity(difference: Difference) -> Identity:
-    """What makes a difference what it is: the steps to its place by names, and the facts that it tells.
+    """Return what identifies a difference: the names on the path to its place, and its facts.
 
-    The place inside a type that another file declares begins with the type's name. What the difference comes from,
-    further inside, is a part of it.
+    The place inside a type that another file declares begins with the type's name. The difference further inside that
+    causes this one is a part of it.
     """
     origin = difference.reader_origin
     inside = (origin.holder, *origin.steps) if origin is not None and not origin.is_own else ()
@@ -173,7 +176,7 @@ def _warnings(schema: ParsedSchema | None) -> Sequence[SchemaWarning]:
 
 
 def _is_same(earlier: ReadSchema, candidate: ReadSchema) -> bool:
-    """Whether nothing changed: the same texts, or, where nothing is referred to, texts that say the same."""
+    """Return whether nothing changed: the same texts, or, without references, texts with the same meaning."""
     if earlier.content == candidate.content:
         return True
     is_alone = len(earlier.content) == len(candidate.content) == 1
@@ -210,7 +213,7 @@ class _FileCheck:
         self.drafts = Drafts()
 
     def run(self) -> FileOutcome:
-        """What became of the file."""
+        """Check the file and return its outcome."""
         if self._candidate.has_byte_order_mark and self._language is not SchemaType.PROTOBUF:
             text = "the file starts with a byte order mark, which JSON forbids and some readers refuse"
             self._add("byte-order-mark", Severity.WARNING, text, position=Position(1, 1))
@@ -232,18 +235,18 @@ class _FileCheck:
         return self._compare(history)
 
     def _tell_not_judged(self, rule: str, text: str) -> None:
-        """A notice, which is a warning where every file must be judged."""
+        """Add a notice, or a warning if every file must be judged."""
         if self._asked.needs_all:
             self._add(rule, Severity.WARNING, f"{text}; --allow-unmapped allows that")
         else:
             self._add(rule, Severity.NOTICE, text)
 
     def findings(self) -> list[Finding]:
-        """What was found, in the order of its places, each with its proof."""
+        """Return the findings in the order of their positions, each with its proof."""
         return sorted((draft.finished() for draft in self.drafts), key=_reading_order)
 
     def take_over(self, draft: Draft, dependant: _FileCheck) -> Draft | None:
-        """The finding of a dependant at its cause in this file; None where this file was not judged alike."""
+        """Return the finding of a dependant at its cause in this file; None if this file was judged differently."""
         schema, cause = self._candidate.schema, draft.cause
         is_alike = self._asked.policy is dependant._asked.policy and self._compared
         if not is_alike or schema is None or cause is None or cause.direction not in self._asked.level.directions:
@@ -274,7 +277,7 @@ class _FileCheck:
         return self._outcome(Status.INVALID, history[:1])
 
     def _tell_missing(self, history: Sequence[ReadSchema]) -> None:
-        """The imports that lead to no file here, unless the schema is invalid for just that."""
+        """Add the imports that no file here has, unless the schema is invalid for that reason alone."""
         problem = self._candidate.problem
         before = {one.text for one in history[0].missing} if history else set()
         for missing in self._candidate.missing:
@@ -282,11 +285,13 @@ class _FileCheck:
                 self._tell(_MISSING_IMPORT, missing.text, was_so=missing.text in before, position=missing.position)
 
     def _tell_warnings(self, history: Sequence[ReadSchema]) -> None:
-        """What the language forbids and registries accept."""
+        """Add what the language forbids and registries accept."""
         schema = self._candidate.schema
         before = {(one.rule, one.text) for one in _warnings(history[0].schema)} if history else set()
         for warning in _warnings(schema):
-            if warning.rule != _MISSING_IMPORT or not self._candidate.missing:  # those are told with their places
+            if (
+                warning.rule != _MISSING_IMPORT or not self._candidate.missing
+            ):  # missing imports are reported with their positions
                 self._tell(
                     warning.rule,
                     f"{warning.text[:1].lower()}{warning.text[1:]}",
@@ -296,7 +301,7 @@ class _FileCheck:
                 )
 
     def _tell(self, rule: str, text: str, *, was_so: bool, position: Position | None, path: FieldPath = ()) -> None:
-        """A warning, which is an error where SOUND is asked for and it was not so before."""
+        """Add a warning, or an error under SOUND if it is caused by this change."""
         is_error = self._asked.policy is CompatibilityPolicy.SOUND and not was_so
         self._add(
             rule,
@@ -313,7 +318,7 @@ class _FileCheck:
         return self._outcome(Status.COMPARED if judged else Status.SKIPPED, judged)
 
     def _judge(self, earlier: ReadSchema) -> bool:
-        """Whether the candidate could be judged against ``earlier``."""
+        """Return whether the candidate could be judged against ``earlier``."""
         candidate = self._candidate.schema
         if earlier.schema is None or candidate is None:
             return self._cannot_compare(earlier, earlier.problem or Problem("unreadable"))
@@ -326,22 +331,22 @@ class _FileCheck:
                 policy=asked.policy,
                 budget=Budget(confirmed=asked.confirm),
             )
-        except InvalidSchema as error:  # nested too deep to be compared
+        except InvalidSchema as error:  # nested too deeply to be compared
             self._add("schema-invalid", Severity.ERROR, error.message, against=(earlier.label,))
             return True
         self._confirmed += judgement.round_tripped
         for unread in judgement.unread:
             self._tell_unread(unread, earlier)
         for found in judgement.incompatibilities:
-            if found.difference.rule == _UNRESOLVED:  # the candidate's references were found when it was read
+            if found.difference.rule == _UNRESOLVED:  # the candidate's own references were checked when it was read
                 return self._cannot_compare(earlier, Problem(found.difference.detail))
             self._add_difference(found, earlier)
         return True
 
     def _tell_unread(self, unread: UnreadValue, earlier: ReadSchema) -> None:
-        """A record that is not read as it was written, and, where SOUND knows it, the rule behind that.
+        """Add a finding about a record that is not read as it was written, with the rule that SOUND has for it, if any.
 
-        SOUND promises that there is none, so that under SOUND it is an error.
+        Under SOUND there should be no such record, so that it is an error.
         """
         failure, direction = unread.failure, unread.failure.direction
         why = next(iter(failure.differences), None)
@@ -364,7 +369,7 @@ class _FileCheck:
             direction=direction,
             against=(earlier.label,),
             search=partial(Proof, evidence),
-            # its own before others'
+            # a difference in this file comes before those of others
             because=next((one for one in failure.differences if self._cause(one, direction)[1]), why),
         )
 
@@ -420,10 +425,10 @@ class _FileCheck:
         search: Callable[[], Proof] | None = None,
         because: Difference | None = None,
     ) -> None:
-        """Add a finding, or add its earlier versions to the same finding made before.
+        """Add a finding, or add its earlier versions to an equal finding that exists already.
 
-        ``path`` is what it is about, ``identity`` what makes it another finding than those of the same rule, and
-        ``because`` the difference that it comes from.
+        ``path`` is the part of the schema, ``identity`` distinguishes it from others of the same rule, and ``because``
+        is the difference that causes it.
         """
         told = direction.name if direction else None
         finding = Finding(
@@ -443,7 +448,7 @@ class _FileCheck:
         self.drafts.add(Draft(finding, cause, is_own, search))
 
     def _cause(self, difference: Difference, direction: Direction) -> tuple[Cause | None, bool]:
-        """What a finding comes from, and whether that stands in this file."""
+        """Return the cause of a finding, and whether it is in this file."""
         inner = difference.because or difference
         origin = inner.reader_origin if direction is Direction.BACKWARD else inner.writer_origin
         if origin is None:

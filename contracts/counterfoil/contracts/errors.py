@@ -1,11 +1,11 @@
-"""What the checks and the command line raise besides the registry's and the SDK's errors.
+"""The errors of the checks and the command line, besides the registry's and the SDK's errors.
 
 ::
 
     CounterfoilError
     └── ContractsError
         ├── UsageMistake           options or operands that contradict each other
-        └── PreconditionFailed     something that must be on this machine is not
+        └── PreconditionFailed     something is missing on this machine
             ├── NoRepository       the folder is in no git repository
             ├── BaselineNotFound   a git ref, file or subject to compare with
             ├── GitFailed          status

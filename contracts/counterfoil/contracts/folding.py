@@ -1,7 +1,7 @@
-"""Findings that are not complete yet, and how those of several files that have one cause become one finding.
+"""Findings that are not complete yet, and how findings of several files with one cause become one finding.
 
-A schema that refers to another one breaks where that breaks. What is wrong is then reported once, where it was
-changed, with the schemas that refer to it. A finding of a dependant that has another cause stays where it is.
+A schema that refers to another one breaks where that one breaks. The finding is then reported once, in the file that
+was changed, with the schemas that refer to it. A finding of a dependant with another cause stays in its own file.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _WEIGHT: Final = {Severity.NOTICE: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What a finding comes from, the same in each file that it shows in.
+    """The cause of a finding, which is equal in each file that is affected.
 
-    ``holder`` is the declaration that it stands in: an Avro type or a Protobuf message by its full name, a JSON schema
-    by the path of its file. ``steps`` lead on from there; ``rule`` and ``facts`` are what is wrong there.
+    ``holder`` is the declaration with the cause: an Avro type or a Protobuf message by its full name, a JSON schema by
+    the path of its file. ``steps`` is the path from there; ``rule`` and ``facts`` describe the difference.
     """
 
     language: SchemaType
@@ -40,7 +40,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What came of the search for a record: the evidence, or what to say of a search in vain."""
+    """The result of the search for a record: the evidence, or the sentence about a search without a result."""
 
     evidence: Evidence | None = None
     no_witness: str = ""
@@ -48,9 +48,9 @@ class Proof:
 
 @dataclass(slots=True)
 class Draft:
-    """A finding whose proof has not been looked for yet.
+    """A finding whose proof has not been searched for yet.
 
-    ``cause`` is None where nothing else can have the same one; ``is_own`` says whether it stands in the finding's own
+    ``cause`` is None if no other finding can have the same one; ``is_own`` is whether the cause is in the finding's own
     file.
     """
 
@@ -60,28 +60,28 @@ class Draft:
     search: Callable[[], Proof] | None = None
 
     def finished(self) -> Finding:
-        """The finding with its proof."""
+        """Return the finding with its proof."""
         proof = self.search() if self.search is not None else None
         if proof is None:
             return self.finding
         return replace(self.finding, evidence=proof.evidence, no_witness=proof.no_witness)
 
     def add_versions(self, against: Iterable[str]) -> None:
-        """Have the finding concern further earlier versions."""
+        """Add further earlier versions to the finding."""
         known = self.finding.against
         self.finding = replace(self.finding, against=(*known, *(label for label in against if label not in known)))
 
     def add_dependant(self, other: Finding) -> None:
-        """Have the finding name the schema of ``other`` as one that breaks with it, once."""
+        """Add the schema of ``other`` to the finding as one that also breaks, once."""
         known = self.finding.also_breaks
-        if known and known[-1].path == other.path:  # they come file by file
+        if known and known[-1].path == other.path:  # findings arrive file by file
             return
         dependant = Dependant(other.subject, other.path, other.position, other.element, other.against)
         self.finding = replace(self.finding, also_breaks=(*known, dependant))
 
 
 class Drafts:
-    """The drafts of one file; a finding that is made for several earlier versions is one draft."""
+    """The drafts of one file; a finding for several earlier versions is one draft."""
 
     def __init__(self) -> None:
         self._by_fingerprint: dict[str, Draft] = {}
@@ -90,13 +90,13 @@ class Drafts:
         return iter(self._by_fingerprint.values())
 
     def add(self, draft: Draft) -> None:
-        """Add a draft, or its earlier versions to the same finding made before."""
+        """Add a draft, or add its earlier versions to an equal finding that exists already."""
         known = self._by_fingerprint.setdefault(draft.finding.fingerprint, draft)
         if known is not draft:
             known.add_versions(draft.finding.against)
 
     def remove(self, draft: Draft) -> None:
-        """Take out a draft that was added."""
+        """Remove a draft that was added."""
         del self._by_fingerprint[draft.finding.fingerprint]
 
 
@@ -106,11 +106,11 @@ def fold(
     referred: Callable[[str], Collection[str]],
     move: Callable[[str, Draft], Draft | None],
 ) -> None:
-    """Fold the findings of dependants into those at their causes.
+    """Merge the findings of dependants into those at their causes.
 
-    ``referred`` gives the paths of the files that a file refers to, directly or not. ``move`` makes of a dependant's
-    finding the one at its cause in the file at a path, for a file that was judged as the dependant was and has no
-    such finding itself; None where it was not. It is called only where several files share the cause.
+    ``referred`` returns the paths of the files that a file refers to, directly or not. ``move`` returns a dependant's
+    finding as the one at its cause in the file at a path, if that file was judged in the same way as the dependant and
+    has no such finding itself; None otherwise. It is called only if several files have the same cause.
     """
     at_cause: dict[Cause, list[tuple[str, Draft]]] = {}
     dependants: dict[Cause, list[tuple[str, Draft]]] = {}
@@ -134,7 +134,7 @@ def _moved(
     drafts_by_path: Mapping[str, Drafts],
     move: Callable[[str, Draft], Draft | None],
 ) -> list[tuple[str, Draft]]:
-    """The finding in the JSON file that declares what several others refer to and it does not use itself."""
+    """Return the finding in the JSON file that declares what several others refer to and does not use it itself."""
     if cause.language is not SchemaType.JSON or len(found) == 1 or cause.holder not in drafts_by_path:
         return []
     draft = move(cause.holder, found[0][1])

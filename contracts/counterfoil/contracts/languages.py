@@ -1,4 +1,4 @@
-"""Which language a schema file is written in: by the end of its name."""
+"""The language of a schema file, by the end of its name."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 TYPE_BY_SUFFIX: Final[Mapping[str, SchemaType]] = {
     suffix: language.schema_type for language in FORMATS for suffix in language.file_suffixes
 }
-"""How the names of schema files end, and the language of each."""
+"""The suffixes of schema files, and the language of each."""
 
 PLAIN_JSON: Final = ".json"
-"""Anything may be in such a file, so it counts as a schema only where somebody names it."""
+"""The suffix of files with any content, which are schemas only if they are named explicitly."""
 
 
 def has_schema_suffix(path: str) -> bool:
-    """Whether the file's name says that it holds a schema.
+    """Return whether the file's name has the suffix of a schema.
 
     >>> has_schema_suffix("shop/order.proto"), has_schema_suffix("package.json")
     (True, False)
@@ -30,12 +30,15 @@ def has_schema_suffix(path: str) -> bool:
 
 
 def is_plain_json(path: str) -> bool:
-    """Whether the file is JSON whose name does not say that it is a schema."""
+    """Return whether the file is JSON without the suffix of a schema."""
     return path.endswith(PLAIN_JSON) and not has_schema_suffix(path)
 
 
 def language_of(path: str) -> SchemaType:
-    """The language of the schema in a file; a name that says nothing stands for Avro, plain JSON for JSON Schema."""
+    """Return the language of the schema in a file.
+
+    Plain JSON is JSON Schema, and a file without a known suffix is Avro.
+    """
     for suffix, schema_type in TYPE_BY_SUFFIX.items():
         if path.endswith(suffix):
             return schema_type
@@ -43,7 +46,7 @@ def language_of(path: str) -> SchemaType:
 
 
 def stem_of(path: str) -> str:
-    """The file's name without folder and without the suffix of a schema.
+    """Return the file's name without folder and without the suffix of a schema.
 
     >>> stem_of("a/orders-value.schema.json")
     'orders-value'

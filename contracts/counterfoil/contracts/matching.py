@@ -1,4 +1,4 @@
-"""Which schema file of one side continues which file of another, when files move and are renamed."""
+"""Matching of the schema files of two sides when files are moved and renamed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def match_paths(head: SchemaTree, earlier: SchemaTree) -> dict[str, str]:
-    """Which file of ``earlier`` each file of ``head`` comes from; a file without origin is not in the answer.
+    """Return the file of ``earlier`` that each file of ``head`` comes from; a file without origin is left out.
 
     A file at its old place with its old name is itself. Then a name that is declared by one file on each side is the
-    same schema in a moved file; then whatever stands at the same path is the same schema with another name.
+    same schema in a moved file; then the files at the same path are the same schema with another name.
     """
     origin = {
         path: path
@@ -35,7 +35,7 @@ def match_paths(head: SchemaTree, earlier: SchemaTree) -> dict[str, str]:
 
 
 def _identity(tree: SchemaTree, path: str) -> str | None:
-    """What a schema is known by when its file moves: its language and name, or its text where it has no name."""
+    """Return what identifies a schema when its file moves: its language and name, or its text if it has no name."""
     names = tree.outline(path)
     if names is None:
         return None

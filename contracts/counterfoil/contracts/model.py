@@ -1,6 +1,6 @@
-"""What a check says: findings with their place, evidence and advice, and the report that gathers them.
+"""The results of a check: findings with their place, evidence and advice, and the report with all of them.
 
-Every value is frozen and free of I/O, so that a server can use the same words as the command line.
+Every value is frozen and does no I/O, so that a server can use the same types as the command line.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FINGERPRINT_LENGTH = 12
 
 
 class Severity(StrEnum):
-    """How much a finding weighs. Only ``ERROR`` and ``WARNING`` can fail a check; a ``NOTICE`` is for reading."""
+    """The severity of a finding. Only ``ERROR`` and ``WARNING`` can fail a check; a ``NOTICE`` is for information."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -38,7 +38,7 @@ class FailOn(StrEnum):
 
 
 class Status(StrEnum):
-    """What became of one schema file."""
+    """The result of the check of one schema file."""
 
     COMPARED = "compared"
     UNCHANGED = "unchanged"
@@ -55,9 +55,9 @@ _NOT_JUDGED = frozenset({Status.SKIPPED, Status.NEW})
 class Evidence:
     """A record that proves a finding.
 
-    ``datum_json`` is the record as JSON; ``writer`` and ``reader`` say which schemas write and read it,
-    such as ``main@8c1f2e0`` and ``schemas/order.avsc``; ``step`` is where reading fails; ``confirmed_by`` names the
-    decoder that was seen to fail.
+    ``datum_json`` is the record as JSON; ``writer`` and ``reader`` name the schemas that write and read it, such as
+    ``main@8c1f2e0`` and ``schemas/order.avsc``; ``step`` is where reading fails; ``confirmed_by`` names the decoder
+    that failed to read it.
     """
 
     datum_json: str
@@ -71,8 +71,8 @@ class Evidence:
 class Dependant:
     """A schema that refers to the one of a finding and breaks for the same reason.
 
-    ``position`` and ``element`` are the place in it that leads to what it refers to; ``against`` the earlier versions
-    of it that are concerned.
+    ``position`` and ``element`` are the place of the reference; ``against`` are the affected earlier versions of this
+    schema.
     """
 
     subject: str
@@ -84,14 +84,14 @@ class Dependant:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to say about one schema file.
+    """One result about one schema file.
 
-    ``rule`` is a word that never changes its meaning; ``subject`` the subject, or the record's full name where no
-    subject is known; ``path`` the file, with ``/``, from the root of the tree that was checked; ``position`` the place
-    in it; ``element`` the part of the schema, such as ``items[].sku``, empty for the whole; ``against`` the earlier
-    versions it concerns; ``direction`` who fails to read whom, where it is about compatibility. Then ``evidence`` is
-    the record that proves it, or ``no_witness`` says how many records were tried in vain. ``also_breaks`` are the
-    schemas that refer to this one and break for this reason alone.
+    ``rule`` is an id that never changes its meaning; ``subject`` the subject, or the record's full name if no subject
+    is known; ``path`` the file, with ``/``, from the root of the tree that was checked; ``position`` the place in it;
+    ``element`` the part of the schema, such as ``items[].sku``, empty for the whole; ``against`` the affected earlier
+    versions; ``direction`` which side fails to read the other's records, if it is about compatibility. Then
+    ``evidence`` is the record that proves it, or ``no_witness`` has the number of records that were tried without a
+    result. ``also_breaks`` are the schemas that refer to this one and break for this reason alone.
     """
 
     rule: str
@@ -112,12 +112,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """What was done with one schema file.
+    """The outcome of one schema file.
 
-    ``subject`` is the path where neither subject nor name is known; ``level`` and ``policy`` are those it was judged
-    by, ``compared_with`` the earlier versions. ``confirmed`` counts the generated records that were written with one
-    schema and read with the other where the verdict is "compatible". ``is_mapped`` says whether the baseline knows
-    which schema the file holds.
+    ``subject`` is the path if neither subject nor name is known; ``level`` and ``policy`` are those it was judged by,
+    ``compared_with`` the earlier versions. ``confirmed`` counts the generated records that were written with one schema
+    and read with the other where the verdict is "compatible". ``is_mapped`` is whether the baseline knows which schema
+    the file holds.
     """
 
     path: str
@@ -132,11 +132,11 @@ class FileOutcome:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """Everything a check found, and about which files.
+    """All findings of a check, and the checked files.
 
-    ``against`` says what the files were compared with, ``note`` what there is to know about that; it is usually empty.
-    ``names_subjects`` says whether that knows files by their subjects, as a registry does; ``needs_all`` whether the
-    answer is "cannot say" where a file could not be judged.
+    ``against`` names what the files were compared with, ``note`` is a sentence about that, usually empty.
+    ``names_subjects`` is whether the baseline knows files by their subjects, as a registry does; ``needs_all`` whether
+    the result is "cannot say" if a file could not be judged.
     """
 
     against: str
@@ -148,30 +148,30 @@ class CheckReport:
 
     @property
     def checked(self) -> int:
-        """How many files an answer was found for, new ones among them."""
+        """The number of files that were checked, including new ones."""
         return sum(outcome.status is not Status.SKIPPED for outcome in self.files)
 
     @property
     def judged(self) -> int:
-        """How many files were judged against what was there before."""
+        """The number of files that were judged against an earlier version."""
         return sum(outcome.status not in _NOT_JUDGED for outcome in self.files)
 
     @property
     def new(self) -> int:
-        """How many files have no earlier version."""
+        """The number of files without an earlier version."""
         return sum(outcome.status is Status.NEW for outcome in self.files)
 
     @property
     def unmapped(self) -> int:
-        """How many files nothing names the subject of."""
+        """The number of files whose subject is not known."""
         return sum(not outcome.is_mapped for outcome in self.files)
 
     def count(self, severity: Severity) -> int:
-        """How many findings have this severity."""
+        """Return the number of findings with this severity."""
         return sum(finding.severity is severity for finding in self.findings)
 
     def is_broken(self, fail_on: FailOn) -> bool:
-        """Whether a finding is at least as severe as ``fail_on`` asks."""
+        """Return whether a finding is at least as severe as ``fail_on``."""
         return any(finding.severity in _FAILING[fail_on] for finding in self.findings)
 
 
@@ -183,15 +183,15 @@ _FAILING = {
 
 
 Identity: TypeAlias = "str | Sequence[Identity] | None"
-"""Facts that make a finding what it is: texts, and lists of such."""
+"""Facts that identify a finding: texts, and lists of them."""
 
 
 def fingerprint(rule: str, subject: str, *facts: Identity) -> str:
-    """Twelve hex digits that stay the same while the finding is the same.
+    """Return twelve hex digits that stay the same while the finding is the same.
 
-    They come from SHA-256 over a JSON array of rule, subject and ``facts`` (direction, the steps to the place by their
-    names, what is there and what was there), so that different facts are never the same text. Positions are not among
-    them: moving a field or a file changes nothing.
+    They are from SHA-256 over a JSON array of rule, subject and ``facts`` (direction, the names on the path to the
+    place, what is there and what was there), so that different facts are never the same text. Positions are not
+    included: moving a field or a file changes nothing.
     """
     told = json.dumps([rule, subject, *facts])
     return hashlib.sha256(told.encode()).hexdigest()[:FINGERPRINT_LENGTH]

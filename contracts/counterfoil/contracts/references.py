@@ -1,7 +1,7 @@
-"""From the names that a schema file uses to the files of the same side that it refers to.
+"""The files of the same side that a schema file refers to, found by the names that it uses.
 
 Avro types are found by their full names, Protobuf files by their import paths, JSON schemas by ``$id`` or relative
-path. Where several files would do, the nearest counts.
+path. If several files match, the nearest one is used.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ if TYPE_CHECKING:
     from counterfoil.schema.position import Position
 
 _DEEPEST: Final = 100
-"""How many files may refer to one another in a row."""
+"""The longest permitted chain of files that refer to each other."""
 _LONGEST_NAME: Final = 255
-"""Bytes of a file's name, as file systems have it."""
+"""The longest file name in bytes, as in file systems."""
 _DRAFTS: Final = ("http://json-schema.org/", "https://json-schema.org/")
-"""Where the drafts' own schemas are, which the kernel knows."""
+"""The addresses of the drafts' own schemas, which the kernel has."""
 
 
 class Side(Protocol):
-    """What finding references asks of the files of one side."""
+    """The interface of the files of one side for finding references."""
 
     @property
     def paths(self) -> tuple[str, ...]:
         """The paths of all schema files, sorted."""
 
     def language(self, path: str) -> SchemaType:
-        """The language of the file at ``path``."""
+        """Return the language of the file at ``path``."""
 
     def outline(self, path: str) -> Outline | None:
-        """The names in the file at ``path``; None where it is unreadable."""
+        """Return the names in the file at ``path``; None if it is unreadable."""
 
     def data(self, path: str) -> bytes:
-        """The bytes of the file at ``path``."""
+        """Return the bytes of the file at ``path``."""
 
     def text(self, path: str) -> str:
-        """The text of the file at ``path``; raises ``UnicodeDecodeError``."""
+        """Return the text of the file at ``path``; raises ``UnicodeDecodeError``."""
 
     def has(self, path: str) -> bool:
-        """Whether there is a file at ``path``, be its name that of a schema or not."""
+        """Return whether there is a file at ``path``, with any suffix."""
 
 
 class ReferenceFault(Exception):
-    """References that cannot be followed: files in a circle, or several files that one name may mean."""
+    """References that cannot be followed: files in a circle, or several files that match one name."""
 
     def __init__(self, text: str, position: Position | None) -> None:
         super().__init__(text)
@@ -61,7 +61,7 @@ class ReferenceFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class MissingReference:
-    """A name that no file of the side declares, and where the schema that was asked about uses it."""
+    """A name that no file of the side declares, and the position in the root schema of the use that needs it."""
 
     text: str
     position: Position | None
@@ -69,9 +69,9 @@ class MissingReference:
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """What a schema refers to, each after what it needs itself, and what was not found.
+    """The references of a schema, each after its own references, and the names that were not found.
 
-    ``entries`` says for the path of each file by which use in the schema it came to be needed.
+    ``entries`` has, for the path of each file, the use in the schema that requires it.
     """
 
     found: tuple[ResolvedReference, ...] = ()
@@ -81,14 +81,14 @@ class References:
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """The files that a use may mean, equally well, under the name that the asking text has for them."""
+    """The files that match a use equally well, and the name of the use."""
 
     name: str
     paths: tuple[str, ...] = ()
 
 
 class ReferenceFinder:
-    """Finds what the files of ``side`` refer to. What it learns about the side is kept."""
+    """Finds the references of the files of ``side``. What it reads of the side is cached."""
 
     def __init__(self, side: Side) -> None:
         self.side = side
@@ -96,7 +96,7 @@ class ReferenceFinder:
         self._paths_by_end: dict[str, list[str]] | None = None
 
     def find(self, path: str) -> References:
-        """What the file at ``path`` refers to, directly or not.
+        """Return what the file at ``path`` refers to, directly or not.
 
         Raises ``ReferenceFault``.
         """
@@ -105,9 +105,9 @@ class ReferenceFinder:
         return References(tuple(collection.found.values()), tuple(collection.missing), collection.entries)
 
     def target(self, use: Use, *, asker: str, root: str) -> _Target | None:
-        """What the file at ``asker`` means by ``use``; None where it is the kernel's business.
+        """Return the files that ``use`` in the file at ``asker`` refers to; None if the kernel resolves it.
 
-        ``root`` is the file whose references are looked for.
+        ``root`` is the file whose references are searched.
         """
         match self.side.language(root):
             case SchemaType.AVRO:
@@ -118,12 +118,12 @@ class ReferenceFinder:
                 return self._document(use, asker)
 
     def _declaring(self, use: Use, asker: str) -> _Target | None:
-        """The file that declares an Avro name; in the same folder first, at top level first."""
+        """Return the file that declares an Avro name: first in the same folder, first as the file's top-level type."""
         for name in use.names:
             paths = self._declared(SchemaType.AVRO).get(name, ())
             if paths:
                 return _Target(name, (min(paths, key=self._avro_distance(name, asker)),))
-        return None  # the kernel says where the unknown name stands
+        return None  # the kernel reports the position of the unknown name
 
     def _avro_distance(self, name: str, asker: str) -> Callable[[str], tuple[bool, bool, str]]:
         folder = posixpath.dirname(asker)
@@ -135,7 +135,7 @@ class ReferenceFinder:
         return distance
 
     def _imported(self, use: Use, root: str) -> _Target | None:
-        """The file whose path ends with an import path: below the nearest folder that is around the importing file."""
+        """Return the file whose path ends with an import path: below the nearest folder around the importing file."""
         (name,) = use.names
         if _is_known_to_the_kernel(name):
             return None
@@ -146,7 +146,7 @@ class ReferenceFinder:
         return self._nearest(name, {path: _distance(folder, path.removesuffix(wanted).rstrip("/")) for path in ends})
 
     def _document(self, use: Use, asker: str) -> _Target | None:
-        """The file with the ``$id`` that is meant, else the one at the relative path."""
+        """Return the file with the ``$id`` of the reference, otherwise the one at the relative path."""
         uri, text = use.names
         declared = self._declared(SchemaType.JSON)
         folder = posixpath.dirname(asker)
@@ -160,14 +160,14 @@ class ReferenceFinder:
         return None if uri.startswith(_DRAFTS) else _Target(text)
 
     def _nearest(self, name: str, distance_by_path: Mapping[str, tuple[bool, int]]) -> _Target:
-        """The files at the least distance; of those with the same content the first."""
+        """Return the files at the least distance; of those with the same content the first."""
         least = min(distance_by_path.values(), default=(False, 0))
         nearest = sorted(path for path, distance in distance_by_path.items() if distance == least)
         path_by_content = {self.side.data(path): path for path in reversed(nearest)}
         return _Target(name, tuple(sorted(path_by_content.values())))
 
     def _ending(self) -> Mapping[str, list[str]]:
-        """The paths of all files by their last name."""
+        """Return the paths of all files by their last name."""
         if self._paths_by_end is None:
             self._paths_by_end = {}
             for path in self.side.paths:
@@ -186,7 +186,7 @@ class ReferenceFinder:
 
 @dataclass(slots=True)
 class _Collection:
-    """What the file at ``root`` needs, as far as it was found. ``found`` goes by name; for Avro by file."""
+    """What the file at ``root`` needs, as far as it was found. The key of ``found`` is the name; for Avro the file."""
 
     finder: ReferenceFinder
     root: str
@@ -195,7 +195,7 @@ class _Collection:
     entries: dict[str, Use] = field(default_factory=dict)
 
     def visit(self, path: str, way: tuple[str, ...], entry: Use | None = None) -> None:
-        """Collect what the file at ``path`` needs; ``way`` leads to it, and begins at ``entry`` in the root."""
+        """Collect what the file at ``path`` needs; ``way`` is the path to it, which begins at ``entry`` in the root."""
         names = self.finder.side.outline(path)
         for use in names.used if names else ():
             first = entry or use
@@ -231,7 +231,7 @@ class _Collection:
         self.entries.setdefault(target, entry)
 
     def _free_name(self, target: _Target, use: Use, asker: str) -> str:
-        """The name of a reference: the text that is used, or the whole URI where that text means another file, too."""
+        """Return the name of a reference: the text that is used, or the whole URI if that text means two files."""
         known = self.found.get(target.name)
         if known is None or known.reference.subject == target.paths[0] or len(use.names) == 1:
             return target.name
@@ -260,7 +260,10 @@ def _is_known_to_the_kernel(import_path: str) -> bool:
 
 
 def _distance(folder: str, other: str) -> tuple[bool, int]:
-    """How far ``other`` is from ``folder``: the folders around it first, by the number of steps; then all the rest."""
+    """Return the distance from ``folder`` to ``other``.
+
+    The folders around it come first, by the number of steps; then all others.
+    """
     here, there = (one.split("/") if one else [] for one in (folder, other))
     shared = 0
     while shared < min(len(here), len(there)) and here[shared] == there[shared]:
@@ -269,7 +272,7 @@ def _distance(folder: str, other: str) -> tuple[bool, int]:
 
 
 def _relative_place(reference: str, folder: str) -> str | None:
-    """The path that a relative reference in a file of ``folder`` means; None for other URIs, and outside the side."""
+    """Return the path of a relative reference in a file of ``folder``; None for other URIs, and outside of the side."""
     try:
         parts = urlsplit(reference)
     except ValueError:

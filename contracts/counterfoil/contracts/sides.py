@@ -1,4 +1,4 @@
-"""What the two sides of a comparison are called in reports, by the direction in which records are read."""
+"""The names of the two sides of a comparison in reports, by the direction in which records are read."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ SIDE_NAMES_BY_DIRECTION: Final = {
     Direction.FORWARD: SideNames("the earlier schema", "this one", "the earlier schema's", "this schema's"),
 }
 ADVICE_NAMES: Final = SideNames("this schema", "the earlier schema", "this schema's", "the earlier schema's")
-"""The same for advice about a schema that fails to read, which stands by itself."""
+"""The names of the two sides in advice about a schema that fails to read."""

@@ -1,7 +1,7 @@
 """Schema files of one side (the working tree, a commit, a folder), read with their references to one another.
 
-What a file refers to is looked up in the other files of the same side. Nothing is read from disk here: the files come
-with their bytes.
+References are resolved among the files of the same side. Nothing is read from disk here: the files are passed in with
+their bytes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class SchemaFile:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a file is no schema, and where."""
+    """The reason why a file is no schema, and its position."""
 
     text: str
     position: Position | None = None
@@ -44,10 +44,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class ReadSchema:
-    """A schema that was looked at: ``schema``, or the ``problem`` it has.
+    """The result of reading a schema: ``schema``, or its ``problem``.
 
     ``content`` is its text and those of everything it refers to, with one kind of line end: equal content means equal
-    schemas. ``missing`` is what it refers to and no file of its side holds. ``label`` says where it stands, such as
+    schemas. ``missing`` are its references that no file of its side has. ``label`` names its origin, such as
     ``main@8c1f2e0`` or ``orders-value version 3``.
     """
 
@@ -61,9 +61,9 @@ class ReadSchema:
 
 
 class SchemaTree:
-    """The schema files of one side. ``label`` names the side; files are parsed when asked for, and once.
+    """The schema files of one side. ``label`` names the side; each file is parsed once, when it is requested.
 
-    ``other`` gives the bytes of a file of the side that is not among ``files``, None where there is none; it is asked
+    ``other`` returns the bytes of a file of the side that is not among ``files``, None if there is none; it is called
     for JSON that schemas refer to by relative path.
     """
 
@@ -91,7 +91,7 @@ class SchemaTree:
         return self._paths
 
     def has(self, path: str) -> bool:
-        """Whether there is a schema file at ``path``, or other JSON that a schema may refer to."""
+        """Return whether there is a schema file at ``path``, or other JSON that a schema may refer to."""
         if path not in self._file_by_path and self._other is not None and language_of(path) is SchemaType.JSON:
             data = self._other(path)
             if data is not None:
@@ -99,30 +99,30 @@ class SchemaTree:
         return path in self._file_by_path
 
     def data(self, path: str) -> bytes:
-        """The bytes of the file at ``path``, which must be there."""
+        """Return the bytes of the file at ``path``, which must exist."""
         return self._file_by_path[path].data
 
     def text(self, path: str) -> str:
-        """The text of the file at ``path``, without byte order mark; raises ``UnicodeDecodeError``."""
+        """Return the text of the file at ``path``, without byte order mark; raises ``UnicodeDecodeError``."""
         if path not in self._text_by_path:
             self._text_by_path[path] = self.data(path).decode().removeprefix(BYTE_ORDER_MARK)
         return self._text_by_path[path]
 
     def language(self, path: str) -> SchemaType:
-        """The language of the file at ``path``: by its name, but plain JSON that declares an Avro type is Avro."""
+        """Return the language of the file at ``path`` by its name; plain JSON that declares an Avro type is Avro."""
         if is_plain_json(path) and self._declares_avro(path):
             return SchemaType.AVRO
         return language_of(path)
 
     def outline(self, path: str) -> Outline | None:
-        """The names in the file at ``path``; None where it is unreadable."""
+        """Return the names in the file at ``path``; None if it is unreadable."""
         try:
             return outline(self.text(path), self.language(path))
         except UnicodeDecodeError:
             return None
 
     def content(self, path: str) -> tuple[str, ...]:
-        """The text at ``path`` and the texts it refers to, as in :class:`ReadSchema`; nothing is parsed."""
+        """Return the text at ``path`` and the texts it refers to, as in :class:`ReadSchema`; nothing is parsed."""
         try:
             texts = (self.text(path), *(known.text for known in self._references(path).found))
         except (UnicodeDecodeError, ReferenceFault):
@@ -130,7 +130,7 @@ class SchemaTree:
         return tuple(text.replace("\r\n", "\n") for text in texts)
 
     def referred(self, path: str) -> Mapping[str, str]:
-        """The paths of the files that the one at ``path`` refers to, directly or not, by the name it has for them."""
+        """Return the paths of the files that the one at ``path`` refers to, directly or not, by reference name."""
         try:
             found = self._references(path).found
         except (UnicodeDecodeError, ReferenceFault):
@@ -138,12 +138,12 @@ class SchemaTree:
         return {known.reference.name: known.reference.subject for known in found}
 
     def only(self, paths: Iterable[str]) -> SchemaTree:
-        """The same side with the files at ``paths`` alone."""
+        """Return the same side with the files at ``paths`` alone."""
         files = (self._file_by_path[path] for path in paths)
         return SchemaTree(files, label=self.label, validation=self._validation, other=self._other)
 
     def read(self, path: str) -> ReadSchema:
-        """The schema in the file at ``path``, or what is wrong with it."""
+        """Return the schema in the file at ``path``, or what is wrong with it."""
         if path not in self._schema_by_path:
             self._schema_by_path[path] = self._read(path)
         return self._schema_by_path[path]
@@ -175,9 +175,11 @@ class SchemaTree:
         )
 
     def _broken_reference(self, path: str, references: References) -> Problem | None:
-        """The first invalid file that the one at ``path`` refers to, when nothing but such a file is wrong with it."""
+        """Return the first invalid file that the one at ``path`` refers to, if nothing else is wrong with it."""
         language = self.language(path)
-        if language is SchemaType.AVRO or not references.found:  # Avro's names bring the kernel to the place
+        if (
+            language is SchemaType.AVRO or not references.found
+        ):  # for Avro the kernel itself finds the position, by names
             return None
         try:
             parse_schema(self.text(path), language, validation=Validation.LENIENT)
@@ -204,7 +206,7 @@ class SchemaTree:
 
 
 def _in_our_words(problem: Problem | None, references: References) -> Problem | None:
-    """The problem, told by what was looked for here where it is a reference that leads nowhere."""
+    """Return the problem, with the text of the missing reference at its position if there is one."""
     at_place = [one for one in references.missing if problem and problem.position in {one.position, None}]
     return Problem(at_place[0].text, at_place[0].position) if at_place else problem
 

@@ -1,4 +1,4 @@
-"""From a report to an exit code: fine, broken, or nothing was checked."""
+"""The exit code of a report: passed, broken, or nothing was checked."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def exit_code_of(report: CheckReport, *, fail_on: FailOn, is_empty_fine: bool) -> ExitCode:
-    """BROKEN for a finding that ``fail_on`` asks for, CANNOT_SAY when too little could be judged, OK otherwise.
+    """Return BROKEN for a finding of ``fail_on``, CANNOT_SAY if too little could be judged, OK otherwise.
 
-    Too little is no file at all, or, where the report needs all of them, fewer than there are.
+    Too little is no file at all, or, if the report needs all of them, fewer than there are.
     """
     if report.is_broken(fail_on):
         return ExitCode.BROKEN

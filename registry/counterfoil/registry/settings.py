@@ -1,8 +1,8 @@
-"""The server's settings, as one table: each has one name in three spellings and says what it may be.
+"""The server's settings as one table: each has one name in three spellings, and its permitted values.
 
 ``--read-timeout-s`` on the command line, ``COUNTERFOIL_READ_TIMEOUT_S`` in the environment, ``read_timeout_s`` in a
-settings file. The table is :class:`ServerSettings` itself: options, reading, printing and the reference page come from
-its fields.
+settings file. The table is :class:`ServerSettings` itself: options, reading, printing and the reference page are made
+from its fields.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Setting:
     """One line of the table.
 
     ``default`` has the setting's type: a text, an integer, seconds (float), a switch (bool), or a list of texts
-    (tuple). ``choices`` are the only texts there are, when there are any; ``at_least`` and ``at_most`` bound numbers.
+    (tuple). ``choices`` are the only permitted texts, if there are any; ``at_least`` and ``at_most`` bound numbers.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Setting:
 
     @property
     def expected(self) -> str:
-        """What a value must be, in words."""
+        """The description of the permitted values."""
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         match self.default:
@@ -89,7 +89,7 @@ def _setting(
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """How a registry runs; what each field means is said in the table, ``docs/reference/settings.md``."""
+    """The settings of a registry; the table ``docs/reference/settings.md`` describes each field."""
 
     host: str = _setting("127.0.0.1", "Address to listen on.")
     port: int = _setting(8081, "Port to listen on; 0 lets the system choose.", at_most=65535)
@@ -182,7 +182,7 @@ SETTINGS: Final = tuple(Setting(each.name, each.default, **each.metadata) for ea
 
 
 def masked(value: str) -> str:
-    """``value`` without the passwords of a URL in it.
+    """Return ``value`` without the passwords of URLs in it.
 
     >>> masked("postgresql://me:secret@db/registry?password=x&pool_size=4")
     'postgresql://me:***@db/registry?password=***&pool_size=4'
@@ -191,7 +191,7 @@ def masked(value: str) -> str:
 
 
 def shown(value: object) -> str:
-    """A setting's value as it is written on the command line, without passwords."""
+    """Return a setting's value as on the command line, without passwords."""
     match value:
         case bool():
             return "true" if value else "false"

@@ -1,7 +1,7 @@
-"""From the command line, the environment and a settings file to the settings in force, and where each came from.
+"""The settings in effect, read from the command line, the environment and a settings file, and their origins.
 
-What is given nearer to the command wins: flag, then environment, then file, then default. A value that cannot be is a
-``SettingsNotUsable`` that names its place.
+The order of precedence is flag, environment, file, default. A value that is not permitted raises ``SettingsNotUsable``
+with its place.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ _SIMILAR: Final = 0.74
 
 
 class SettingsNotUsable(CounterfoilError):
-    """A setting that is not known, or whose value cannot be; the message names the place."""
+    """A setting that is not known, or whose value is not permitted; the message names the place."""
 
     exit_code = ExitCode.USAGE
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The settings in force; ``origins`` says for each name where its value came from, in words."""
+    """The settings in effect; ``origins`` has the origin of each value by name, in words."""
 
     settings: ServerSettings
     origins: Mapping[str, str]
 
     def lines(self) -> list[str]:
-        """One line a setting: name, value without passwords, origin."""
+        """Return one line for each setting: name, value without passwords, origin."""
         values = {each.name: shown(getattr(self.settings, each.name)) or "(none)" for each in SETTINGS}
         names_width, values_width = max(map(len, values)), max(map(len, values.values()))
         return [
@@ -63,7 +63,7 @@ class Resolved:
 
 
 def resolve(flags: Mapping[str, Any], environment: Mapping[str, str], *, file: str | None = None) -> Resolved:
-    """The settings in force. ``flags`` holds what the command line gave, checked, and None for the rest.
+    """Return the settings in effect. ``flags`` has the checked values of the command line, and None for the others.
 
     ``file`` is the settings file; without it ``COUNTERFOIL_SETTINGS`` may name one.
     """
@@ -81,7 +81,7 @@ def resolve(flags: Mapping[str, Any], environment: Mapping[str, str], *, file: s
 
 
 def parse_text(setting: Setting, text: str) -> Any:
-    """The value of ``setting`` that ``text`` spells; ``ValueError`` says what would be right."""
+    """Return the value of ``setting`` in ``text``; raise ``ValueError`` with the permitted values."""
     match setting.default:
         case bool():
             if text.strip().lower() not in _SWITCH:
@@ -104,7 +104,7 @@ def _number(setting: Setting, text: str) -> float:
 
 
 def _checked(setting: Setting, value: Any) -> Any:
-    """``value``, of the setting's type already, if it is within bounds."""
+    """Return ``value``, of the setting's type already, if it is within the bounds; raise ``ValueError`` otherwise."""
     if setting.choices and value not in setting.choices:
         raise ValueError(setting.expected)
     if isinstance(value, int | float) and not (math.isfinite(value) and setting.at_least <= value <= setting.at_most):
@@ -127,7 +127,10 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, tuple[Any, st
 
 
 def _refuse_misspelt(variable: str, known: Mapping[str, Setting]) -> None:
-    """Other programs of this project have variables of their own; one that is nearly a setting's is a mistake."""
+    """Raise if a variable's name is similar to a setting's.
+
+    Other programs of this project have variables of their own.
+    """
     name = variable.removeprefix(ENVIRONMENT_PREFIX)
     names = [each.removeprefix(ENVIRONMENT_PREFIX) for each in known]
     similar = get_close_matches(name, names, n=1, cutoff=_SIMILAR)
@@ -189,7 +192,7 @@ _KINDS_BY_TYPE: Final = {
 
 
 def _node_value(setting: Setting, node: Node, place: str) -> Any:
-    """Return the value that a node holds: of the setting's own type, not a text that spells it."""
+    """Return the value in a node: of the setting's own type, not a text that spells it."""
     if isinstance(setting.default, tuple):
         items = node.items if isinstance(node, ListNode) else (node,)
         texts = [item.text for item in items if isinstance(item, ScalarNode) and item.kind is Kind.TEXT]

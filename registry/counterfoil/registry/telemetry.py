@@ -1,4 +1,4 @@
-"""What operators measure: counters, durations and gauges, in Prometheus' format."""
+"""Metrics for operators: counters, durations and gauges, in Prometheus' format."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1
 
 
 class Board(Protocol):
-    """Where processes that serve one port together show each other what they have measured."""
+    """The memory in which processes that serve one port show each other what they have measured."""
 
     def show(self, measures: bytes) -> None:
-        """Show what this process has measured so far."""
+        """Write what this process has measured so far."""
 
     def others(self) -> list[bytes]:
-        """What the other processes show."""
+        """Return what the other processes have written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gauges:
-    """What a process has just now. ``subjects`` and ``versions`` are those that are not deleted; None: not counted yet.
+    """The present state of a process. ``subjects`` and ``versions`` are those not deleted; None: not counted yet.
 
-    ``pool_in_use`` and ``pool_size`` are connections to the database: open and busy ones, and how many there may be.
+    ``pool_in_use`` and ``pool_size`` are the busy connections to the database, and the largest number of connections.
     """
 
     store_up: bool
@@ -58,7 +58,7 @@ _SUMS: Final = {
     "cache_entries": ("counterfoil_cache_entries", "Answers that are kept in memory."),
     "cache_bytes": ("counterfoil_cache_bytes", "Memory that the kept answers take."),
 }
-"""The gauges of which all processes together have the sum: field, name, and what it says."""
+"""The gauges that are summed over all processes: field, name, and description."""
 
 _TOTALS: Final = {
     "subjects": ("counterfoil_subjects", "Subjects with a version that is not deleted."),
@@ -68,10 +68,10 @@ _TOTALS: Final = {
 
 
 class Telemetry(Collector):
-    """The measures of one server. They are counted in the event loop alone, and put into form when somebody asks.
+    """The metrics of one server, counted in the event loop alone and formatted when they are requested.
 
-    With a ``board``, the measures of all processes that share it are added up, so that it does not matter which one
-    is asked. ``begun_with`` is what a process before this one has measured, when this one takes its place.
+    With a ``board``, the metrics of all processes that share it are added up, so that each of them can be scraped.
+    ``begun_with`` is what an earlier process has measured, if this one replaces it.
     """
 
     def __init__(self, *, board: Board | None = None, begun_with: bytes = b"") -> None:
@@ -86,7 +86,7 @@ class Telemetry(Collector):
         self._registry.register(self)
 
     def read_gauges(self, gauges: GaugeSource) -> None:
-        """Have ``gauges`` give the state of this process whenever it is shown or scraped."""
+        """Set the function ``gauges``, which returns the state of this process whenever it is shown or scraped."""
         self._gauges = gauges
 
     def record(self, method: str, route: str, status: int, duration_s: float) -> None:
@@ -100,11 +100,11 @@ class Telemetry(Collector):
         durations.sum_s += duration_s
 
     def count_stale_answer(self) -> None:
-        """Count one answer from memory while the store is away."""
+        """Count one response from memory while the store cannot be reached."""
         self._measures.stale_answers += 1
 
     def collect(self) -> Iterator[Metric]:
-        """The measures as they are now, for the library that prints them."""
+        """Yield the present metrics, for the library that prints them."""
         whole, gauges = self._with_others()
         requests = CounterMetricFamily(
             "counterfoil_requests", "Requests answered, by route and status.", labels=["method", "route", "status"]
@@ -127,28 +127,28 @@ class Telemetry(Collector):
         yield build
 
     def _with_others(self) -> tuple[Measures, Sequence[Gauges]]:
-        """The sum of what all processes have counted, and what each of them has now, this one first."""
+        """Return the sum of what all processes have counted, and the gauges of each of them, this one first."""
         own = [self._gauges()] if self._gauges is not None else []
         if self._board is None:
             return self._measures, own
-        self.show()  # what is told now must not be missing when another process is asked next
+        self.show()  # what this response counts must not be missing when another process is scraped next
         whole, others = Measures(), self._board.others()
         for measures in (self._measures.packed(), *others):
             whole.add(measures)
         return whole, [*own, *(gauges for measures in others if (gauges := gauges_in(measures)) is not None)]
 
     def show(self) -> None:
-        """Show the other processes what this one has measured."""
+        """Write what this process has measured, for the other processes."""
         if self._board is not None:
             self._board.show(self._measures.packed(self._gauges() if self._gauges is not None else None))
 
     def exposition(self) -> bytes:
-        """All measures as Prometheus scrapes them."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self._registry)
 
 
 def _families(gauges: Sequence[Gauges]) -> Iterator[Metric]:
-    """The gauges of all processes; the store is up when each of them reaches it."""
+    """Yield the gauges of all processes; the store is up if each of them reaches it."""
     if not gauges:
         return
     yield GaugeMetricFamily(
@@ -163,13 +163,16 @@ def _families(gauges: Sequence[Gauges]) -> Iterator[Metric]:
 
 
 def gauges_in(packed: bytes) -> Gauges | None:
-    """What a process has, as it shows it."""
+    """Return the gauges in what a process has written; None if there are none."""
     given = json.loads(packed)["gauges"]
     return None if given is None else Gauges(**given)
 
 
 class Measures:
-    """Counts by method, route and status; durations by route; stale answers. Of one process, or of several added up."""
+    """Counts by method, route and status; durations by route; stale responses.
+
+    Of one process, or of several added up.
+    """
 
     def __init__(self) -> None:
         self.count_by_request: dict[tuple[str, str, int], int] = {}
@@ -177,14 +180,14 @@ class Measures:
         self.stale_answers = 0
 
     def packed(self, gauges: Gauges | None = None) -> bytes:
-        """The measures as bytes, for another process to add, with what this process has now."""
+        """Return the metrics as bytes, for another process to add, with the gauges of this process."""
         requests = [[*key, count] for key, count in self.count_by_request.items()]
         durations = {route: [each.counts, each.sum_s] for route, each in self.durations_by_route.items()}
         given = {"requests": requests, "durations": durations, "stale": self.stale_answers}
         return json.dumps({**given, "gauges": None if gauges is None else asdict(gauges)}).encode()
 
     def add(self, packed: bytes) -> None:
-        """Add the measures of another process."""
+        """Add the metrics of another process."""
         given = json.loads(packed)
         for method, route, status, count in given["requests"]:
             key = (method, route, status)
@@ -195,7 +198,7 @@ class Measures:
 
 
 class _Durations:
-    """The durations of one route: how many fell into each bucket, the last one being for all that is longer."""
+    """The durations of one route: the number in each bucket, of which the last one has all that are longer."""
 
     __slots__ = ("counts", "sum_s")
 
@@ -204,11 +207,11 @@ class _Durations:
         self.sum_s = 0.0
 
     def add(self, counts: list[int], sum_s: float) -> None:
-        """Count what another process has counted."""
+        """Add the counts of another process."""
         self.counts = [one + other for one, other in zip(self.counts, counts, strict=True)]
         self.sum_s += sum_s
 
     def cumulated(self) -> list[tuple[str, float]]:
-        """Each bucket's upper end with how many fell into it or one before it."""
+        """Return each bucket's upper bound with the number of durations in it or a bucket before it."""
         ends = [*map(str, _BUCKETS_S), "+Inf"]
         return list(zip(ends, accumulate(map(float, self.counts)), strict=True))

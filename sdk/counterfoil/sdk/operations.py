@@ -1,6 +1,6 @@
-"""Every endpoint as a value: how the request is made, and how its reply is read. Written once, run by both clients.
+"""Every endpoint as a value: how the request is made, and how its response is read. Both clients use them.
 
-Each function gives an :class:`Operation` and does nothing. Path segments are percent-encoded once, whatever they hold.
+Each function returns an :class:`Operation` and does no I/O. Path segments are percent-encoded once, with any content.
 
 Source: the public REST API of Confluent Schema Registry, 8.5.
 """
@@ -63,7 +63,7 @@ _REFUSALS: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 
 
 class ReplyForm(Enum):
-    """What the body of a success is."""
+    """The form of the body of a successful response."""
 
     JSON = "JSON"
     TEXT = "text"
@@ -74,7 +74,8 @@ class ReplyForm(Enum):
 class Operation(Generic[T]):
     """One call of the REST API. ``path`` is percent-encoded and begins with a slash; ``body`` is JSON or None.
 
-    ``is_repeatable``: sending it twice does what sending it once does, so it may be tried again after a lost reply.
+    ``is_repeatable``: sending it twice has the same effect as sending it once, so it may be retried after a lost
+    response.
     """
 
     name: str
@@ -88,7 +89,7 @@ class Operation(Generic[T]):
 
     @property
     def target(self) -> str:
-        """Path and query, as they stand in the request."""
+        """The path and query, as in the request."""
         return f"{self.path}?{urlencode(self.query, quote_via=quote)}" if self.query else self.path
 
 
@@ -98,7 +99,7 @@ def page_of(operation: Operation[T], *, offset: int, limit: int) -> Operation[T]
 
 
 def as_json(operation: Operation[Any]) -> Operation[Any]:
-    """Return the operation with its JSON as the result, unread: for what registries of other makes answer."""
+    """Return the operation with its unparsed JSON as the result: for responses of other registries."""
     return replace(operation, read=_value)
 
 
@@ -107,9 +108,9 @@ def _value(reply: JsonValue) -> Any:
 
 
 def read_reply(operation: Operation[T], reply: Reply) -> T:
-    """What the reply says.
+    """Return the result in the response.
 
-    Raises the registry's error where it says no, and ``UnexpectedShapeError`` where a registry does not talk like that.
+    Raises the registry's error for an error response, and ``UnexpectedShapeError`` for one that no registry sends.
     """
     if not HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES:
         raise _error_of(reply)
@@ -120,7 +121,7 @@ def read_reply(operation: Operation[T], reply: Reply) -> T:
 
 
 def _error_of(reply: Reply) -> RegistryError | UnexpectedShapeError:
-    """The registry's error; a bare 401 or 403 needs no registry's body to be understood."""
+    """Return the registry's error; a 401 or 403 needs no registry's body."""
     try:
         error = ReplyJson(_json_of(_text_of(reply), reply))
         return error_for_code(error.member("error_code").integer(), error.member("message").text(), status=reply.status)
@@ -146,7 +147,7 @@ def _json_of(text: str, reply: Reply) -> Any:
 
 
 def _shown(reply: Reply) -> str:
-    """The reply in a few words: status, media type, where it points to, and how it begins."""
+    """Return the response in a few words: status, media type, redirect location, and the beginning of the body."""
     media_type = reply.headers.get("content-type", "no media type")
     location = reply.headers.get("location")
     text = reply.body[: 4 * _SHOWN_CHARACTERS].decode("utf-8", errors="replace")
@@ -156,7 +157,7 @@ def _shown(reply: Reply) -> str:
 
 
 def _any_texts(reply: JsonValue) -> None:
-    """Read a list of texts, which say nothing."""
+    """Check that the response is a list of texts, and ignore them."""
     read_texts(reply)
 
 
@@ -166,7 +167,7 @@ def _sorted_texts(reply: JsonValue) -> tuple[str, ...]:
 
 
 def _nothing(reply: JsonValue) -> None:
-    """Read nothing: a success needs no particular body."""
+    """Ignore the body: a success needs no particular one."""
     del reply
 
 
@@ -182,7 +183,7 @@ def _objects(reply: JsonValue) -> tuple[dict[str, Any], ...]:
 
 
 def _path(*segments: str | int) -> str:
-    """The path of the segments, each encoded once; one of dots alone too, which a client would take as a direction."""
+    """Return the path of the segments, each encoded once; also one of dots alone, which a client would resolve."""
     return "".join(f"/{_segment(str(segment))}" for segment in segments)
 
 
@@ -191,7 +192,7 @@ def _segment(text: str) -> str:
 
 
 def _unicode(text: str) -> str:
-    """The text, which must have a UTF-8 form to stand in a URL."""
+    """Return the text; raise ``InvalidSubject`` if it has no UTF-8 form for a URL."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -200,7 +201,7 @@ def _unicode(text: str) -> str:
 
 
 def _query(**values: str | bool | int | None) -> tuple[tuple[str, str], ...]:
-    """The parameters that say something: false and None are the API's defaults."""
+    """Return the parameters with a value: false and None are the API's defaults."""
     return tuple(
         (name, "true" if value is True else _unicode(str(value)))
         for name, value in values.items()
@@ -213,7 +214,7 @@ def _deleted(visibility: Visibility) -> tuple[tuple[str, str], ...]:
 
 
 def _json(value: object) -> bytes:
-    """The text of the value, one for equal values: caches take it as a key."""
+    """Return the JSON text of the value; equal values have equal texts, which caches use as keys."""
     return json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii")
 
 
@@ -225,12 +226,12 @@ def _of_subject(root: str, subject: str | None) -> str:
 
 
 def ping() -> Operation[None]:
-    """``GET /schemas/types``: whether a registry is there; the root has no answer under the URL of a context."""
+    """``GET /schemas/types``: whether a registry is there; the root has no response under the URL of a context."""
     return Operation("ping", "GET", "/schemas/types", _any_texts)
 
 
 def schema_types() -> Operation[tuple[str, ...]]:
-    """``GET /schemas/types``: the names of the schema types it takes."""
+    """``GET /schemas/types``: the names of the schema types that it accepts."""
     return Operation("schema_types", "GET", "/schemas/types", _sorted_texts)
 
 
@@ -240,7 +241,7 @@ def contexts() -> Operation[tuple[str, ...]]:
 
 
 def delete_context(context: str) -> Operation[None]:
-    """``DELETE /contexts/{context}``: forget an empty context."""
+    """``DELETE /contexts/{context}``: delete an empty context."""
     path = _path("contexts", context)
     return Operation("delete_context", "DELETE", path, _nothing, form=ReplyForm.NOTHING)
 
@@ -249,7 +250,7 @@ def delete_context(context: str) -> Operation[None]:
 
 
 def schema_by_id(schema_id: int, *, subject: str | None, with_max_id: bool = False) -> Operation[Schema]:
-    """``GET /schemas/ids/{id}``; ``subject`` says in which context to look first.
+    """``GET /schemas/ids/{id}``; ``subject`` selects the context that is searched first.
 
     ``with_max_id``: the JSON also has ``maxId``, the highest id that the context has assigned.
     """
@@ -309,9 +310,9 @@ def lookup(subject: str, schema: Schema, *, normalize: bool, visibility: Visibil
 def register(
     subject: str, schema: Schema, *, normalize: bool, schema_id: int | None = None, number: int | None = None
 ) -> Operation[RegisteredSchema]:
-    """``POST /subjects/{subject}/versions``: repeatable, since content that is there is found again.
+    """``POST /subjects/{subject}/versions``: repeatable, since existing content is found again.
 
-    ``schema_id`` and ``number``, the version, are what the schema gets in IMPORT mode.
+    ``schema_id`` and ``number``, the version, are assigned to the schema in IMPORT mode.
     """
     reader = partial(read_registration, subject, schema)
     path = _path("subjects", subject, "versions")
@@ -352,14 +353,14 @@ def referenced_by(subject: str, number: VersionNumber, *, visibility: Visibility
 
 
 def delete_subject(subject: str, *, deletion: Deletion) -> Operation[tuple[int, ...]]:
-    """``DELETE /subjects/{subject}``: the versions that went. Not repeatable: the second time it is not there."""
+    """``DELETE /subjects/{subject}``: the deleted versions. Not repeatable: the second time it is not found."""
     query = _query(permanent=deletion is Deletion.PERMANENT)
     path = _path("subjects", subject)
     return Operation("delete_subject", "DELETE", path, read_each(read_integer), query, is_repeatable=False)
 
 
 def delete_version(subject: str, number: VersionNumber, *, deletion: Deletion) -> Operation[int]:
-    """``DELETE /subjects/{subject}/versions/{version}``: the version that went."""
+    """``DELETE /subjects/{subject}/versions/{version}``: the deleted version."""
     query = _query(permanent=deletion is Deletion.PERMANENT)
     path = _path("subjects", subject, "versions", number)
     return Operation("delete_version", "DELETE", path, read_integer, query, is_repeatable=False)
@@ -371,7 +372,7 @@ def delete_version(subject: str, number: VersionNumber, *, deletion: Deletion) -
 def check_compatibility(
     subject: str, schema: Schema, *, number: VersionNumber | None, verbose: bool, normalize: bool
 ) -> Operation[Compatibility]:
-    """``POST /compatibility/subjects/{subject}/versions[/{version}]``: without a version, as a registration would."""
+    """``POST /compatibility/subjects/{subject}/versions[/{version}]``: without a version, as a registration checks."""
     segments: Sequence[str | int] = () if number is None else (number,)
     path = _path("compatibility", "subjects", subject, "versions", *segments)
     query = _query(verbose=verbose, normalize=normalize)
@@ -390,8 +391,8 @@ def config(subject: str | None, *, default_to_global: bool) -> Operation[Config]
 def set_config(
     subject: str | None, change: Config | CompatibilityLevel | str, *, clear: Iterable[str]
 ) -> Operation[Config]:
-    """``PUT /config[/{subject}]``: what is None is left alone, what ``clear`` names is unset."""
-    if isinstance(change, str):  # a level is one, too
+    """``PUT /config[/{subject}]``: fields that are None stay unchanged, the fields in ``clear`` are unset."""
+    if isinstance(change, str):  # a level alone
         change = Config(compatibility_level=parse_level(change))
     body = config_document(change)
     for name in clear:
@@ -402,7 +403,7 @@ def set_config(
 
 
 def delete_config(subject: str | None) -> Operation[Config]:
-    """``DELETE /config[/{subject}]``: what was set."""
+    """``DELETE /config[/{subject}]``: the config that was set."""
     path = _of_subject("config", subject)
     return Operation("delete_config", "DELETE", path, read_config, is_repeatable=False)
 
@@ -420,7 +421,7 @@ def set_mode(subject: str | None, new: Mode | str | None, *, force: bool) -> Ope
 
 
 def delete_mode(subject: str | None, *, recursive: bool) -> Operation[Mode | None]:
-    """``DELETE /mode[/{subject}]``: what was set."""
+    """``DELETE /mode[/{subject}]``: the mode that was set."""
     path = _of_subject("mode", subject)
     return Operation("delete_mode", "DELETE", path, read_mode, _query(recursive=recursive), is_repeatable=False)
 
@@ -435,8 +436,8 @@ def schemas(
 ) -> Operation[tuple[dict[str, Any], ...]]:
     """``GET /schemas``: versions with their schemas.
 
-    ``prefix`` is one of subjects; None means the default context, ``:*:`` every context. ``aliases``: also the subjects
-    that are reached by an alias, with their ``aliases``.
+    ``prefix`` is the beginning of subjects; None means the default context, ``:*:`` every context. ``aliases``: also
+    the subjects that an alias names, with their ``aliases``.
     """
     query = _query(subjectPrefix=prefix, latestOnly=latest_only, aliases=aliases) + _deleted(visibility)
     return Operation("schemas", "GET", "/schemas", _objects, query)
@@ -502,7 +503,7 @@ def _deks(kek_name: str, subject: str, *more: str | int) -> str:
 
 
 def _acting(name: str, method: str, path: str, query: tuple[tuple[str, str], ...] = ()) -> Operation[None]:
-    """The operation of which only the effect counts; the second time it may be refused, as it has been done."""
+    """Return the operation without a result; the second time it may be refused, as it has been done."""
     return Operation(name, method, path, _nothing, query, is_repeatable=False, form=ReplyForm.NOTHING)
 
 
@@ -521,7 +522,7 @@ def associations_of_resource(
 
 
 def create_associations(body: Mapping[str, Any]) -> Operation[dict[str, Any]]:
-    """``POST /associations``: repeatable, since what is there already is found again."""
+    """``POST /associations``: repeatable, since an existing association is found again."""
     return Operation("create_associations", "POST", "/associations", _object, body=_json(body))
 
 

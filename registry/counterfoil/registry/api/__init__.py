@@ -1,1 +1,1 @@
-"""The REST API: routes, request parsing, answers."""
+"""The REST API: routes, parsing of requests, responses."""

@@ -1,4 +1,4 @@
-"""One request, as the operations see it: path, query and body, read the way this API reads them."""
+"""One request as the operations use it: path, query and body, parsed by the rules of Confluent's API."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MAX_DIGITS = 10
 
 
 def parse_integer(text: str, what: str) -> int:
-    """The integer of 32 bits that ``text`` spells; ``NotFound`` otherwise, as this API has it for paths and queries."""
+    """Return ``text`` as an integer of 32 bits, as this API reads paths and queries; raise ``NotFound`` otherwise."""
     digits = text[1:] if text[:1] in {"+", "-"} else text
     if digits.isascii() and digits.isdigit() and len(digits.lstrip("0")) <= _MAX_DIGITS:
         number = int(text)
@@ -39,26 +39,26 @@ def parse_integer(text: str, what: str) -> int:
 
 
 class _ReadRequest(Request):
-    """A request whose body was read as this API reads bodies: within the limit, and as JSON whatever its type says."""
+    """A request whose body has been read already: within the size limit, and as JSON whatever its ``Content-Type``."""
 
     def __init__(self, scope: Scope, body: bytes) -> None:
         super().__init__({**scope, "headers": [(b"content-type", b"application/json"), *scope["headers"]]})
         self._bytes, self._value = body, parse_json(body)
 
     async def body(self) -> bytes:
-        """The body's bytes."""
+        """Return the body's bytes."""
         return self._bytes
 
     async def json(self) -> Any:
-        """The body's JSON value."""
+        """Return the body's JSON value."""
         return self._value
 
 
 class Call:
-    """A request in the hands of an operation, and ``cases`` it may ask.
+    """A request that an operation handles, and the use cases ``cases`` that it calls.
 
-    An operation that says what its answer rests on has it kept for the fast lane. ``is_python``: the request comes from
-    Confluent's Python client.
+    The response is cached for the fast lane if the operation declares what it depends on. ``is_python``: the request
+    comes from Confluent's Python client.
     """
 
     __slots__ = ("_basis", "_body", "_max_body_bytes", "_query", "_receive", "_replies", "_scope", "cases", "is_python")
@@ -75,7 +75,7 @@ class Call:
         self.is_python = comes_from_python(scope["headers"])
 
     async def request(self, *, has_body: bool) -> Request:
-        """The request for FastAPI, with the use cases of this call for its endpoint; its body is read already."""
+        """Return the request for FastAPI, with the use cases of this call for its endpoint; the body has been read."""
         request = _ReadRequest(self._scope, await self.raw_body()) if has_body else Request(self._scope)
         request.state.cases = self.cases
         return request
@@ -83,23 +83,23 @@ class Call:
     # --- path
 
     def segment(self, name: str) -> str:
-        """A path parameter, decoded; empty when the path has none of this name."""
+        """Return a path parameter, decoded; an empty text if the path has none of this name."""
         return decode_segment(self._scope["path_params"].get(name, ""))
 
     def integer_segment(self, name: str) -> int:
-        """A path parameter that is a number."""
+        """Return a path parameter that is a number."""
         return parse_integer(self.segment(name), name)
 
     def scope_subject(self) -> QualifiedSubject:
-        """The subject, or context, in the path, by its own name."""
+        """Return the subject or context in the path, without resolving an alias."""
         return parse_subject(self.segment("subject"))
 
     async def subject(self) -> QualifiedSubject:
-        """The subject in the path, or the one that it is an alias of."""
+        """Return the subject in the path, or the one whose alias it is."""
         return await self.cases.scopes.aliased(self.scope_subject())
 
     async def lasting_subject(self) -> QualifiedSubject:
-        """As :meth:`subject`; the answer rests on what subjects of its name hold, in whatever context."""
+        """Return :meth:`subject`; the response depends on the subjects of its name, in all contexts."""
         if self.has_query:
             return await self.subject()
         epoch = self._replies.epoch
@@ -108,23 +108,23 @@ class Call:
         return subject
 
     async def subject_parameter(self) -> str:
-        """The query's ``subject``, or what it is an alias of; empty when there is none."""
+        """Return the query's ``subject``, or the one whose alias it is; an empty text if there is none."""
         text = self.text("subject")
         return str(await self.cases.scopes.aliased(parse_subject(text))) if text else ""
 
-    # --- what the answer rests on
+    # --- what the response depends on
 
     def rests_on(self, ground: Ground = EveryWrite) -> None:
-        """Say, before anything is read, what the answer to this request rests on."""
+        """Declare what the response depends on, before anything is read."""
         if not self.has_query:
             self._basis = self._replies.basis(ground, self._replies.epoch)
 
     def rests_on_more(self) -> None:
-        """Say that the answer rests on more than was said, so that it is not kept."""
+        """Declare that the response depends on more than was declared, so that it is not cached."""
         self._basis = None
 
     def keep(self, answer: bytes, route: ApiRoute, *, tag: bytes = b"", is_tolerant: bool = False) -> None:
-        """Keep the answer, if the operation has said what it rests on."""
+        """Cache the response, if the operation has declared what it depends on."""
         if self._basis is not None and len(self._body or b"") <= MAX_KEPT_BODY_BYTES:
             key = request_key(self._scope["raw_path"], self._body, is_tolerant=is_tolerant, is_python=self.is_python)
             self._replies.put(key, Kept(answer, route.path_format, self._basis, tag, route.may_be_stale))
@@ -137,27 +137,27 @@ class Call:
         return bool(self._scope["query_string"])
 
     def texts(self, name: str) -> Sequence[str]:
-        """All values of a query parameter."""
+        """Return all values of a query parameter."""
         if self._query is None:
             query = self._scope["query_string"].decode("latin-1")
             self._query = parse_qs(query, keep_blank_values=True, errors="replace") if query else {}
         return self._query.get(name, ())
 
     def text(self, name: str, default: str = "") -> str:
-        """The first value of a query parameter."""
+        """Return the first value of a query parameter."""
         return next(iter(self.texts(name)), default)
 
     def flag(self, name: str) -> bool:
-        """Whether a query parameter is ``true`` in any letter case; anything else is false."""
+        """Return whether a query parameter is ``true`` in any letter case; anything else is false."""
         return self.text(name).lower() == "true"
 
     def integer(self, name: str, default: int) -> int:
-        """A query parameter that is a number; an empty one counts as absent."""
+        """Return a query parameter that is a number; an empty one counts as absent."""
         text = self.text(name)
         return parse_integer(text, name) if text else default
 
     def bounds(self, *, default_limit: int = _MAX_INT) -> tuple[int, int]:
-        """First and last index that ``offset`` and ``limit`` ask for; a limit out of range is the default."""
+        """Return the start and end index of ``offset`` and ``limit``; a limit out of range is the default."""
         offset = max(self.integer("offset", 0), 0)
         limit = self.integer("limit", -1)
         return offset, offset + (limit if 0 < limit <= default_limit else default_limit)
@@ -165,11 +165,11 @@ class Call:
     # --- body
 
     async def json(self) -> Any:
-        """The body's JSON value."""
+        """Return the body's JSON value."""
         return parse_json(await self.raw_body())
 
     async def raw_body(self) -> bytes:
-        """The body's bytes; received once, for an operation that is begun anew asks again."""
+        """Return the body's bytes; they are received once, since an operation that is repeated reads them again."""
         if self._body is None:
             self._body = await read_body(self._receive, max_bytes=self._max_body_bytes)
         return self._body

@@ -1,4 +1,4 @@
-"""How answers differ for clients of older versions, as one table; applied where documents become bodies.
+"""The differences in responses for clients of older versions, as one table; applied where documents become bodies.
 
 Source: Confluent's release notes and REST API reference for Schema Registry 5 to 8.
 """
@@ -22,18 +22,19 @@ _TOLERANT: Final = b"confluent-accept-unknown-properties"
 _PYTHON: Final = b"python/"
 
 CLIENT_VERSION: Final = b"confluent-client-version"
-"""The header in which Confluent's clients name their language and version."""
+"""The request header in which Confluent's clients send their language and version."""
 
 VARY: Final = b"Confluent-Accept-Unknown-Properties, Confluent-Client-Version"
-"""The request headers that answers with an entity tag depend on, beside those of the protocol itself."""
+"""The request headers that responses with an entity tag depend on, beside those of HTTP itself."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # there are few of them, and each is itself
+@dataclass(frozen=True, slots=True, eq=False)  # compared by identity: there are few of them
 class Dialect:
-    """What one version's answers leave out or call otherwise.
+    """The differences in the responses of one version.
 
     ``code_by_error``: the ``error_code`` of an error, where it was another one; the status stays. ``absent_paths``: the
-    beginnings of paths that are not there. The rest says what is left out of the bodies that hold a schema.
+    beginnings of paths that the version does not have. The other fields name what is left out of the bodies that hold a
+    schema.
     """
 
     code_by_error: Mapping[type[RegistryError], int] = field(default_factory=dict)
@@ -44,7 +45,7 @@ class Dialect:
     leaves_out_owner_of_id: bool = False
 
     def without(self, document: dict[str, Any], unwanted: frozenset[str]) -> dict[str, Any]:
-        """``document`` without the fields that are ``unwanted``, or that this version leaves out for an Avro schema."""
+        """Return ``document`` without the ``unwanted`` fields and those that this version omits for Avro schemas."""
         omits_type = self.leaves_out_avro and document.get("schemaType") == _AVRO
         return {
             name: value
@@ -53,20 +54,20 @@ class Dialect:
         }
 
     def translated(self, error: RegistryError) -> RegistryError:
-        """``error`` with the code that it has in this version."""
+        """Return ``error`` with the code that it has in this version."""
         for kind, code in self.code_by_error.items():
             if isinstance(error, kind):
                 return RegistryError(error.message, status=error.status, code=code)
         return error
 
     def has(self, path: str) -> bool:
-        """Whether this version has a route of this path."""
+        """Return whether this version has a route of this path."""
         return not path.startswith(self.absent_paths)
 
 
 @cache
 def shaper(dialect: Dialect, shape: Any) -> Callable[[Any], Any] | None:
-    """What makes an operation's value of this ``shape`` one of ``dialect``; None where they are the same."""
+    """Return the function that converts an operation's value of this ``shape`` for ``dialect``; None for no change."""
     is_list = getattr(shape, "__origin__", None) is list
     entity = shape.__args__[0] if is_list else shape
     if not (isinstance(entity, type) and issubclass(entity, models.SchemaBody)):
@@ -90,10 +91,10 @@ def _id_alone(value: dict[str, Any]) -> dict[str, Any]:
 
 
 NEWEST: Final = Dialect()
-"""Nothing left out."""
+"""The dialect that leaves nothing out."""
 
 WITHHOLDING: Final = Dialect(registers_id_alone=True, leaves_out=_NEW_FIELDS, leaves_out_avro=True)
-"""What is answered, under ``--withhold-new-fields``, to a client that has not said it tolerates unknown properties."""
+"""The dialect of ``--withhold-new-fields``, for clients that do not declare to tolerate unknown properties."""
 
 _SEVENTH: Final = Dialect(
     code_by_error={IncompatibleSchema: 409},
@@ -113,42 +114,42 @@ _FIFTH: Final = Dialect(
 )
 
 DIALECT_BY_VERSION: Final = {"8": NEWEST, "7": _SEVENTH, "6": _SEVENTH, "5": _FIFTH}
-"""The versions that ``--compat-version`` knows."""
+"""The versions that ``--compat-version`` accepts."""
 
 
 def tolerates_new_fields(headers: list[tuple[bytes, bytes]]) -> bool:
-    """Whether a request says that its sender ignores properties that it does not know."""
+    """Return whether a request declares that its client ignores unknown properties."""
     return any(name == _TOLERANT and value.strip().lower() == b"true" for name, value in headers)
 
 
 def is_python(client_version: bytes) -> bool:
-    """Whether a value of :data:`CLIENT_VERSION` is that of Confluent's Python client.
+    """Return whether a value of :data:`CLIENT_VERSION` is that of Confluent's Python client.
 
-    It reads the ``id`` out of what it requested by id (``use.schema.id``), and keeps what a registration answers in the
-    place of what is requested with ``format=serialized``.
+    It reads the ``id`` in the response to a request by id (``use.schema.id``), and caches the response to a
+    registration as if it had been requested with ``format=serialized``.
     """
     return client_version[: len(_PYTHON)].lower() == _PYTHON
 
 
 def comes_from_python(headers: list[tuple[bytes, bytes]]) -> bool:
-    """Whether a request comes from Confluent's Python client."""
+    """Return whether a request comes from Confluent's Python client."""
     return any(name == CLIENT_VERSION and is_python(value) for name, value in headers)
 
 
 @dataclass(frozen=True, slots=True)
 class Dialects:
-    """Which dialect a request is answered in: one for all, or another one for those that tolerate new fields."""
+    """The dialects of a server: one for all requests, or another one for clients that tolerate new fields."""
 
     usual: Dialect = NEWEST
     tolerant: Dialect | None = None
 
     def of(self, *, is_tolerant: bool) -> Dialect:
-        """The dialect of a request."""
+        """Return the dialect of a request."""
         return self.tolerant if is_tolerant and self.tolerant is not None else self.usual
 
 
 def choose_dialects(compat_version: str, *, withholds_new_fields: bool) -> Dialects:
-    """The dialects of a server with these settings."""
+    """Return the dialects of a server with these settings."""
     version = DIALECT_BY_VERSION[compat_version]
     if withholds_new_fields and version is NEWEST:
         return Dialects(WITHHOLDING, tolerant=NEWEST)

@@ -1,4 +1,4 @@
-"""The documents of this API: what callers send and get, around the values of the domain."""
+"""The documents of this API: the bodies that clients send and receive, around the values of the domain."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ _SCHEMA_REQUEST: Final = ObjectForm(
 
 
 def read_schema_request(value: object) -> SchemaRequest:
-    """The schema request in a body; an unknown field is ignored."""
+    """Return the schema request in a body; an unknown field is ignored."""
     return _SCHEMA_REQUEST.read(RequestJson(value))
 
 
 def read_registration(value: object) -> SchemaRequest:
-    """The same with the fields about tags, which only a registration knows."""
+    """Return the schema request in a body, with the fields about tags, which only a registration has."""
     body = RequestJson(value)
     request = _SCHEMA_REQUEST.read(body)
     tag_edit = read_tag_edit(body, add="schemaTagsToAdd", remove="schemaTagsToRemove")
@@ -67,7 +67,7 @@ def _times(entry: VersionEntry | Use) -> Document:
 
 
 def registered_document(registered: Registered, *, text: str) -> Document:
-    """The answer to a registration."""
+    """Return the response to a registration."""
     document: Document = {"id": registered.schema_id, "version": registered.version}
     document.update(_content_fields(registered.content, text=text))
     if registered.entry is not None:
@@ -76,7 +76,7 @@ def registered_document(registered: Registered, *, text: str) -> Document:
 
 
 def version_document(stored: Stored, *, text: str, qualified: bool = False) -> Document:
-    """One stored version; ``qualified`` prints the subjects of references with their context."""
+    """Return the document of one stored version; with ``qualified``, the subjects of references have their context."""
     document: Document = {
         "subject": str(stored.subject),
         "version": stored.entry.version,
@@ -90,7 +90,7 @@ def version_document(stored: Stored, *, text: str, qualified: bool = False) -> D
 
 
 def by_id_document(found: ById, *, text: str, qualified: bool = False, with_id: bool = False) -> Document:
-    """What an id stands for; ``with_id`` repeats the id."""
+    """Return the document of a schema id; with ``with_id`` it includes the id."""
     document: Document = {"subject": str(found.use.subject), "version": found.use.version}
     if with_id:
         document["id"] = found.schema_id
@@ -101,14 +101,14 @@ def by_id_document(found: ById, *, text: str, qualified: bool = False, with_id: 
 
 
 def by_guid_document(found: ById, *, text: str) -> Document:
-    """What a fingerprint stands for."""
+    """Return the document of a fingerprint."""
     return {**_content_fields(found.content, text=text), **_times(found.use)}
 
 
 def _qualified(content: Content, context: str, text: str) -> Content:
-    """``content`` as it would be, had its references been written with their context.
+    """Return ``content`` as if its references had been written with their context.
 
-    The guid is of that form too, with the ``text`` that is answered.
+    The guid is also computed for that form, with the ``text`` of the response.
     """
     references = tuple(
         replace(reference, subject=str(parse_subject(reference.subject, context=context)))
@@ -126,7 +126,7 @@ def _qualified(content: Content, context: str, text: str) -> Content:
 
 
 def stored_config_document(config: Config) -> Document:
-    """A config as GET and DELETE print it: the level is there always, under the name ``compatibilityLevel``."""
+    """Return a config as GET and DELETE print it: the level is always there, under the name ``compatibilityLevel``."""
     document = config_document(config)
     document.pop(CONFIG_KEYS["compatibility_level"], None)
     document[LEVEL_IN_FORCE] = level_of(config).value

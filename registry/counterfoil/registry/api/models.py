@@ -1,4 +1,4 @@
-"""The shapes of bodies, for the OpenAPI description. Requests are read by :mod:`counterfoil.registry.api.documents`."""
+"""The shapes of bodies, for the OpenAPI description. :mod:`counterfoil.registry.api.documents` reads the requests."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class RuleSetBody(CamelShape):
 class SchemaBody(CamelShape):
     """A schema to register, look up or test."""
 
-    # The JSON key is "schema", a name that pydantic keeps for itself.
+    # The JSON key is "schema", a name that pydantic reserves.
     schema_text: str | None = Field(
         None, alias="schema", description="The schema's text. Absent: the text of the latest version."
     )

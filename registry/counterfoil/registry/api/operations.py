@@ -1,4 +1,4 @@
-"""What operators ask: is it alive, is it ready, what does it measure. No part of the registry's own API."""
+"""Routes for operators: liveness, readiness and metrics. They are no part of the registry's own API."""
 
 from __future__ import annotations
 
@@ -28,18 +28,21 @@ _EXPOSITION: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Lifecycle:
-    """Whether the server takes requests now; ``stopping`` is set when it begins to end."""
+    """Whether the server accepts requests; ``stopping`` is set when it begins to stop."""
 
     def __init__(self) -> None:
         self.stopping = False
         self._endings: list[Callable[[], None]] = []
 
     def at_stop(self, ending: Callable[[], None]) -> None:
-        """Call ``ending`` when the server begins to end: for answers that would not end by themselves."""
+        """Register ``ending``, which is called when the server begins to stop.
+
+        It ends the responses that do not end by themselves.
+        """
         self._endings.append(ending)
 
     def stop(self) -> None:
-        """Begin to end."""
+        """Begin to stop."""
         self.stopping = True
         for ending in self._endings:
             ending()
@@ -103,9 +106,9 @@ OPERATION_ROUTES: Final = (
 
 
 async def _store_step(storage: Storage, stale: StaleReads) -> StepBody:
-    """Whether the store answers. While it is away and reads are answered from memory, the server stays ready for them.
+    """Return whether the store responds; while reads are answered from memory, the server stays ready for them.
 
-    It is not checked then: the storage does that by itself.
+    The store is not checked then: the storage does that by itself.
     """
     reason = stale.reason
     if reason is None:

@@ -1,4 +1,4 @@
-"""Operations under ``/schemas``, and the contexts."""
+"""Operations under ``/schemas``, and on contexts."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _has_rule(rule_set: RuleSet | None, rule_type: str) -> bool:
 
 
 def _association_filter(call: Call) -> AssociationFilter | None:
-    """What the query asks about associations; None when it asks nothing."""
+    """Return the filter by associations of the query; None if it has none."""
     lifecycles = lifecycles_asked(call, _LIFECYCLES)
     types = frozenset(text for text in call.texts("associationType") if text)
     resource_type = call.text("resourceType")

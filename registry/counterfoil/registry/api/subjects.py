@@ -26,23 +26,23 @@ _ALL_CONTEXTS = ":*:"
 
 
 def visibility_of(call: Call) -> Visibility:
-    """What the flags ``deleted`` and ``deletedOnly`` ask for; the second beats the first."""
+    """Return what the flags ``deleted`` and ``deletedOnly`` select; the second one wins."""
     if call.flag("deletedOnly"):
         return Visibility.DELETED_ONLY
     return Visibility.WITH_DELETED if call.flag("deleted") else Visibility.ACTIVE
 
 
 async def formatted(call: Call, context: str, content: Content) -> str:
-    """The schema's text in the ``format`` that the query asks for; an unknown format is the stored text."""
+    """Return the schema's text in the query's ``format``; for an unknown format, the stored text."""
     form = call.text("format").lower()
     return await call.cases.catalog.formatted(context, content, form) if form else content.text
 
 
 async def _formatted_as_sent(call: Call, sent: str | None, context: str, content: Content) -> str:
-    """As :func:`formatted`; but to Confluent's Python client a descriptor in base64 is answered as one.
+    """Return :func:`formatted`, but a descriptor in base64 for Confluent's Python client if it has sent one.
 
-    That client names no format when it registers, and takes the answer for what its deserializer requests with
-    ``format=serialized``.
+    That client names no format when it registers, and uses the response in its deserializer as if it had been requested
+    with ``format=serialized``.
     """
     if call.is_python and content.schema_type is SchemaType.PROTOBUF and not call.text("format"):
         from counterfoil.schema.formats.protobuf.describe.reading import is_descriptor

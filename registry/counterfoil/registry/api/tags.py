@@ -1,4 +1,4 @@
-"""Tags inside schemas, as the documents of this API have them."""
+"""Tags inside schemas, in the documents of this API."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ALL: Final = "*"
 
 
 async def found_tags(call: Call, context: str, content: Content) -> list[Document]:
-    """What in a schema carries one of the tags that ``findTags`` names (``*``: any), with all of its tags."""
+    """Return what in a schema has one of the tags that ``findTags`` names (``*``: any), with all of its tags."""
     wanted = call.texts("findTags")
     if not wanted:
         return []
@@ -33,7 +33,7 @@ async def found_tags(call: Call, context: str, content: Content) -> list[Documen
 
 
 def read_tag_edit(body: JsonValue, *, add: str, remove: str) -> TagEdit | None:
-    """The tags that a body adds under the key ``add`` and removes under ``remove``; None for neither."""
+    """Return the tags that a body adds under the key ``add`` and removes under ``remove``; None if there are none."""
     added, removed = (_read_tags(body, key) for key in (add, remove))
     return TagEdit(added, removed) if added or removed else None
 
@@ -64,7 +64,7 @@ _TAG_REQUEST: Final = ObjectForm(
 
 
 def read_tag_request(value: object) -> TagRequest:
-    """The change of a version's tags that a body asks for."""
+    """Return the change of a version's tags that a body requests."""
     body = RequestJson(value)
     edit = read_tag_edit(body, add="tagsToAdd", remove="tagsToRemove")
     request = _TAG_REQUEST.read(body)

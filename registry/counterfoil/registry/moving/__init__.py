@@ -1,1 +1,4 @@
-"""Moving a registry's content: backups, restores, copies of other registries, comparisons. No part of the server."""
+"""Moving a registry's content: backups, restores, copies of other registries, comparisons.
+
+It is no part of the server.
+"""

@@ -1,6 +1,6 @@
 """A backup: one file of JSON Lines with a checksum, plain or compressed (``.gz``).
 
-The first line says format and origin, the last one how many facts of each kind there are and the SHA-256 of all bytes
+The first line has the format and the origin, the last one the number of facts of each kind and the SHA-256 of all bytes
 before it (uncompressed). Writing and reading take no more memory for a larger file.
 """
 
@@ -36,14 +36,14 @@ _MAX_LINE_BYTES: Final = 512 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a backup says about itself: where its facts come from, and when they were read (epoch ms)."""
+    """The header of a backup: the origin of its facts, and when they were read (epoch ms)."""
 
     origin: str
     created_ms: int
 
 
 class BackupWriter:
-    """Writes facts to ``file``, a binary one."""
+    """Writes facts to ``file``, which is opened in binary mode."""
 
     def __init__(self, file: IO[bytes] | gzip.GzipFile, *, origin: str) -> None:
         self._file = file
@@ -70,7 +70,7 @@ class BackupWriter:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    """A file that takes the place of ``path`` when all of it is written, and leaves no trace when it is not."""
+    """Yield a file that replaces ``path`` when it is completely written, and is deleted otherwise."""
     try:
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
@@ -98,18 +98,18 @@ class BackupReader:
 
     @property
     def origin(self) -> str:
-        """Where the facts come from."""
+        """The origin of the facts: the file's path."""
         return str(self._path)
 
     def verify(self) -> tuple[Header, Counter[str]]:
-        """Its header and its counts, after all of it was read and every fact understood.
+        """Return the header and the number of facts of each kind, after reading the whole file and parsing each fact.
 
-        ``DamagedFile`` names the first line that is not what was written.
+        ``DamagedFile`` names the first line that was altered.
         """
         return self._read_all()
 
     async def facts(self) -> AsyncIterator[Fact]:
-        """Its facts, in order."""
+        """Yield the facts in order."""
         for _, line in self._lines():
             document = json.loads(line)
             if "fact" in document:

@@ -1,4 +1,4 @@
-"""Bringing the texts of other registries into the form in which this one stores them."""
+"""Conversion of the texts of other registries into their canonical form."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _MAX_DEPTH: Final = 100
 
 
 class Canonicaliser:
-    """Gives versions their canonical text; ``find`` gives the version that a reference means, None when there is none.
+    """Gives versions their canonical text; ``find`` returns the version of a reference, None if there is none.
 
-    What was worked out for the last few thousand texts is remembered, since one schema is often in several subjects.
+    The results for the last few thousand texts are cached, since one schema is often in several subjects.
     """
 
     def __init__(self, find: Callable[[Key], Awaitable[VersionFact | None]], *, remembered: int = 4096) -> None:
@@ -34,7 +34,7 @@ class Canonicaliser:
         self._known: dict[Content, Content] = {}
 
     async def canonical(self, fact: VersionFact) -> VersionFact | Unreadable:
-        """``fact`` with its canonical text; ``Unreadable`` when the text, or what it refers to, is no schema."""
+        """Return ``fact`` with its canonical text; ``Unreadable`` if the text or a reference is no valid schema."""
         if not fact.content.references and (known := self._known.get(fact.content)) is not None:
             return replace(fact, content=known)
         try:
@@ -69,7 +69,7 @@ class Canonicaliser:
         return found
 
     async def _collect(self, fact: VersionFact, found: dict[str, ResolvedReference], depth: int) -> None:
-        """Add what ``fact`` refers to, each after all that it refers to itself."""
+        """Add the references of ``fact``, each after its own references."""
         if depth == 0:
             raise InvalidSchema(f"references are nested more than {_MAX_DEPTH} deep")
         for reference, key in zip(fact.content.references, targets_of(fact), strict=True):
@@ -85,5 +85,5 @@ class Canonicaliser:
 
 
 def version_in(versions: Sequence[VersionFact | Unreadable], number: int) -> VersionFact | None:
-    """The version with a number among those of a subject."""
+    """Return the version with this number among those of a subject; None if there is none."""
     return next((item for item in versions if isinstance(item, VersionFact) and item.version == number), None)

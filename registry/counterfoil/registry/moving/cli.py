@@ -30,7 +30,7 @@ _RIGHT: Final = RegistryRole("right", "COUNTERFOIL_RIGHT_", prefix="right-", who
 
 
 def _working_options(command: _Command) -> _Command:
-    """The options that say how many requests are made at once, and whether progress is reported."""
+    """Add the options for the number of simultaneous requests and for progress reports."""
     concurrency = click.option(
         "--concurrency",
         type=click.IntRange(min=1, max=256),

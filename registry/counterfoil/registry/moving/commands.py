@@ -1,4 +1,4 @@
-"""What the commands do, once their options are read."""
+"""The work of the commands after their options are read."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _RETRIED_FOR_S = 300.0
 
 
 def run_export(file: str, options: Options) -> int:
-    """Write a backup; the exit code."""
+    """Write a backup; return the exit code."""
     progress = to_stderr(quiet=options["quiet"])
 
     async def go() -> None:
@@ -63,7 +63,7 @@ def run_export(file: str, options: Options) -> int:
 
 
 def run_import(file: str | None, options: Options) -> int:
-    """Carry out an import, or look at what it would do; the exit code."""
+    """Carry out an import, or show what it would do; return the exit code."""
     given = [name for name in (file, options["origin"].is_given, options["from_topic"]) if name]
     if len(given) > 1 or not (given or options["origin"].url):
         raise click.UsageError("name one thing to import: a backup FILE, --from URL or --from-topic FILE")
@@ -83,7 +83,7 @@ def run_import(file: str | None, options: Options) -> int:
 
 
 def run_compare(url1: str, url2: str, options: Options) -> int:
-    """Compare two registries; the exit code."""
+    """Compare two registries; return the exit code."""
     progress = to_stderr(quiet=options["quiet"])
     sides = [_settings(options["left"].at(url1)), _settings(options["right"].at(url2))]
 
@@ -118,7 +118,7 @@ def _comparison_document(urls: list[str], found: list[Difference], asked: int | 
     return document
 
 
-# --- places
+# --- sources and targets
 
 
 def _settings(access: RegistryAccess) -> RegistrySettings:
@@ -131,9 +131,9 @@ def _peer(settings: RegistrySettings, options: Options) -> Peer:
 
 
 def _place(options: Options) -> tuple[str | None, RegistryAccess | None]:
-    """The store's URL or how the registry is reached; exactly one of them.
+    """Return the store's URL or the access to the registry, exactly one of them.
 
-    What the command line names wins over what the environment names.
+    A value on the command line takes precedence over the environment.
     """
     store, access = options["store"], options["registry"]
     context = click.get_current_context(silent=True)
@@ -178,7 +178,7 @@ def _without_secrets(store: str) -> str:
 async def _facts(
     file: str | None, options: Options, progress: Progress
 ) -> AsyncIterator[Callable[[], AsyncIterator[Found]]]:
-    """A function that gives the facts to import, from the beginning at each call."""
+    """Yield a function that returns the facts to import, from the beginning at each call."""
     if options["origin"].is_given or not (file or options["from_topic"]):
         async with _peer(_settings(options["origin"]), options) as peer:
             with TemporaryDirectory(prefix="counterfoil-") as folder:
@@ -199,9 +199,9 @@ async def _target(options: Options, progress: Progress) -> AsyncIterator[tuple[T
         async with _peer(_settings(access), options) as peer:
             yield PeerTarget(peer, progress), options["concurrency"]
         return
-    if await asyncio.to_thread(is_new_store, str(store)):  # in a thread, since it may have an event loop of its own
+    if await asyncio.to_thread(is_new_store, str(store)):  # in a thread, since it may run an event loop of its own
         if options["dry_run"]:
-            store = "sqlite://"  # looking must not make a store
+            store = "sqlite://"  # a dry run must not create a store
         else:
             progress.say(f"{_without_secrets(str(store))}: new, made for this import")
     async with _opened(str(store)) as storage:

@@ -1,4 +1,4 @@
-"""Two registries side by side: what they hold, and how they judge."""
+"""Comparison of two registries: their content and their verdicts."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _AT_A_TIME: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that is not the same: what (``id``, ``config``, …), where, and how it is on the left and on the right.
+    """One difference between two registries: its kind (``id``, ``config``, …), its place, and the values of both sides.
 
-    ``left`` and ``right`` are JSON values; None is nothing there.
+    ``left`` and ``right`` are JSON values; None if there is no value.
     """
 
     what: str
@@ -53,7 +53,7 @@ def _short(value: Any) -> str:
 
 
 async def differences(left: PeerSource, right: PeerSource, progress: Progress) -> AsyncIterator[Difference]:
-    """Every difference of content: contexts, subjects, versions with all they hold, config and mode."""
+    """Yield every difference of content: contexts, subjects, versions with everything in them, config and mode."""
     ours, theirs = await gathered(left.context_names(), right.context_names())
     if left.knows_contexts and right.knows_contexts:
         for name in sorted(set(ours) ^ set(theirs)):
@@ -145,7 +145,7 @@ def _config_of(settings: SettingsFact) -> Document | None:
 
 
 class Verdicts:
-    """How two registries judge the same schemas."""
+    """The verdicts of two registries about the same schemas."""
 
     def __init__(self, left: Peer, right: Peer, progress: Progress) -> None:
         self._peers = (left, right)
@@ -153,7 +153,7 @@ class Verdicts:
         self.asked = 0
 
     async def differences(self, left: PeerSource, right: PeerSource) -> AsyncIterator[Difference]:
-        """Every version, of either side, on whose compatibility with its subject's latest version they disagree."""
+        """Yield every version of either side for which the verdicts against its subject's latest version differ."""
         for subject in await _union(left.subjects, right.subjects):
             sides = await gathered(left.versions(subject), right.versions(subject))
             facts = {item.content.guid: item for side in sides for item in side if isinstance(item, VersionFact)}
@@ -174,7 +174,7 @@ class Verdicts:
 
     @staticmethod
     async def _verdict(peer: Peer, operation: Operation[Compatibility]) -> str:
-        """``compatible``, ``incompatible``, or the code of an error."""
+        """Return ``compatible``, ``incompatible``, or the code of an error."""
         found = await peer.outcome(operation)
         if isinstance(found, Refusal):
             return f"error {found.code or found.status}"

@@ -1,4 +1,4 @@
-"""What stops a move, each with the exit code that it ends a command with."""
+"""The errors that end a move, each with the exit code of the command."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _SHOWN = 20
 
 
 class MovingError(CounterfoilError):
-    """A move that cannot be made."""
+    """A move that is not possible."""
 
     exit_code = ExitCode.PRECONDITION
 
 
 class DamagedFile(MovingError):
-    """A file that is not what was written: ``line`` (from 1) is where that shows."""
+    """A file that was altered or damaged: ``line`` (from 1) is the first line that shows it."""
 
     def __init__(self, path: str, line: int, problem: str) -> None:
         super().__init__(f"{path}, line {line}: {problem}; nothing was written")
@@ -31,7 +31,7 @@ class DamagedFile(MovingError):
 
 
 class UnreadableContent(MovingError):
-    """Content of the source that cannot be carried over; ``problems`` says what and why, one sentence each."""
+    """Content of the source that cannot be moved; ``problems`` has one sentence for each."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__(
@@ -42,7 +42,7 @@ class UnreadableContent(MovingError):
 
 
 class Clashes(MovingError):
-    """What the target holds otherwise than the source; ``problems`` has one sentence for each."""
+    """Content of the target that differs from the source's; ``problems`` has one sentence for each."""
 
     exit_code = ExitCode.CONFLICT
 
@@ -54,7 +54,7 @@ class Clashes(MovingError):
 
 
 class NotTheSame(MovingError):
-    """What read back from the target is not what was copied; ``problems`` has one sentence for each."""
+    """Content that was read back from the target and differs from the source's; ``problems`` has one sentence each."""
 
     exit_code = ExitCode.BROKEN
 
@@ -72,13 +72,13 @@ class SourceChanged(MovingError):
 
 
 class PeerUnreachable(MovingError):
-    """A registry that cannot be reached, or does not answer in time."""
+    """A registry that cannot be reached, or does not respond in time."""
 
     exit_code = ExitCode.UNREACHABLE
 
 
 class PeerRefused(MovingError):
-    """A registry that answered, and would not do it."""
+    """A registry that refused a request."""
 
     exit_code = ExitCode.REFUSED
 

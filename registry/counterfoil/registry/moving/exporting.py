@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from counterfoil.registry.moving.source import Source
 
 ATTEMPTS: Final = 5
-"""How often a source that is written to meanwhile is read, all in all."""
+"""How many times a source is read at most, if it is written to meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What was written: how many facts of each kind, and what could not be read, a sentence each."""
+    """The result of writing a backup: how many facts of each kind, and what could not be read, a sentence each."""
 
     counts: Counter[str]
     problems: Sequence[str]
@@ -35,11 +35,11 @@ class _Moved(Exception):
 
 
 async def export(source: Source, path: Path, progress: Progress, *, skip_unreadable: bool = False) -> Counter[str]:
-    """How many facts of each kind ``path`` holds now: all of ``source``, as it was at one moment.
+    """Write all of ``source``, as of one moment, to ``path``; return the number of facts of each kind.
 
-    When something is written to the source meanwhile, all is read again; ``SourceChanged`` after five times.
-    ``UnreadableContent`` unless ``skip_unreadable``. ``path`` is replaced at the end, and stays as it is when anything
-    fails.
+    If the source is written to meanwhile, everything is read again; after five times ``SourceChanged`` is raised.
+    Raises ``UnreadableContent`` unless ``skip_unreadable``. ``path`` is replaced at the end, and stays unchanged if
+    anything fails.
     """
 
     def accept(problems: Sequence[str]) -> None:
@@ -54,9 +54,9 @@ async def export(source: Source, path: Path, progress: Progress, *, skip_unreada
 async def take(
     source: Source, path: Path, progress: Progress, *, accept: Callable[[Sequence[str]], None] | None = None
 ) -> Taken:
-    """What was written to ``path``, as :func:`export` does, and what was not.
+    """Write all of ``source`` to ``path``, as :func:`export` does; return what was written and what could not be read.
 
-    ``accept`` is told what cannot be read, and raises when the file is not to be.
+    ``accept`` is called with what cannot be read, and raises if the file is not to be written.
     """
     for _ in range(ATTEMPTS):
         try:

@@ -1,7 +1,7 @@
-"""The facts that make up a registry, and each as a JSON document.
+"""The facts that make up a registry, and each of them as a JSON document.
 
 A registry is the sum of its facts, in this order: versions (each after those that it refers to), contexts, records, and
-what is set for scopes. Written down in that order and carried out in that order they make the same registry again.
+the settings of scopes. Written to an empty registry in that order they make the same registry again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Key = tuple[QualifiedSubject, int]
 
 @dataclass(frozen=True, slots=True)
 class VersionFact:
-    """One version of a subject. ``ts`` (epoch ms) is None where the source does not say when it was stored."""
+    """One version of a subject. ``ts`` (epoch ms) is None if the source does not have the time when it was stored."""
 
     subject: QualifiedSubject
     version: int
@@ -42,7 +42,7 @@ class VersionFact:
 
     @property
     def key(self) -> Key:
-        """Subject and number."""
+        """The subject and the version number."""
         return self.subject, self.version
 
     def __str__(self) -> str:
@@ -51,7 +51,7 @@ class VersionFact:
 
 @dataclass(frozen=True, slots=True)
 class ContextFact:
-    """A context: the highest id that it has given out, and whether it is listed."""
+    """A context: the highest id that it has assigned, and whether it is listed."""
 
     name: str
     max_id: int
@@ -63,7 +63,7 @@ class ContextFact:
 
 @dataclass(frozen=True, slots=True)
 class RecordFact:
-    """Something kept beside schemas: a key, an association."""
+    """An entry beside schemas: a key or an association."""
 
     kind: str
     key: tuple[str, ...]
@@ -75,7 +75,7 @@ class RecordFact:
 
 @dataclass(frozen=True, slots=True)
 class SettingsFact:
-    """What is set for a subject, a context, or above all contexts."""
+    """The config and mode of a subject, a context, or the top level."""
 
     scope: QualifiedSubject
     config: Config | None = None
@@ -87,7 +87,7 @@ class SettingsFact:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Something of the source that cannot be carried over; ``problem`` is a sentence that says what and why."""
+    """Content of the source that cannot be moved; ``problem`` is a sentence with what and why."""
 
     problem: str
 
@@ -97,7 +97,7 @@ Found = Fact | Unreadable
 
 
 def fact_document(fact: Fact) -> Document:
-    """``fact`` as one line of a backup says it."""
+    """Return ``fact`` as the document of one line of a backup."""
     match fact:
         case VersionFact():
             return {"fact": "version", **_version_document(fact)}
@@ -128,7 +128,7 @@ def _version_document(fact: VersionFact) -> Document:
 
 
 def read_fact(value: object) -> Fact:
-    """The fact that ``value`` says; ``BadRequest`` names what is wrong in it."""
+    """Return the fact of the document ``value``; raise ``BadRequest`` with what is wrong in it."""
     fields = RequestJson(value, root="The line").members()
     kind = fields.get("fact")
     read = _READERS.get(kind) if isinstance(kind, str) else None
@@ -160,7 +160,7 @@ def _read_version(fields: Mapping[str, Any]) -> VersionFact:
 
 
 def read_content(fields: Mapping[str, Any]) -> Content:
-    """The content in a document that this API, or a backup, has of a version; Avro where it names no type."""
+    """Return the content in a document of a version, of this API or of a backup; Avro if it names no type."""
     schema = SCHEMA.read(RequestJson(fields))
     return make_content(
         schema.text,
@@ -177,7 +177,7 @@ def schema_of(content: Content) -> Schema:
 
 
 def whole_number(fields: Mapping[str, Any], name: str, *, least: int = 0) -> int:
-    """A field that is a number of at least ``least``; ``BadRequest`` for anything else."""
+    """Return a field that is a number of at least ``least``; raise ``BadRequest`` for anything else."""
     value = fields.get(name)
     if isinstance(value, int) and not isinstance(value, bool) and value >= least:
         return value

@@ -1,7 +1,7 @@
-"""Bringing facts into a target: looked at first, written then, read back where that is asked for.
+"""Importing facts into a target: first the check, then the writing, and on request reading back.
 
-Nothing is written while anything clashes. An import that was cut off is simply begun again: what is there already is
-passed over, so that a second run of a finished one changes nothing.
+Nothing is written while there is a clash. An import that was interrupted is repeated from the start: existing content
+is skipped, so that repeating a complete import changes nothing.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from counterfoil.registry.moving.target import Standing, Target
 
 WIDTH: Final = 512
-"""How many facts are under way at once, by default.
+"""How many facts are written at the same time by default.
 
-Those of one subject wait for each other, so it takes many for a store to commit many together.
+Those of one subject wait for each other, so that many are needed for a store to commit many together.
 """
 
 
 @dataclass(slots=True)
 class Survey:
-    """How a target stands to all facts: how many are in which state, what clashes, and what cannot be read."""
+    """The states of all facts in a target: the number of facts in each state, the clashes, and what cannot be read."""
 
     counts: Counter[State] = field(default_factory=Counter)
     clashes: list[str] = field(default_factory=list)
@@ -41,13 +41,13 @@ class Survey:
 
     @property
     def is_clear(self) -> bool:
-        """Whether everything can be carried over."""
+        """Whether everything can be imported."""
         return not self.clashes and not self.unreadable
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What an import did: how many facts of each kind were written, how many were there, how many were read back."""
+    """The result of an import: written facts by kind, and the numbers of existing, left out and read back ones."""
 
     written: Counter[str] = field(default_factory=Counter)
     same: int = 0
@@ -56,7 +56,7 @@ class Outcome:
 
 
 class Import:
-    """The carrying over of ``facts``, which gives them anew at each call, into ``target``."""
+    """The import of ``facts``, a function that returns them from the beginning at each call, into ``target``."""
 
     def __init__(
         self, facts: Callable[[], AsyncIterator[Found]], target: Target, progress: Progress, *, width: int = WIDTH
@@ -67,7 +67,7 @@ class Import:
         self._width = width
 
     async def survey(self) -> Survey:
-        """How the target stands to all facts; nothing is written."""
+        """Return the states of all facts in the target; nothing is written."""
         survey = Survey()
 
         async def look(fact: Fact) -> None:
@@ -82,9 +82,10 @@ class Import:
         return survey
 
     async def run(self, *, skip_unreadable: bool = False, verify: bool = False) -> Outcome:
-        """What was done; ``Clashes`` or ``UnreadableContent`` before anything is.
+        """Import the facts and return the result.
 
-        ``verify``: all is read back afterwards, and ``NotTheSame`` names what is not as it should be.
+        Raises ``Clashes`` or ``UnreadableContent`` before anything is written. ``verify``: everything is read back
+        afterwards, and ``NotTheSame`` names what differs.
         """
         survey = await self.survey()
         if survey.clashes:
@@ -102,7 +103,7 @@ class Import:
 
     async def _carry(self, outcome: Outcome, fact: Fact) -> None:
         standing = await self._target.standing(fact)
-        if standing.state is State.CLASH:  # somebody else wrote since the survey
+        if standing.state is State.CLASH:  # another client wrote since the survey
             raise Clashes([standing.problem])
         if standing.state is State.SAME:
             outcome.same += 1
@@ -129,7 +130,7 @@ class Import:
         return count
 
     async def _each(self, act: Callable[[Fact], Awaitable[None]], *, unreadable: list[str] | None = None) -> None:
-        """Do ``act`` to each fact, many at once; facts that build on each other, and kinds, in their order."""
+        """Call ``act`` with each fact, many at once; facts that depend on each other, and kinds, in their order."""
         lanes = Lanes(self._width)
         kind = ""
         try:

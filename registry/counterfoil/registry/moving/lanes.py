@@ -1,4 +1,4 @@
-"""Many requests at once: writes in order where order matters, and reads whose results are needed together."""
+"""Simultaneous requests: writes in order where order matters, and reads whose results are needed together."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ _Result = TypeVar("_Result")
 
 
 async def gathered(*awaitables: Awaitable[_Result]) -> list[_Result]:
-    """All results, in order; when any fails, the first failure, once all have ended.
+    """Return all results in order; if any fails, raise the first failure after all have ended.
 
-    Nothing is left running when it raises: what is broken off in the middle of connecting to a server leaves warnings
-    about itself on the terminal.
+    No request is running when it raises: a cancelled connection attempt prints warnings on the terminal.
     """
     results = await asyncio.gather(*awaitables, return_exceptions=True)
     failures = [result for result in results if isinstance(result, BaseException)]
@@ -25,9 +24,11 @@ async def gathered(*awaitables: Awaitable[_Result]) -> list[_Result]:
 
 
 class Lanes:
-    """Runs jobs, at most ``width`` at once. Jobs that hold the same key run one after another, as they were given.
+    """Runs jobs, at most ``width`` at once.
 
-    The first job that fails stops all: what it raised is raised by whichever call comes next.
+    Jobs with a common key run one after another, in the order in which they were given.
+
+    The first job that fails stops all: its exception is raised by the next call.
     """
 
     def __init__(self, width: int) -> None:
@@ -38,7 +39,7 @@ class Lanes:
     async def run(
         self, job: Callable[[], Awaitable[None]], *, holds: Collection[Hashable], awaits: Collection[Hashable] = ()
     ) -> None:
-        """Start ``job`` when there is room, after the last jobs that hold any key that it ``holds`` or ``awaits``."""
+        """Start ``job`` when fewer than ``width`` run, after the last jobs with a key in ``holds`` or ``awaits``."""
         while len(self._running) >= self._width:
             await self._reap()
         before = {self._last[key] for key in (*holds, *awaits) if key in self._last}
@@ -64,7 +65,7 @@ class Lanes:
             await self._reap()
 
     async def abandon(self) -> None:
-        """Stop all jobs, whatever becomes of them."""
+        """Cancel all jobs and ignore their results."""
         for task in self._running:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""Saying how a move gets on, on standard error."""
+"""Reports of the progress of a move, on standard error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _EVERY_S: Final = 2.0
 
 
 class Progress:
-    """Writes to ``stream``; nothing at all when there is none."""
+    """Writes to ``stream``; nothing if there is none."""
 
     def __init__(self, stream: IO[str] | None = None) -> None:
         self._stream = stream
@@ -24,7 +24,7 @@ class Progress:
             self._stream.flush()
 
     def step(self, done: str) -> None:
-        """Count one more fact of which ``done`` says what was done with it; say how many now and then."""
+        """Count one more fact with the result ``done``; write the counts now and then."""
         self._counts[done] = self._counts.get(done, 0) + 1
         if time.monotonic() - self._said_at >= _EVERY_S:
             self._said_at = time.monotonic()
@@ -32,5 +32,5 @@ class Progress:
 
 
 def to_stderr(*, quiet: bool) -> Progress:
-    """Progress on standard error, or none when ``quiet``."""
+    """Return progress reports on standard error, or none if ``quiet``."""
     return Progress(None if quiet else sys.stderr)

@@ -1,4 +1,4 @@
-"""Where facts come from, and the order in which they come."""
+"""The sources of facts, and the order of the facts."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ _KEPT_SUBJECTS: Final = 256
 
 
 class Source(Protocol):
-    """A registry's facts, read in place."""
+    """A registry as a source of facts."""
 
     @property
     def origin(self) -> str:
-        """Where the facts come from, in words, without secrets."""
+        """The source's name for messages, without secrets."""
 
     async def mark(self) -> object:
-        """A value that is another one after any write that the source can tell of; what is read next is read anew."""
+        """Return a value that differs after any write that the source can detect; drop everything cached."""
 
     async def unreadable(self) -> Sequence[Unreadable]:
-        """What cannot be read, beside single versions."""
+        """Return what cannot be read, beside single versions."""
 
     async def subjects(self) -> Sequence[QualifiedSubject]:
-        """All subjects, those too whose versions are soft-deleted, sorted."""
+        """Return all subjects, also those whose versions are soft-deleted, sorted."""
 
     async def versions(self, subject: QualifiedSubject) -> Sequence[VersionFact | Unreadable]:
-        """All versions of a subject, ascending, soft-deleted ones too."""
+        """Return all versions of a subject, ascending, also the soft-deleted ones."""
 
     async def bound_before(self, fact: VersionFact) -> Sequence[Key]:
-        """The versions whose ids must be given to the same content before the id of ``fact`` is."""
+        """Return the versions whose ids must be assigned to the same content before the id of ``fact``."""
 
     async def contexts(self) -> Sequence[ContextFact]:
-        """All contexts, asked after the versions were."""
+        """Return all contexts; called after the versions were read."""
 
     async def records(self) -> Sequence[RecordFact | Unreadable]:
-        """All that is kept beside schemas."""
+        """Return all entries beside schemas."""
 
     def settings(self) -> AsyncIterator[SettingsFact]:
-        """Config and mode, wherever some are set."""
+        """Yield the config and mode of each scope that has one."""
 
 
 async def facts_of(source: Source) -> AsyncIterator[Found]:
-    """All facts of ``source``, in the order in which they can be carried out."""
+    """Yield all facts of ``source``, in the order in which they can be written."""
     for problem in await source.unreadable():
         yield problem
     async for version in versions_in_order(source):
@@ -64,7 +64,7 @@ async def facts_of(source: Source) -> AsyncIterator[Found]:
 
 
 def targets_of(fact: VersionFact) -> list[Key]:
-    """The versions that a version refers to."""
+    """Return the versions that a version refers to."""
     return [
         (parse_subject(reference.subject, context=fact.subject.context), reference.version)
         for reference in fact.content.references
@@ -72,10 +72,11 @@ def targets_of(fact: VersionFact) -> list[Key]:
 
 
 async def versions_in_order(source: Source) -> AsyncIterator[VersionFact | Unreadable]:
-    """All versions of ``source``, each after those that must be there before it.
+    """Yield all versions of ``source``, each after those that must be written before it.
 
-    By subject and number, except that a version comes after those that it refers to. And a soft-deleted one comes after
-    the later versions of its subject with the same id, since those would take its place if they came after it.
+    They are sorted by subject and number, except that a version comes after those that it refers to. A soft-deleted
+    version comes after the later versions of its subject with the same id, since those would replace it if they came
+    after it.
     """
     walk = _Walk(source)
     subjects = sorted(await source.subjects())
@@ -93,7 +94,7 @@ async def versions_in_order(source: Source) -> AsyncIterator[VersionFact | Unrea
 
 
 class _Walk:
-    """Where the walk through all versions stands."""
+    """The state of the walk through all versions."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -102,14 +103,14 @@ class _Walk:
         self._kept: dict[QualifiedSubject, dict[int, VersionFact]] = {}
 
     def keep(self, subject: QualifiedSubject, found: Sequence[VersionFact | Unreadable]) -> dict[int, VersionFact]:
-        """Remember the versions of a subject for a while."""
+        """Cache the versions of a subject for a while."""
         while len(self._kept) >= _KEPT_SUBJECTS:
             del self._kept[next(iter(self._kept))]
         self._kept[subject] = {item.version: item for item in found if isinstance(item, VersionFact)}
         return self._kept[subject]
 
     def passed(self, subject: QualifiedSubject) -> None:
-        """Take note that all versions of ``subject``, and of those before it, were given."""
+        """Record that all versions of ``subject``, and of those before it, were yielded."""
         self._last = subject
         self._early.pop(subject, None)
 
@@ -118,7 +119,7 @@ class _Walk:
         return version in self._early.get(subject, ()) or (self._last is not None and subject <= self._last)
 
     async def up_to(self, fact: VersionFact) -> AsyncIterator[VersionFact]:
-        """Whatever must come before ``fact`` and has not, then ``fact`` itself."""
+        """Yield the versions that must come before ``fact`` and have not been yielded, then ``fact`` itself."""
         waiting, opened = [fact], set[tuple[QualifiedSubject, int]]()
         while waiting:
             top = waiting[-1]

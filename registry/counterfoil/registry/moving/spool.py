@@ -1,4 +1,4 @@
-"""Reading a source once, where its facts are needed several times."""
+"""Reading a source once if its facts are needed several times."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 async def read_once(source: Source, folder: Path, progress: Progress) -> Callable[[], AsyncIterator[Found]]:
-    """A function that gives the facts of ``source`` from the beginning at each call, as they were at one moment.
+    """Return a function that returns the facts of ``source``, as of one moment, from the beginning at each call.
 
-    They are kept in a file in ``folder``, so that a running registry is asked once and not for each pass.
+    They are stored in a file in ``folder``, so that a running registry is read once and not for each pass.
     """
     path = folder / "facts.jsonl.gz"
     taken = await take(source, path, progress)

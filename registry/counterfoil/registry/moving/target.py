@@ -1,4 +1,4 @@
-"""Where facts go to."""
+"""The targets of facts."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 class State(Enum):
-    """How a target stands to a fact."""
+    """The state of a fact in a target."""
 
     ABSENT = "absent"
-    """It is not there, and can be."""
+    """The target does not have it, and can."""
     UNFINISHED = "unfinished"
-    """The version is there and not yet soft-deleted."""
+    """The version exists and is not soft-deleted yet."""
     SAME = "same"
     CLASH = "clash"
 
@@ -35,18 +35,18 @@ SAME = Standing(State.SAME)
 
 
 def clash(problem: str) -> Standing:
-    """The standing of something that the target holds otherwise."""
+    """Return the state of content that differs in the target."""
     return Standing(State.CLASH, problem)
 
 
 class Target(Protocol):
-    """A registry to carry facts out in."""
+    """A registry as a target of facts."""
 
     async def standing(self, fact: Fact) -> Standing:
-        """How the target stands to ``fact`` now."""
+        """Return the present state of ``fact`` in the target."""
 
     async def put(self, fact: Fact) -> None:
-        """Make ``fact`` true: it is absent or unfinished."""
+        """Write ``fact``, which is absent or unfinished."""
 
     async def finish(self) -> None:
-        """Put back whatever was changed for the time of the import; also after an import that failed."""
+        """Restore everything that was changed during the import; also called after an import that failed."""

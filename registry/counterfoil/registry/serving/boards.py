@@ -1,7 +1,7 @@
-"""Memory that processes share: each shows there what it has measured, and reads what the others show.
+"""Memory that processes share: each writes its own metrics there, and reads those of the others.
 
-A process that is killed leaves what it showed last, and whoever takes its place goes on from there: sums never go down,
-as Prometheus has it for counters.
+The last metrics of a killed process stay, and the process that replaces it continues from them: sums never go down, as
+Prometheus requires for counters.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ _ATTEMPTS: Final = 100
 
 
 class Boards:
-    """As many places as there are processes. To be made before they are forked; memory is used as it is written."""
+    """One place for each process. It is made before they are forked; memory is used as it is written."""
 
     def __init__(self, count: int) -> None:
         self._memory = mmap.mmap(-1, count * _PLACE_BYTES)
         self.count = count
 
     def write(self, place: int, content: bytes) -> None:
-        """Show ``content`` at ``place``; what does not fit is not shown, and the content before it stays.
+        """Write ``content`` to ``place``; content that does not fit is ignored, and the earlier content stays.
 
-        There are two halves. The one that is not being read is written, and then a single byte says that it is the
-        current one; a process may be killed at any point of this.
+        There are two halves. The one that is not being read is written, and then a single byte makes it the current
+        one; a process may be killed at any point of this.
         """
         if _HEAD.size + len(content) > _HALF_BYTES:
             return
@@ -40,9 +40,9 @@ class Boards:
         self._memory[begin] = half
 
     def read(self, place: int) -> bytes:
-        """What is shown at ``place``; empty when there was nothing yet."""
+        """Return the content of ``place``; empty if nothing was written yet."""
         begin = place * _PLACE_BYTES
-        for _ in range(_ATTEMPTS):  # again where it was written to meanwhile
+        for _ in range(_ATTEMPTS):  # again if it was written to meanwhile
             at = begin + mmap.PAGESIZE + self._memory[begin] * _HALF_BYTES
             size, checksum = _HEAD.unpack(self._memory[at : at + _HEAD.size])
             content = self._memory[at + _HEAD.size : at + _HEAD.size + min(size, _HALF_BYTES)]
@@ -59,10 +59,10 @@ class PlaceOnBoards:
         self._place = place
 
     def show(self, measures: bytes) -> None:
-        """Show what this process has measured so far."""
+        """Write what this process has measured so far."""
         self._boards.write(self._place, measures)
 
     def others(self) -> list[bytes]:
-        """What the other processes show."""
+        """Return what the other processes have written."""
         places = [place for place in range(self._boards.count) if place != self._place]
         return [shown for place in places if (shown := self._boards.read(place))]

@@ -1,8 +1,9 @@
-"""Connections with limits: how many there are, how large a request's head is, how long a client may take.
+"""Connections with limits: their number, the size of a request's head, the time for a request and a response.
 
-uvicorn's protocol on httptools knows neither a limit for headers nor a time for a request to arrive. Both are added
-here at next to no cost for requests that arrive whole: sizes are counted for the others alone, and times are found by
-looking at all connections a few times in the time-out (:class:`ConnectionWatch`), without a timer for each request.
+uvicorn's protocol on httptools has neither a limit for headers nor a time-out for the arrival of a request. Both are
+added here at almost no cost for requests that arrive whole: sizes are counted for the others alone, and time-outs are
+found by checking all connections a few times in the time-out (:class:`ConnectionWatch`), without a timer for each
+request.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _LONGEST_LOOK_S: Final = 1.0
 
 
 def limited_protocol(settings: ServerSettings) -> type[LimitedProtocol]:
-    """The protocol class for a server with these settings."""
+    """Return the protocol class for a server with these settings."""
 
     class Limited(LimitedProtocol):
         max_connections = settings.max_connections
@@ -47,7 +48,7 @@ def limited_protocol(settings: ServerSettings) -> type[LimitedProtocol]:
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """uvicorn's protocol with limits of size and number, and the API's body in what it refuses by itself."""
+    """uvicorn's protocol with limits of size and number, and with the API's error body for requests that it refuses."""
 
     max_connections = 0
     max_header_bytes = 64 * 1024
@@ -60,16 +61,16 @@ class LimitedProtocol(HttpToolsProtocol):
     unsent_bytes = 0
     unsent_since = 0.0
 
-    # --- what the event loop calls
+    # --- called by the event loop
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
-        """Take the connection, unless there are too many."""
+        """Accept the connection, unless there are too many."""
         super().connection_made(transport)
         if 0 < self.max_connections < len(self.connections):
             self.refuse(TooManyConnections(f"This server has {self.max_connections} connections already; try again"))
 
     def data_received(self, data: bytes) -> None:
-        """Take in what arrived."""
+        """Handle received data."""
         if (self.counted_bytes or len(data) > self.max_header_bytes) and self._brings_too_large_a_head(data):
             self.refuse(
                 HeadTooLarge(
@@ -92,7 +93,7 @@ class LimitedProtocol(HttpToolsProtocol):
                 self.counted_bytes = 0
 
     def _brings_too_large_a_head(self, data: bytes) -> bool:
-        """Whether ``data`` goes on with a request's head, or begins one, that is too large."""
+        """Return whether ``data`` continues or begins a request's head that is too large."""
         is_open = self.has_open_head()
         if not is_open and self.cycle is not None and self.cycle.more_body:
             return False
@@ -101,9 +102,9 @@ class LimitedProtocol(HttpToolsProtocol):
         return before_bytes + (len(data) if end < 0 else end) > self.max_header_bytes
 
     def _count(self, size_bytes: int) -> None:
-        """Add to what an unfinished request has sent; far too much of it ends the connection.
+        """Count what an unfinished request has sent; close the connection if it is far too much.
 
-        Its body was refused by then, and the client sends on.
+        Its body was refused by then, and the client continues to send.
         """
         if self.counted_of is not self.scope:
             self.counted_of, self.counted_bytes = self.scope, 0
@@ -111,7 +112,7 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.counted_bytes > self.max_header_bytes + self.max_body_bytes * _CHUNKS_OVERHEAD:
             self.refuse(too_large(self.max_body_bytes))
 
-    # --- answers in one piece
+    # --- responses in one piece
 
     def on_message_begin(self) -> None:
         """Begin a request."""
@@ -119,7 +120,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self.scope[CONNECTION] = self  # type: ignore[typeddict-unknown-key]  # a scope may hold more than the standard's keys
 
     def answer(self, scope: Scope, head: Sequence[bytes], body: bytes) -> bool:
-        """Whether the answer was taken: not where it would have to wait, or the connection is to end with it."""
+        """Return whether the response was accepted: not if it would have to wait or is the connection's last one."""
         cycle = self.cycle
         if cycle.scope is not scope or cycle.disconnected or not cycle.keep_alive or self.flow.write_paused:
             return False
@@ -132,16 +133,17 @@ class LimitedProtocol(HttpToolsProtocol):
         cycle.on_response()
         return True
 
-    # --- upgrades, which this server does not do
+    # --- upgrades, which this server does not support
 
     def _should_upgrade(self) -> bool:
-        """Whether uvicorn is to leave this request alone: what asks for an upgrade is read again without that wish."""
+        """Return whether uvicorn is to leave this request alone: an upgrade is parsed again as an ordinary request."""
         return bool(self.parser.get_method() != b"CONNECT")
 
     def _go_on_without_upgrade(self, rest: bytes) -> None:
-        """Answer a request as if it had not asked for another protocol, as RFC 9110, 7.8 has it.
+        """Answer a request for another protocol as an ordinary one (RFC 9110, 7.8).
 
-        Java's own client asks for HTTP/2 with its first request; the parser takes such a request to have no body.
+        Java's own client requests an upgrade to HTTP/2 with its first request; the parser then ignores the request's
+        body.
         """
         head = [self.scope["method"].encode(), b" ", self.url, b" HTTP/1.1\r\n"]
         for name, value in self.headers:
@@ -150,21 +152,21 @@ class LimitedProtocol(HttpToolsProtocol):
         self.parser = httptools.HttpRequestParser(self)
         self.data_received(b"".join([*head, b"\r\n", rest]))
 
-    # --- what the watch asks and does
+    # --- called by the connection watch
 
     def has_open_head(self) -> bool:
-        """Whether a request line or its headers are still arriving, or have not begun to."""
+        """Return whether a request line or its headers are incomplete or have not begun to arrive."""
         return self.scope is None or "raw_path" not in self.scope
 
     def is_waiting_for_client(self) -> bool:
-        """Whether the client has begun a request (or connected) and not sent all of it yet."""
+        """Return whether the client has begun a request (or connected) and not sent all of it yet."""
         if self.flow.read_paused or self.timeout_keep_alive_task is not None:
             return False
         cycle = self.cycle
         return cycle is None or cycle.response_complete or cycle.more_body or self.has_open_head()
 
     def refuse(self, error: RegistryError) -> None:
-        """Answer ``error``, where no answer has begun, and end the connection."""
+        """Send ``error``, if no response has begun, and end the connection."""
         if self.transport.is_closing():
             return
         cycle = self.cycle
@@ -179,10 +181,10 @@ class LimitedProtocol(HttpToolsProtocol):
 
 
 class _Farewell(asyncio.Protocol):
-    """The end of a connection: a last answer, and then nothing more is read.
+    """The end of a connection: a last response, after which received data is discarded.
 
-    The client may still be sending. If the connection were closed at once, it would be reset, and the answer lost
-    (RFC 9112, 9.6); so what arrives is thrown away for a moment.
+    The client may still be sending. If the connection were closed at once, it would be reset, and the response lost
+    (RFC 9112, 9.6); so received data is discarded for two seconds.
     """
 
     def __init__(self, transport: asyncio.Transport, answer: bytes) -> None:
@@ -194,13 +196,13 @@ class _Farewell(asyncio.Protocol):
         self._deadline = asyncio.get_running_loop().call_later(_FAREWELL_S, transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the deadline."""
+        """Cancel the deadline."""
         del exc
         self._deadline.cancel()
 
 
 def as_bytes(error: RegistryError) -> bytes:
-    """The whole answer for an error that no application was asked about."""
+    """Return the whole response for an error outside of the application."""
     response = error_answer(error)
     lines = [STATUS_LINE[response.status_code]]
     for name, value in [
@@ -214,10 +216,10 @@ def as_bytes(error: RegistryError) -> bytes:
 
 
 class ConnectionWatch:
-    """Cuts off clients that take too long: to send a request, or to take an answer in.
+    """Closes the connections of clients that take too long to send a request or to read a response.
 
-    ``look`` is called every ``interval_s``; a client is cut off at the first look at which it has been found waiting
-    for ``timeout_s``.
+    ``look`` is called every ``interval_s``; a connection is closed at the first look at which the server has waited for
+    the client for ``timeout_s``.
     """
 
     def __init__(self, connections: Iterable[Any], *, timeout_s: float) -> None:
@@ -226,14 +228,14 @@ class ConnectionWatch:
         self.interval_s = min(max(timeout_s / _LOOKS_A_TIMEOUT, _SHORTEST_LOOK_S), _LONGEST_LOOK_S)
 
     def look(self, now_s: float) -> None:
-        """Look at every connection; ``now_s`` is the event loop's time."""
+        """Check every connection; ``now_s`` is the event loop's time."""
         for connection in list(self._connections):
             if isinstance(connection, LimitedProtocol):
                 self._look_at_sending(connection, now_s)
                 self._look_at_receiving(connection, now_s)
 
     def _look_at_sending(self, connection: LimitedProtocol, now_s: float) -> None:
-        """The client sends a request: it has so long for all of it, however lively it is in between."""
+        """Refuse a request that has not arrived completely within the time-out, however often parts of it arrive."""
         if not connection.is_waiting_for_client():
             connection.waits_for = None
             return
@@ -244,7 +246,7 @@ class ConnectionWatch:
             connection.refuse(SlowRequest(f"The request did not arrive within {self._timeout_s:g} s"))
 
     def _look_at_receiving(self, connection: LimitedProtocol, now_s: float) -> None:
-        """The client takes an answer: it must take some of it in each time-out."""
+        """Close the connection of a client that reads nothing of a response during a time-out."""
         unsent_bytes = connection.transport.get_write_buffer_size()
         if unsent_bytes == 0 or unsent_bytes != connection.unsent_bytes:
             connection.unsent_bytes, connection.unsent_since = unsent_bytes, now_s

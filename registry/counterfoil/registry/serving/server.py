@@ -1,4 +1,4 @@
-"""Running the application in this process: socket, server, signals."""
+"""The application's server in this process: socket, server, signals."""
 
 from __future__ import annotations
 
@@ -41,9 +41,10 @@ class AddressNotUsable(CounterfoilError):
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """What a server is given from outside: where it listens, and what it does when it does.
+    """What a server is started with: its socket, and what is called when it listens.
 
-    ``lifeline`` is a file descriptor that ends (reads as empty) when the server should, because its parent is gone.
+    ``lifeline`` is a file descriptor that ends (reads as empty) when the parent process has ended, at which the server
+    stops.
     """
 
     listener: socket.socket
@@ -53,7 +54,7 @@ class Seat:
 
 
 class _Server(uvicorn.Server):
-    """Says where it listens, watches its connections, and ends well when told to stop: answers without an end first."""
+    """Announces its address, watches its connections, and stops in order: it first ends responses without an end."""
 
     def __init__(self, config: uvicorn.Config, seat: Seat, *, lifecycle: Lifecycle, read_timeout_s: float) -> None:
         super().__init__(config)
@@ -88,7 +89,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop at SIGTERM and SIGINT, and do not pass the signal on afterwards: an ordered stop is a success."""
+        """Stop at SIGTERM and SIGINT, and do not raise the signal again afterwards: an ordered stop is a success."""
         before = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
         try:
             yield
@@ -104,9 +105,9 @@ async def _every(interval_s: float, chore: Callable[[], None]) -> None:
 
 
 def run(settings: ServerSettings) -> int:
-    """Serve until SIGTERM or SIGINT; the exit code is 0 then.
+    """Serve until SIGTERM or SIGINT; return the exit code 0 then.
 
-    Raises ``StoreNotUsable`` or ``AddressNotUsable`` when it cannot begin.
+    Raises ``StoreNotUsable`` or ``AddressNotUsable`` if it cannot start.
     """
     configure_logging()
     listener = listen(settings.host, settings.port)
@@ -131,7 +132,7 @@ def run_on(settings: ServerSettings, seat: Seat) -> None:
         log_config=None,
         lifespan="on",
         server_header=False,
-        proxy_headers=False,  # nobody here asks who the client is
+        proxy_headers=False,  # the client's address is not used here
         backlog=BACKLOG,
         timeout_keep_alive=settings.keep_alive_s,
         timeout_graceful_shutdown=settings.stop_timeout_s,
@@ -140,16 +141,17 @@ def run_on(settings: ServerSettings, seat: Seat) -> None:
 
 
 def _look_for_cycles_seldom() -> None:
-    """Have Python search for garbage in cycles less often, and never among what is there now.
+    """Make Python's garbage collection of cycles run less often, and never over the objects that exist now.
 
-    Requests leave hardly any, and the search goes through all that is remembered; it took a tenth of a registration.
+    Requests leave hardly any cycles, and a collection visits all objects in memory; it took a tenth of the time of a
+    registration.
     """
     gc.freeze()
     gc.set_threshold(*_CYCLE_THRESHOLDS)
 
 
 def announce(listener: socket.socket, settings: ServerSettings) -> None:
-    """Print where the server listens, and note it in the log."""
+    """Print the server's address, and write it to the log."""
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{port}"
@@ -159,7 +161,7 @@ def announce(listener: socket.socket, settings: ServerSettings) -> None:
 
 
 def listen(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
-    """A socket that listens on the address; ``is_shared`` allows further sockets to listen on it, each with a queue."""
+    """Return a socket that listens on the address; ``is_shared`` permits further sockets on it, each with a queue."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=BACKLOG, reuse_port=is_shared)
@@ -169,7 +171,7 @@ def listen(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
 
 
 def _allow_files(connections: int) -> None:
-    """Raise the limit of open files to what so many connections take, as far as the system lets us."""
+    """Raise the limit of open files to the number for so many connections, as far as the system permits it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + _FILES_BESIDE_CONNECTIONS if connections else hard
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -1,8 +1,8 @@
-"""Several processes on one port: a parent that holds the sockets, and starts, watches and replaces workers.
+"""Several processes on one port: a parent process that has the sockets, and starts, watches and replaces workers.
 
-The parent makes one listening socket for each worker, all on the same address (``SO_REUSEPORT``), so that the system
-deals connections out evenly; where a system does not do that, all workers share one. The parent keeps the sockets: the
-connections that wait for a worker which dies are taken by the one that replaces it.
+The parent process makes one listening socket for each worker, all on the same address (``SO_REUSEPORT``), so that the
+system distributes connections evenly; on other systems than Linux all workers share one. The parent process keeps the
+sockets open: connections that wait for a worker which ends are accepted by the one that replaces it.
 """
 
 from __future__ import annotations
@@ -42,19 +42,20 @@ _STOPS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 class WorkersNotPossible(CounterfoilError):
-    """The store belongs to one process."""
+    """The store can be used by one process only."""
 
     exit_code = ExitCode.USAGE
 
 
 class WorkersFailed(CounterfoilError):
-    """Workers end before they serve."""
+    """Workers that end before they serve."""
 
 
 def serve_with(settings: ServerSettings) -> int:
-    """Serve with as many processes as ``settings`` say, until SIGTERM or SIGINT; the exit code is 0 then.
+    """Serve with the number of processes in ``settings`` until SIGTERM or SIGINT; return the exit code 0 then.
 
-    ``WorkersNotPossible`` when the store belongs to one process; ``WorkersFailed`` when the processes do not start.
+    Raises ``WorkersNotPossible`` if the store can be used by one process only, ``WorkersFailed`` if the processes do
+    not start.
     """
     if settings.workers == 1:
         return run(settings)
@@ -75,8 +76,10 @@ def serve_with(settings: ServerSettings) -> int:
 
 
 def _listeners(settings: ServerSettings) -> list[socket.socket]:
-    """A listening socket for each worker; where the system does not balance between several, the same for all."""
-    listen(settings.host, settings.port).close()  # in use by somebody else: sharing would hide it
+    """Return a listening socket for each worker; the same for all if the system does not balance between several."""
+    listen(
+        settings.host, settings.port
+    ).close()  # raises if another process uses the address, which a shared socket would hide
     first = listen(settings.host, settings.port, is_shared=True)
     if sys.platform != "linux":
         return [first] * settings.workers
@@ -86,7 +89,10 @@ def _listeners(settings: ServerSettings) -> list[socket.socket]:
 
 @dataclass(slots=True)
 class _Worker:
-    """One worker's place. ``pid`` is 0 while there is no process; ``news`` is what it says of its start."""
+    """One worker's place.
+
+    ``pid`` is 0 while there is no process; ``news`` is the pipe with the messages of its start.
+    """
 
     place: int
     pid: int = 0
@@ -112,7 +118,7 @@ class Workers:
         self._wakeup_reader, self._wakeup_writer = socket.socketpair()
 
     def run(self) -> None:
-        """Serve until SIGTERM or SIGINT. ``WorkersFailed`` when workers do not start, and none is left that serves."""
+        """Serve until SIGTERM or SIGINT; raise ``WorkersFailed`` if workers do not start, and none serves."""
         self._listen_to_signals()
         gc.freeze()
         try:
@@ -132,13 +138,13 @@ class Workers:
         signal.set_wakeup_fd(self._wakeup_writer.fileno(), warn_on_full_buffer=False)
         for number in _STOPS:
             signal.signal(number, self._begin_stop)
-        signal.signal(signal.SIGCHLD, lambda *_: None)  # it only has to wake us
+        signal.signal(signal.SIGCHLD, lambda *_: None)  # it only has to interrupt the wait
 
     def _begin_stop(self, *_: Any) -> None:
         self._is_stopping = True
 
     def _wait(self) -> None:
-        """Return when a signal or a worker's news has come, or the next start is due."""
+        """Return when a signal or a worker's message has arrived, or the next start is due."""
         due = [worker.start_at_s for worker in self._workers if not worker.pid]
         timeout_s = max(min(due) - time.monotonic(), 0.0) if due else None
         wakeup = self._wakeup_reader.fileno()
@@ -170,7 +176,7 @@ class Workers:
         worker.begun_s = time.monotonic()
 
     def _become(self, worker: _Worker, news: int) -> None:
-        """Be the worker; never returns."""
+        """Run the worker in this forked process; never return."""
         code = 1
         try:
             signal.set_wakeup_fd(-1)
@@ -231,7 +237,7 @@ class Workers:
                     self._note_end(worker, os.waitstatus_to_exitcode(status))
 
     def _note_end(self, worker: _Worker, code: int) -> None:
-        """Plan the next start of a worker that has ended by itself, or give up."""
+        """Plan the next start of a worker that has ended by itself, or raise ``WorkersFailed``."""
         self._hear_news()
         said = worker.text.removeprefix(_READY).decode(errors="replace")
         facts = {"worker": worker.place, "pid": worker.pid, "ended": _in_words(code)}
@@ -258,7 +264,7 @@ class Workers:
     # --- stopping
 
     def _stop(self) -> None:
-        """End every worker: politely, and after the grace for good."""
+        """End every worker: with SIGTERM, and after the grace period with SIGKILL."""
         self._is_stopping = True
         for listener in self._listeners:
             listener.close()
@@ -285,7 +291,7 @@ def _never_block(descriptor: int) -> None:
 
 
 def _tell(news: int, text: bytes) -> None:
-    """Write to the parent, which may be gone."""
+    """Write to the parent process, which may have ended."""
     with contextlib.suppress(OSError):
         os.write(news, text)
 

@@ -1,4 +1,4 @@
-"""The documents of associations: what callers send and get."""
+"""The documents of associations: the bodies that clients send and receive."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 def read_resource_request(
     value: object, *, context: str, operation: Operation | None = None, resource_id: str | None = None
 ) -> ResourceRequest:
-    """What a body asks for about one resource.
+    """Return what a body requests about one resource.
 
-    ``operation`` is that of every item; None where each names its own. ``resource_id`` is the one in the path, which
-    one in the body must repeat: ``InvalidAssociation``.
+    ``operation`` is that of every item; None if each names its own. ``resource_id`` is the one in the path; another one
+    in the body raises ``InvalidAssociation``.
     """
     request = RequestJson(value, root="The request")
     given = request.optional("resourceId", read_text)
@@ -72,7 +72,7 @@ def _read_operation(text: str | None) -> Operation:
 
 
 def outcome_document(outcome: Outcome) -> Document:
-    """The resource, and the associations that were made or changed, with the schemas that came with them."""
+    """Return the resource and the associations that were made or changed, with the schemas that were sent with them."""
     effects = [(effect.association, effect.schema) for effect in outcome.effects]
     return resource_document(outcome.resource, effects)
 
@@ -80,7 +80,7 @@ def outcome_document(outcome: Outcome) -> Document:
 def resource_document(
     resource: Resource, associations: Iterable[tuple[Association, Registered | Append | None]]
 ) -> Document:
-    """A resource, and associations of it with a schema each."""
+    """Return a resource, and associations of it with a schema each."""
     document: Document = {
         **resource_fields(resource),
         "associations": [_association_fields(association, schema) for association, schema in associations],
@@ -100,7 +100,7 @@ def _association_fields(association: Association, schema: Registered | Append | 
 
 
 def _schema_document(schema: Registered | Append) -> Document:
-    """The schema as a registration answers it; one that was not stored has no id and no number."""
+    """Return the schema as in the response to a registration; one that was not stored has no id and no number."""
     if isinstance(schema, Registered):
         return registered_document(schema, text=schema.content.text)
     document = registered_document(Registered(0, 0, schema.content), text=schema.content.text)

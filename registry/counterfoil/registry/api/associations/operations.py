@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _PAGE: Final = 1000
 _BAD_ITEM: Final = 500
-"""The code of an item of a batch that cannot be read, as this API has it; the batch itself is answered."""
+"""The code of an item of a batch that cannot be read, as in this API; the batch itself gets a response."""
 
 
 def _associations(call: Call) -> Associations:
@@ -84,7 +84,7 @@ def _of_types(found: Iterable[Association], types: Iterable[str]) -> list[Associ
 
 
 def lifecycles_asked(call: Call, known: Collection[str]) -> set[str]:
-    """The query's lifecycles, all of them ``known``; another word is no such page (``NotFound``)."""
+    """Return the query's lifecycles; raise ``NotFound`` unless all are ``known``."""
     asked = {text for text in call.texts("lifecycle") if text}
     for text in sorted(asked - set(known)):
         raise NotFound(f"lifecycle is {text[:80]!r}; expected {' or '.join(sorted(known))}")
@@ -95,7 +95,7 @@ def lifecycles_asked(call: Call, known: Collection[str]) -> set[str]:
 
 
 def _context(call: Call) -> str:
-    """The context of the subjects that a body names without one."""
+    """Return the context of the subjects that a body names without one."""
     return parse_subject(call.text("context")).context
 
 
@@ -191,7 +191,7 @@ async def batch_mutate(call: Call) -> Any:
 
 
 async def _results(body: object, result: Callable[[object], Awaitable[Document]]) -> Document:
-    """The results of the items of a batch; a store that fails, fails the whole batch."""
+    """Return the results of the items of a batch; if the store fails, the whole batch fails."""
     items = RequestJson(body).optional("requests", read_each(lambda item: item.value)) or ()
     results: list[Document] = []
     for item in items:

@@ -26,7 +26,7 @@ class AssociationRequestBody(CamelShape):
     association_type: str = Field("value", description="key or value.")
     lifecycle: str | None = Field(None, description="STRONG with a schema, else WEAK.")
     frozen: bool | None = None
-    # The JSON key is "schema", a name that pydantic keeps for itself.
+    # The JSON key is "schema", a name that pydantic reserves.
     schema_request: RegistrationBody | None = Field(None, alias="schema", description="Registered along.")
     normalize: bool = False
 

@@ -1,8 +1,8 @@
-"""Answers from memory, ahead of routing: what was asked before, in the same words, and has not changed since.
+"""Responses from memory, before routing: of requests that are repeated unchanged, where the content has not changed.
 
-The bytes are those of the ordinary route, which keeps them (:mod:`~counterfoil.registry.api.cache.replies`). Whatever
-is asked in another way than the plain one (a query, another spelling of the path, an ``Accept`` that cannot be
-satisfied) goes there.
+The bytes are those of the ordinary route, which caches them (:mod:`~counterfoil.registry.api.cache.replies`). The
+ordinary route handles every other form of a request: with a query, with another spelling of the path, or with an
+``Accept`` that cannot be satisfied.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _POSTS: Final = (b"/subjects/", b"/compatibility/")
 
 
 class FastLane:
-    """Answers a GET, or a POST under ``/subjects`` and ``/compatibility``, when the answer is at hand.
+    """Answers a GET, or a POST under ``/subjects`` and ``/compatibility``, if the response is cached.
 
-    Everything else is handed on, with the body that was read on the way.
+    Every other request is passed to the application, with the body that was read already.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class FastLane:
         self._answers_whole = answers_whole
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or hand on."""
+        """Answer the request, or pass it to the application."""
         if scope["type"] == "http" and not scope["query_string"]:
             accept = known = client = b""
             for name, value in scope["headers"]:
@@ -77,7 +77,7 @@ class FastLane:
         await self._app(scope, receive, send)
 
     async def _find(self, scope: Scope, receive: Receive, *, is_python: bool) -> tuple[Kept | None, Receive]:
-        """The answer, where it is at hand, and what gives the body that was sent."""
+        """Return the response if it is cached, and the callable that returns the body that was sent."""
         path = scope.get("raw_path", b"")
         is_tolerant = self._knows_tolerant and tolerates_new_fields(scope["headers"])
         if scope["method"] == "GET":
@@ -95,7 +95,7 @@ class FastLane:
     async def _kept(self, key: bytes) -> Kept | None:
         try:
             return await self._replies.get(key)
-        except RegistryError as error:  # what is not in memory is for the ordinary route
+        except RegistryError as error:  # content that is not in memory is read by the ordinary route
             found = self._replies.last_known(key) if self._stale.applies_to(error) else None
             if found is not None:
                 self._stale.note()
@@ -103,7 +103,7 @@ class FastLane:
 
 
 def _is_answered_whole(kept: Kept, media_type: bytes, scope: Scope) -> bool:
-    """Whether the connection has taken the answer in one piece."""
+    """Return whether the connection has accepted the response in one piece."""
     connection: WholeAnswers | None = scope.get(CONNECTION)
     envelope: PlainEnvelope | None = scope.get(ENVELOPE)
     if connection is None or envelope is None:
@@ -120,7 +120,7 @@ def _is_answered_whole(kept: Kept, media_type: bytes, scope: Scope) -> bool:
 
 
 async def _send_kept(kept: Kept, media_type: bytes, known: bytes, send: Send) -> None:
-    """Send the answer, or that the caller has it; ``known`` holds the tags of the answers that the caller has."""
+    """Send the response, or status 304 if one of the entity tags in ``known`` matches."""
     tag, status, body = kept.tag, 200, kept.body
     headers = [(b"content-type", media_type), (b"content-length", b"%d" % len(body))]
     if tag:
@@ -143,7 +143,7 @@ def _produced(accept: bytes) -> bytes | None:
 
 
 def _is_small(headers: list[tuple[bytes, bytes]]) -> bool:
-    """Whether the body is of a known size and not large, and of a type that is read."""
+    """Return whether the body has a known, small size, and a media type that is read."""
     length = -1
     for name, value in headers:
         if name == b"content-length" and value.isdigit():
@@ -163,7 +163,7 @@ def _is_consumed(content_type: bytes) -> bool:
 
 
 async def _received(receive: Receive) -> list[Message]:
-    """The messages that bring the body; the last one is of another type where the caller went away."""
+    """Return the messages with the body; the last one has another type if the client has disconnected."""
     messages = [await receive()]
     while messages[-1]["type"] == "http.request" and messages[-1].get("more_body", False):
         messages.append(await receive())
@@ -177,7 +177,7 @@ def _joined(messages: list[Message]) -> bytes:
 
 
 def _again(messages: list[Message], receive: Receive) -> Receive:
-    """What gives ``messages`` once more, and then what ``receive`` gives."""
+    """Return a callable that returns ``messages`` once more, and then the messages of ``receive``."""
     waiting = iter(messages)
 
     async def receive_again() -> Message:

@@ -1,7 +1,7 @@
-"""Answers kept as bytes, for the requests that are made again and again.
+"""Responses cached as bytes, for requests that are repeated.
 
-An answer is kept together with what it rests on (:class:`Basis`), and is given again while that stands. What a write
-changes is told by the storage, for the writes of other servers on the same store as well.
+A response is cached together with what it depends on (:class:`Basis`), and is sent while that is unchanged. The storage
+reports what a write changes, also for the writes of other servers on the same store.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from counterfoil.schema.contexts import QualifiedSubject
 
 MAX_KEPT_BODY_BYTES: Final = 64 * 1024
-"""The largest request body for whose answer there is a place."""
+"""The largest request body whose response is cached."""
 
 _OVERHEAD_BYTES: Final = 400
 _MAX_STAMPS: Final = 100_000
 
 
 class EveryWrite:
-    """What an answer rests on when any write at all may change it."""
+    """The dependency of a response that any write may change."""
 
 
 class OfId(int):
-    """A schema id, in whatever context: its answer names a version that holds it."""
+    """A schema id in all contexts: the response about it names a version that holds it."""
 
 
 Ground: TypeAlias = "str | OfId | type[EveryWrite]"
-"""What an answer rests on, beside all config and modes: the subjects of one name in whatever context, an id, or all."""
+"""The dependency of a response beside all config and modes: subjects of one name in all contexts, an id, or all."""
 
 
 class Basis(NamedTuple):
-    """What an answer rests on, as it was before the answer was made."""
+    """The dependency of a response, with its state before the response was made."""
 
     ground: Ground
     stamp: int
@@ -48,9 +48,9 @@ class Basis(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """An answer, the route that gave it, what it rests on, and its entity tag where it has one.
+    """A response, its route, what it depends on, and its entity tag if it has one.
 
-    ``may_be_stale``: it is given while the store is away, too. ``is_stale``: it is given so now.
+    ``may_be_stale``: it is also sent while the store cannot be reached. ``is_stale``: it is being sent so now.
     """
 
     body: bytes
@@ -62,10 +62,11 @@ class Kept(NamedTuple):
 
 
 class Replies:
-    """The answers at hand, by request. ``memory_bytes`` bounds what is kept; ``catch_up`` is by default the storage's.
+    """The cached responses, by request.
 
-    A registration changes what rests on the name of its subject, or on its id, and so does what other servers do to a
-    version. Any other write changes everything.
+    ``memory_bytes`` limits their size; ``catch_up`` is by default the storage's. A registration invalidates what
+    depends on the name of its subject, or on its id, and so does what other servers do to a version. Any other write
+    invalidates everything.
     """
 
     def __init__(
@@ -81,25 +82,25 @@ class Replies:
 
     @property
     def count(self) -> int:
-        """How many answers are kept."""
+        """The number of cached responses."""
         return len(self._kept)
 
     @property
     def size_bytes(self) -> int:
-        """The memory that the kept answers take."""
+        """The memory that the cached responses take, in bytes."""
         return self._kept.weight
 
     @property
     def epoch(self) -> int:
-        """A number to take a basis in: whatever is read from now on is not older."""
+        """A number to make a basis with: everything that is read from now on is at least as new."""
         return self._epoch
 
     def basis(self, ground: Ground, epoch: int) -> Basis:
-        """``ground`` as it stands now, for an answer that is made from now on."""
+        """Return the present state of ``ground``, for a response that is made from now on."""
         return Basis(ground, self._stamps.get(ground, 0), epoch)
 
     async def get(self, key: bytes) -> Kept | None:
-        """The answer to a request, where it is at hand and still stands; ``StoreUnavailable``."""
+        """Return the response to a request if it is cached and still valid; raises ``StoreUnavailable``."""
         kept = self._kept.get(key)
         if kept is None:
             return None
@@ -112,16 +113,16 @@ class Replies:
         return None
 
     def last_known(self, key: bytes) -> Kept | None:
-        """The answer as it was when the store was last reached; None where it is not known, or may not be stale."""
+        """Return the response as of the last contact with the store; None if it is not cached or may not be stale."""
         kept = self._kept.get(key)
         if kept is None or not kept.may_be_stale or not self._stands(kept.basis):
             return None
         return kept._replace(is_stale=True)
 
     def put(self, key: bytes, kept: Kept) -> None:
-        """Keep an answer, if what it rests on has not changed while it was made."""
+        """Cache a response, unless what it depends on has changed while it was made."""
         if self._stands(kept.basis):
-            body = bytes(memoryview(kept.body))  # what the JSON library gives takes kilobytes more than it holds
+            body = bytes(memoryview(kept.body))  # the JSON library's bytes take kilobytes more than their length
             self._kept.put(key, kept._replace(body=body), weight=len(key) + len(body) + _OVERHEAD_BYTES)
 
     def _stands(self, basis: Basis) -> bool:
@@ -163,10 +164,10 @@ class Replies:
 def request_key(
     raw_path: bytes, body: bytes | None = None, *, is_tolerant: bool = False, is_python: bool = False
 ) -> bytes:
-    """What tells requests without a query apart: the path as it was sent, and the body's digest where one is sent.
+    """Return the key of a request without a query: the path as it was sent, and the body's digest if one is sent.
 
-    ``is_tolerant`` is for servers that answer otherwise to those who say that they tolerate new fields, ``is_python``
-    for requests of Confluent's Python client, which are answered otherwise in places.
+    ``is_tolerant`` is for servers that respond differently to clients that tolerate new fields, ``is_python`` for
+    requests of Confluent's Python client, which get other responses in places.
     """
     path = b"%b\1" % raw_path if is_tolerant else raw_path
     if is_python:

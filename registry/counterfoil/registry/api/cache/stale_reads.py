@@ -1,8 +1,8 @@
-"""Reads while the store is away: what is in memory is given, and says that it may be stale.
+"""Reads while the store cannot be reached: cached content is sent, marked as possibly stale.
 
-The promise that a read sees what any server has written holds while the store answers. When it does not, known ids and
-versions are given as they were when it was last read, for a limited time. Nothing is refused on the ground of memory
-alone: what is not there may have been written since.
+Read-after-write holds while the store responds. When it does not, known ids and versions are sent as they were last
+read, for a limited time. Nothing is refused because of the cache alone: content that is not cached may have been
+written since.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.use_cases import UseCases
 
 WARNING: Final = (b"warning", b'110 - "Response is Stale"')
-"""What an answer from memory carries: the header of RFC 7234, section 5.5.1, which clients and proxies know."""
+"""The header of a response from memory (RFC 7234, section 5.5.1)."""
 
 NOT_KNOWN: Final = object()
-"""In the place of an answer that is not in memory."""
+"""The value that stands for a response that is not in memory."""
 
 
 class StaleReads:
-    """Whether reads are answered from memory, and the answers.
+    """Whether reads are answered from memory, and their responses.
 
     ``limit_s`` is how long they are, counted from when the store was found lost; with 0 they never are. ``count`` is
-    called for every one.
+    called for each such response.
     """
 
     def __init__(self, cases: UseCases, *, limit_s: float, count: Callable[[], None]) -> None:
@@ -40,11 +40,12 @@ class StaleReads:
         known = cases.storage.last_known() if limit_s else None
         self._cases = None if known is None else use_cases(known, reader=cases.reader.over(known), associations=False)
         self.catch_up: Callable[[], Awaitable[None]] = cases.storage.catch_up if known is None else self._caught_up
-        """As the storage's, for reads: fails at once while they are answered from memory, soon with a slow store."""
+        """The storage's function for reads: raises at once while they are answered from memory, soon with a slow store.
+        """
 
     @property
     def reason(self) -> RegistryError | None:
-        """Why reads are answered from memory; None while they are not."""
+        """The reason why reads are answered from memory; None while they are not."""
         contact = self._storage.contact
         if self._cases is None or (contact.lost_for_s or 0.0) >= self._limit_s:
             return None
@@ -52,11 +53,11 @@ class StaleReads:
 
     @property
     def left_s(self) -> float:
-        """The seconds that reads go on being answered from memory."""
+        """The seconds for which reads will still be answered from memory."""
         return self._limit_s - (self._storage.contact.lost_for_s or 0.0)
 
     async def _caught_up(self) -> None:
-        """Raise the reason of the loss, or ``StoreSlow``, where reads are better answered from memory."""
+        """Raise the reason of the loss, or ``StoreSlow``, if reads are better answered from memory."""
         if self._storage.contact.error is not None:
             reason = self.reason
             if reason is not None:
@@ -64,7 +65,7 @@ class StaleReads:
         await self._storage.catch_up_soon()
 
     async def value(self, operation: Callable[[Call], Awaitable[Any]], call: Call, *, failure: RegistryError) -> Any:
-        """What ``operation`` gives from memory, after it failed with ``failure``; :data:`NOT_KNOWN` where it cannot."""
+        """Return the result of ``operation`` from memory, after ``failure``; :data:`NOT_KNOWN` if it is not there."""
         if self._cases is None or not (self.applies_to(failure) or await self._is_away()):
             return NOT_KNOWN
         call.cases = self._cases
@@ -76,11 +77,11 @@ class StaleReads:
         return value
 
     def applies_to(self, failure: RegistryError) -> bool:
-        """Whether what is in memory is given after ``failure``: the store is away, or slow."""
+        """Return whether reads are answered from memory after ``failure``: the store cannot be reached, or is slow."""
         return isinstance(failure, StoreSlow) or self.reason is not None
 
     async def _is_away(self) -> bool:
-        """Whether the store does not answer, rather than one statement having failed."""
+        """Return whether the store does not respond at all, rather than one statement having failed."""
         try:
             await self.catch_up()
         except (StoreUnavailable, StoreTimeout) as error:
@@ -88,5 +89,5 @@ class StaleReads:
         return False
 
     def note(self) -> None:
-        """Take note of an answer that was given from memory elsewhere."""
+        """Count a response that another part has sent from memory."""
         self._count()

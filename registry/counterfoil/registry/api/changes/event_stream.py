@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Storage
 
 PATH: Final = "/changes"
-_MEASURED_AS: Final = f"{PATH} (events)"  # hours long, unlike the pages
+_MEASURED_AS: Final = f"{PATH} (events)"  # measured apart: they last for hours, unlike the pages
 EVENT_STREAM: Final = "text/event-stream"
 HEARTBEAT_S: Final = 15.0
 
@@ -40,18 +40,18 @@ _FAREWELL_S: Final = 1.0
 _FRAME_BYTES: Final = 1024 * 1024
 _HEADERS: Final = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"x-accel-buffering", b"no"),  # nginx would gather events otherwise
+    (b"x-accel-buffering", b"no"),  # otherwise nginx buffers the events
 ]
 
 
 class Frames:
-    """Changes as events, each put into bytes once for all who listen."""
+    """Changes as events; each is encoded once for all clients."""
 
     def __init__(self) -> None:
         self._known: RecentValues[int, bytes] = RecentValues(_FRAME_BYTES)
 
     def of(self, change: Change) -> bytes:
-        """The event: its id is the number, its name the kind, its data the document."""
+        """Return the event: its id is the number, its name the kind, its data the document."""
         found = self._known.get(change.seq)
         if found is None:
             data = change_body(change).model_dump_json(exclude_none=True)
@@ -61,7 +61,7 @@ class Frames:
 
 
 class EventSource:
-    """What the event streams of one application send: ``feed``, the changes of ``storage``."""
+    """The event streams of one application: ``feed`` has the changes of ``storage``."""
 
     def __init__(self, feed: Feed, storage: Storage, *, heartbeat_s: float) -> None:
         self._feed = feed
@@ -83,13 +83,13 @@ async def stream_changes(
 
 
 class EventsRoute(DeclaredRoute):
-    """``GET /changes`` for the requests that accept events; the others are for the route that answers in pages."""
+    """``GET /changes`` for the requests that accept events; another route answers the others with pages."""
 
     def __init__(self) -> None:
         super().__init__("GET", PATH, stream_changes, response_model=None, include_in_schema=False)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Whether this route answers the request."""
+        """Return whether this route answers the request, and its scope."""
         match, child_scope = super().matches(scope)
         return (match, child_scope) if match is Match.FULL and _accepts_events(scope) else (Match.NONE, {})
 
@@ -105,10 +105,11 @@ def _accepts_events(scope: Scope) -> bool:
 
 
 class EventStream(Response):
-    """Tells the changes after ``after`` that are ``wanted``, until the caller goes or the feed is closed.
+    """The response that sends the ``wanted`` changes after ``after``, until the client disconnects or the feed ends.
 
-    It reads on when the caller has taken what was sent, so that a slow one costs no memory. A heartbeat is a comment,
-    and an id by itself: a caller that comes again goes on from there, though it wanted nothing of what came before.
+    It reads further changes when the client has received what was sent, so that a slow client costs no memory. A
+    heartbeat is a comment, and an id by itself: a client that connects again continues from there, even if it wanted
+    none of the changes before.
     """
 
     def __init__(self, feed: Feed, frames: Frames, *, after: int, wanted: ChangeFilter, heartbeat_s: float) -> None:
@@ -120,7 +121,7 @@ class EventStream(Response):
         self._heartbeat_s = heartbeat_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send, until one of the two sides ends it."""
+        """Send until the client or the feed ends it."""
         await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
         if scope.get(HEAD_ONLY):
             await send({"type": "http.response.body", "body": b""})
@@ -157,10 +158,10 @@ class EventStream(Response):
         await send({"type": "http.response.body", "body": b""})
 
     async def _next(self) -> tuple[bytes, bool]:
-        """The next events, and whether there may be more at once."""
+        """Return the next events, and whether there may be more immediately."""
         try:
             changes = await self._feed.after(self._seq, _AT_ONCE)
-        except RegistryError:  # the store is away: the caller waits for it
+        except RegistryError:  # the store cannot be reached: the client waits for it
             return b"", False
         if changes:
             self._seq = changes[-1].seq
@@ -175,6 +176,6 @@ async def _send(send: Send, body: bytes) -> None:
 
 
 async def _gone(receive: Receive) -> None:
-    """Return when the caller has gone."""
+    """Return when the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         continue

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def change_body(change: Change) -> ChangeBody:
-    """One change, as the feed sends it; what does not belong to its kind is null, and is not sent."""
+    """Return one change as the feed sends it; a field that does not belong to its kind is null, and is not sent."""
     return ChangeBody(
         seq=change.seq,
         ts=change.ts,

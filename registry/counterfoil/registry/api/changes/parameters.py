@@ -30,7 +30,7 @@ _KINDS: Final = ", ".join(kind.value for kind in ChangeKind)
 
 
 def _digits(text: object) -> object:
-    """Refuse the other spellings of a number that pydantic reads: a sign, a point, blanks, underscores."""
+    """Return ``text``; refuse other spellings of a number that pydantic reads: a sign, a point, blanks, underscores."""
     if isinstance(text, str) and not (text.isascii() and text.isdigit()):
         raise ValueError("expected digits")
     return text
@@ -76,16 +76,17 @@ def _scope(subject: Annotated[str, Path()]) -> QualifiedSubject:
 
 
 Wanted = Annotated[ChangeFilter, Depends(_wanted)]
-"""The changes that the query asks for."""
+"""The changes that the query selects."""
 
 ScopeSubject = Annotated[QualifiedSubject, Depends(_scope)]
-"""The subject, or context, in the path, by its own name."""
+"""The subject or context in the path, without resolving an alias."""
 
 
 async def position(storage: Storage, after: Seq) -> int:
-    """The number to go on after; ``BadRequest`` for one that has not been given out: what knows it knows another past.
+    """Return the number after which to continue; raise ``BadRequest`` for one that has not been assigned.
 
-    A feed that waited for what comes after it would leave out all that happens until then.
+    A client with such a number has read another store. A feed that waited for later changes would leave out all changes
+    until then.
     """
     if after == LATEST:
         return await storage.last_change()

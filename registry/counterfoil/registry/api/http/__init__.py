@@ -1,1 +1,1 @@
-"""What surrounds every request: headers, paths, bodies, errors, limits."""
+"""The handling around every request: headers, paths, bodies, errors, limits."""

@@ -1,4 +1,4 @@
-"""Answers: documents to bytes, errors to bodies. The one place where an error becomes a status."""
+"""Responses: documents become bytes, and errors become bodies and a status."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 NO_CONTENT: Final = 204
 
 UNAVAILABLE_HEADERS: Final = {"retry-after": "1"}
-"""What goes with every 503: the seconds after which to ask again (RFC 9110, section 10.2.3)."""
+"""The headers of every 503: the seconds after which to repeat the request (RFC 9110, section 10.2.3)."""
 
 
 class RawText(str):
-    """A body that is this very text: a schema's own, not a JSON value of it, or a JSON text that is there already."""
+    """A body that is this text itself: a schema's own text, or a JSON text that was printed before."""
 
     __slots__ = ()
 
 
 NOTHING: Final = object()
-"""The answer of an operation that has none: status 204."""
+"""The result of an operation without a body: status 204."""
 
 
 def answer(value: Any, media_type: str, *, status: int = HTTPStatus.OK) -> Response:
-    """The response for what an operation gives: JSON, or the text itself for a :class:`RawText`.
+    """Return the response for an operation's result: JSON, or the text itself for a :class:`RawText`.
 
-    A response that is there already gets its media type.
+    A result that is a response already gets the media type.
     """
     if value is NOTHING:
         return Response(status_code=NO_CONTENT)
@@ -45,12 +45,12 @@ def answer(value: Any, media_type: str, *, status: int = HTTPStatus.OK) -> Respo
 
 
 def error_document(error: RegistryError) -> dict[str, object]:
-    """The body of an error."""
+    """Return the body of an error."""
     return {"error_code": int(error.code), "message": error.message}
 
 
 def error_answer(error: RegistryError, media_type: str = V1) -> Response:
-    """The response for an error."""
+    """Return the response for an error."""
     headers = {"content-type": media_type}
     if error.status == HTTPStatus.SERVICE_UNAVAILABLE:
         headers |= UNAVAILABLE_HEADERS

@@ -1,4 +1,4 @@
-"""Entity tags, and requests for what the caller does not have yet (RFC 9110, 8.8.3 and 13.1.2)."""
+"""Entity tags, and conditional requests (RFC 9110, 8.8.3 and 13.1.2)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ NOT_MODIFIED: Final = 304
 
 
 def entity_tag(body: bytes) -> bytes:
-    """The tag of an answer with this body. It is a weak one: packed or not, the answer is the same."""
+    """Return the entity tag of a response with this body.
+
+    It is a weak one, since the response is the same with and without compression.
+    """
     return b'W/"%b"' % urlsafe_b64encode(blake2b(body, digest_size=_DIGEST_BYTES).digest())
 
 
 def is_matched(tag: bytes, if_none_match: bytes) -> bool:
-    """Whether the caller has the answer with this tag already.
+    """Return whether ``If-None-Match`` includes this entity tag.
 
     >>> is_matched(b'W/"b"', b'"a", "b"'), is_matched(b'W/"b"', b'"c"'), is_matched(b'W/"b"', b"*")
     (True, False, True)
@@ -33,7 +36,7 @@ def is_matched(tag: bytes, if_none_match: bytes) -> bool:
 
 
 def tagged(response: Response, tag: bytes, headers: list[tuple[bytes, bytes]]) -> Response:
-    """``response`` with its tag, or that the caller has it already, as the request's ``headers`` say."""
+    """Return ``response`` with its entity tag, or status 304 if the request's ``headers`` include the tag."""
     known = b",".join([value for name, value in headers if name == IF_NONE_MATCH])
     if known and is_matched(tag, known):
         response = Response(status_code=NOT_MODIFIED)

@@ -1,4 +1,4 @@
-"""The longest that a request may take: after it, whoever asked gets an answer, if only that there is none."""
+"""The longest time that a request may take: after it, the client receives an error."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class Deadlines:
-    """Answers 504 to a request whose answer has not begun after ``timeout_s``, and ends the work on it.
+    """Answers 504 to a request whose response has not begun after ``timeout_s``, and cancels the work on it.
 
-    A write that was handed to the store by then may be carried out all the same; registering again is safe. An answer
-    that has begun, such as a feed of changes, may last.
+    A write that was passed to the store by then may be carried out nevertheless; registering again is safe. A response
+    that has begun, such as a feed of changes, is not limited.
     """
 
     def __init__(self, app: ASGIApp, *, timeout_s: float) -> None:
@@ -24,7 +24,7 @@ class Deadlines:
         self._timeout_s = timeout_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand the request on, for so long."""
+        """Pass the request to the application, with the time limit."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -1,4 +1,4 @@
-"""Request bodies: bytes to JSON, and never a foreign exception."""
+"""Request bodies: bytes become JSON, and each failure is an error of this API."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 async def read_body(receive: Receive, *, max_bytes: int) -> bytes:
-    """The whole body; ``RequestTooLarge`` once it is above ``max_bytes``, ``BadRequest`` where it breaks off."""
+    """Return the whole body; raise ``RequestTooLarge`` above ``max_bytes``, ``BadRequest`` if it is incomplete."""
     chunks: list[bytes] = []
     size = 0
     while True:
@@ -31,12 +31,15 @@ async def read_body(receive: Receive, *, max_bytes: int) -> bytes:
 
 
 def too_large(max_bytes: int) -> RequestTooLarge:
-    """The error for a body above the limit."""
+    """Return the error for a body above the limit."""
     return RequestTooLarge(f"The request body is larger than {max_bytes} bytes, which is what this registry takes")
 
 
 def parse_json(body: bytes) -> Any:
-    """The JSON value in ``body``; ``MissingBody`` for no body and for ``null``, ``BadRequest`` for what is no JSON."""
+    """Return the JSON value in ``body``.
+
+    Raises ``MissingBody`` for no body and for ``null``, and ``BadRequest`` for a text that is not JSON.
+    """
     if not body.strip():
         raise MissingBody("The request has no body; expected a JSON object")
     try:
@@ -49,9 +52,9 @@ def parse_json(body: bytes) -> Any:
 
 
 def _parse_leniently(body: bytes) -> Any:
-    """Like lenient servers of this API: NaN and Infinity, and further text after the value, are taken.
+    """Return the JSON value as lenient servers of this API do: NaN, Infinity and text after the value are accepted.
 
-    So are UTF-16 and UTF-32, which the first bytes tell as RFC 4627, section 3, says; no ``charset`` is looked at.
+    UTF-16 and UTF-32 are accepted, too, which the first bytes show (RFC 4627, section 3); ``charset`` is not read.
     """
     encoding = json.detect_encoding(body)
     try:

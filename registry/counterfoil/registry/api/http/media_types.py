@@ -1,4 +1,4 @@
-"""Which media type an answer has, and which ones a body may have."""
+"""The media types of responses, and those that a body may have."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ V1: Final = "application/vnd.schemaregistry.v1+json"
 
 _PRODUCED: Final = ((V1, 1.0), ("application/vnd.schemaregistry+json", 0.9), ("application/json", 0.5))
 PRODUCED: Final = tuple(name for name, _ in _PRODUCED)
-"""The media types of answers, ours first."""
+"""The media types of responses, the preferred one first."""
 
 _CONSUMED: Final = frozenset({*(name for name, _ in _PRODUCED), "application/octet-stream"})
 
 
 @lru_cache(maxsize=256)
 def negotiate(accept: str) -> str:
-    """The media type to answer with for this ``Accept`` header; ``NotAcceptable`` names what there is.
+    """Return the media type of the response for this ``Accept`` header; raise ``NotAcceptable`` with the possible ones.
 
-    The caller's preference counts first, then ours: the versioned type before the plain ones.
+    The client's preference counts first, then ours: the versioned type before the plain ones.
     """
     if not accept.strip():
         return V1
@@ -37,7 +37,7 @@ def negotiate(accept: str) -> str:
 
 @lru_cache(maxsize=256)
 def accepts(accept: str, name: str) -> bool:
-    """Whether the ``Accept`` header names this very media type."""
+    """Return whether the ``Accept`` header names exactly this media type."""
     return any(found == name and quality > 0 for found, quality in map(_media_range, accept.split(",")))
 
 
@@ -55,15 +55,16 @@ def _media_range(part: str) -> tuple[str, float]:
 
 
 def _is_any_type(name: str) -> bool:
-    """Whether the range covers all types: ``*/*``, ``*`` as some HTTP libraries write it, or ``*`` before any subtype.
+    """Return whether the range covers all types: ``*/*``, ``*`` alone, or ``*`` before any subtype.
 
-    So servers on JAX-RS read it (``jakarta.ws.rs.core.MediaType.isCompatible``).
+    Some HTTP libraries write ``*``. Servers on JAX-RS read all three like this
+    (``jakarta.ws.rs.core.MediaType.isCompatible``).
     """
     return name.partition("/")[0].strip() == "*"
 
 
 def _quality(name: str, ranges: list[tuple[str, float]]) -> float:
-    """How much the caller wants ``name``; the most specific range that covers it decides."""
+    """Return the quality of ``name`` in the ``Accept`` header; the most specific range that covers it decides."""
     for wanted in (name, name.split("/", maxsplit=1)[0] + "/*", "*/*"):
         found = [quality for media_range, quality in ranges if media_range == wanted]
         if found:
@@ -73,7 +74,7 @@ def _quality(name: str, ranges: list[tuple[str, float]]) -> float:
 
 @lru_cache(maxsize=256)
 def check_consumed(content_type: str) -> None:
-    """Return when a body of this type is read; else ``UnsupportedMediaType``. No type at all is fine."""
+    """Raise ``UnsupportedMediaType`` if a body of this type is not read; an empty type is accepted."""
     name = content_type.split(";", maxsplit=1)[0].strip().lower()
     if name and name not in _CONSUMED:
         raise UnsupportedMediaType(

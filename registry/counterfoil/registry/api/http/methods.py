@@ -1,4 +1,4 @@
-"""Which methods a path has: for OPTIONS, and for the ``Allow`` header of a 405 (RFC 9110, 9.3.7 and 10.2.1)."""
+"""The methods that a path has: for OPTIONS, and for the ``Allow`` header of a 405 (RFC 9110, 9.3.7 and 10.2.1)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Methods:
         self._routes = routes
 
     def allowed(self, path: str) -> str:
-        """The methods that ``path`` has, as ``Allow`` lists them; empty where there is nothing at all."""
+        """Return the methods of ``path`` as ``Allow`` lists them; an empty text if there is no such path."""
         found = {
             method
             for route in self._routes
@@ -34,6 +34,6 @@ class Methods:
         return ", ".join(sorted({*found, "OPTIONS"})) if found else ""
 
     def options(self, path: str) -> Response | None:
-        """The answer to OPTIONS; None where there is nothing."""
+        """Return the response to OPTIONS; None if there is no such path."""
         allowed = self.allowed(path)
         return Response(status_code=_NO_CONTENT, headers={"allow": allowed}) if allowed else None

@@ -1,4 +1,4 @@
-"""What happens around every request, as plain ASGI: paths, HEAD, request ids, headers, last-resort errors, measures."""
+"""The handling around every request, in plain ASGI: paths, HEAD, request ids, headers, unexpected errors, metrics."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FIXED_HEADERS: Final = [
     (b"x-xss-protection", b"1; mode=block"),
     (b"x-content-type-options", b"nosniff"),
 ]
-"""What every answer carries."""
+"""The headers of every response."""
 
 _MAX_REQUEST_ID: Final = 200
 _ID_DIGITS: Final = 32
@@ -40,27 +40,30 @@ _SERVER_ERROR: Final = 500
 _OTHER_ROUTE: Final = "(none)"
 
 ROUTE_HOLDER: Final = "counterfoil.route"
-"""Where in the scope an endpoint leaves its path for the measures: a list of one text."""
+"""The key in the scope under which an endpoint leaves its path for the metrics: a list of one text."""
 
 PRINCIPAL: Final = "counterfoil.principal"
-"""Where in the scope the name of an authenticated caller is found, for the log; there is none yet."""
+"""The key in the scope for the name of an authenticated client, for the log; nothing sets it yet."""
 
 ENVELOPE: Final = "counterfoil.envelope"
-"""Where in the scope a :class:`PlainEnvelope` is found, for a request whose answer is sent as it is."""
+"""The key in the scope for the :class:`PlainEnvelope` of a request whose response is not compressed."""
 
 CONNECTION: Final = "counterfoil.connection"
-"""Where in the scope the server leaves what takes whole answers, as :class:`WholeAnswers`; other servers have none."""
+"""The key in the scope under which the server leaves its :class:`WholeAnswers`; other servers have none."""
 
 
 class WholeAnswers(Protocol):
-    """A connection that takes an answer in one piece: no message of ASGI, no check of headers that are known."""
+    """A connection that accepts a response in one piece: without ASGI messages, and without checks of known headers."""
 
     def answer(self, scope: Scope, head: Sequence[bytes], body: bytes) -> bool:
-        """Whether the answer was taken: status 200, and the lines of ``head`` behind those that the server adds."""
+        """Return whether the response was accepted: status 200, and the lines of ``head`` after those of the server."""
 
 
 class PlainEnvelope:
-    """What surrounds an answer that is sent as it is. ``status`` is for whoever answers without sending messages."""
+    """The request id of a response that is not compressed.
+
+    ``status`` is set by code that responds without ASGI messages.
+    """
 
     __slots__ = ("request_id", "status")
 
@@ -70,13 +73,13 @@ class PlainEnvelope:
 
 
 HEAD_ONLY: Final = "counterfoil.head"
-"""What is in the scope of a GET that came as a HEAD, for an answer that would not end by itself."""
+"""The key in the scope of a GET that was sent as HEAD, for a response that would not end by itself."""
 
 
 class Paths:
-    """Routes on the path as it was sent: still encoded, no slash at the end, contexts in the names, HEAD as GET.
+    """Prepares paths for routing: still encoded, no slash at the end, contexts in the names, HEAD as GET.
 
-    OPTIONS is answered here, and a packed body is unpacked on its way.
+    It answers OPTIONS, and decompresses a compressed body.
     """
 
     def __init__(self, app: ASGIApp, *, max_body_bytes: int, methods: Methods) -> None:
@@ -85,7 +88,7 @@ class Paths:
         self._methods = methods
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand the request on; a path that cannot be read, or a body too large to begin with, is answered here."""
+        """Pass the request to the application; respond here if its path cannot be read or its body is too large."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -107,7 +110,10 @@ class Paths:
         await self._app(scope, receive, send)
 
     def _body_of(self, scope: Scope, receive: Receive) -> Receive:
-        """What gives the request's body, unpacked; an error where it says of itself that it cannot be taken."""
+        """Return the callable that returns the request's body, decompressed.
+
+        Raises if the headers show that the body is refused.
+        """
         for name, value in scope["headers"]:
             if name == b"content-length" and value.isdigit() and int(value) > self._max_body_bytes:
                 raise too_large(self._max_body_bytes)
@@ -138,9 +144,10 @@ def _without_body(send: Send) -> Send:
 
 
 class Envelope:
-    """Request ids, fixed headers, an answer for what nobody foresaw, and the measures of each request.
+    """Request ids, fixed headers, a response to unexpected errors, and the metrics of each request.
 
-    With ``packing``, answers are packed for the clients that accept it. ``guard`` refuses requests of foreign pages.
+    With ``packing``, responses are compressed for clients that accept it. ``guard`` refuses requests of pages of other
+    origins.
     """
 
     def __init__(
@@ -160,7 +167,7 @@ class Envelope:
         self._fresh_id = FreshIds().next
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand the request on inside its envelope."""
+        """Pass the request to the application, and complete its response."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -205,12 +212,12 @@ class Envelope:
 
 
 def unforeseen() -> RegistryError:
-    """What is answered to an error that nobody foresaw."""
+    """Return the error of a response to an unexpected exception."""
     return RegistryError("An unexpected error; the server's log holds it under the request id")
 
 
 def _facts(scope: Scope) -> dict[str, str]:
-    """Who sent which request, for the log."""
+    """Return the client and the request, for the log."""
     host, port = scope.get("client") or ("-", 0)
     return {
         "method": scope["method"],
@@ -222,7 +229,7 @@ def _facts(scope: Scope) -> dict[str, str]:
 
 
 def _read_headers(headers: list[tuple[bytes, bytes]]) -> tuple[bytes, bytes, bool]:
-    """The caller's request id, the encodings that are accepted, and whether a browser sent the request.
+    """Return the client's request id, the accepted encodings, and whether a browser sent the request.
 
     The request id is empty unless exactly one that is not blank was sent.
     """
@@ -242,16 +249,16 @@ def _read_headers(headers: list[tuple[bytes, bytes]]) -> tuple[bytes, bytes, boo
 
 
 class FreshIds:
-    """Random UUIDs (version 4) as text; made here since each request needs one, and Python's take longer."""
+    """Random UUIDs (version 4) as text; made here since each request needs one, and Python's own take longer."""
 
     def __init__(self) -> None:
         self._digits = b""
         self._used = 0
 
     def next(self) -> bytes:
-        """The next one."""
+        """Return the next one."""
         at = self._used
-        if at == len(self._digits):  # one call of the system for many
+        if at == len(self._digits):  # one system call for many
             self._digits = hexlify(os.urandom(_IDS_AT_ONCE * _ID_DIGITS // 2))
             at = 0
         self._used = at + _ID_DIGITS

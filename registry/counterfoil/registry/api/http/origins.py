@@ -1,7 +1,7 @@
-"""Requests of web pages of other origins, which are refused: whoever visits such a page does not mean to make them.
+"""Requests of web pages of other origins, which are refused: a user who visits such a page does not intend them.
 
 A body without a ``Content-Type`` is read as JSON, so that a browser sends what a page writes to a registry on the same
-machine or network without asking the registry first.
+machine or network without a preflight request.
 
 Source: the Fetch standard (``Origin``), W3C's Fetch Metadata Request Headers, OWASP's resource isolation policy.
 """
@@ -33,10 +33,10 @@ _SHOWN_CHARACTERS: Final = 200
 
 
 class OriginGuard:
-    """Lets pass what comes from no page, from a page of this server, or from one of the origins ``allowed``.
+    """Accepts requests that come from no page, from a page of this server, or from one of the origins ``allowed``.
 
-    ``host`` is the address that the server listens on. OPTIONS passes: browsers send it before other requests. A link
-    that a user follows passes too.
+    ``host`` is the address that the server listens on. OPTIONS is accepted: browsers send it before other requests. A
+    link that a user follows is accepted, too.
     """
 
     def __init__(self, *, host: str, allowed: Collection[str]) -> None:
@@ -44,7 +44,7 @@ class OriginGuard:
         self._is_local = _is_loopback(host)
 
     def checked(self, scope: Scope, app: ASGIApp) -> ASGIApp:
-        """Return what answers a request that has one of :data:`BROWSER_HEADERS`: ``app``, or the error 403."""
+        """Return the application for a request with one of :data:`BROWSER_HEADERS`: ``app``, or the error 403."""
         fields = _joined_fields(scope["headers"])
         origin = fields.get(_ORIGIN, b"").decode("latin-1")
         is_read = scope["method"] in {"GET", "HEAD"}
@@ -61,11 +61,11 @@ class OriginGuard:
         )
 
     def _is_own(self, fields: dict[bytes, bytes], origin: str) -> bool:
-        """Whether the request comes from a page of this server, or from none.
+        """Return whether the request comes from a page of this server, or from none.
 
-        Browsers that name the origin alone are older ones, or reach the server over plain HTTP by another name than
-        ``localhost``. Where the server listens for its own machine only, such a name is not its own: somebody has it
-        point there (DNS rebinding).
+        Browsers that send the origin alone are older ones, or reach the server over plain HTTP by a name other than
+        ``localhost``. If the server listens for its own machine only, such a name is not accepted: it may have been
+        made to point there (DNS rebinding).
         """
         site = fields.get(_SITE)
         if site or not origin:
@@ -83,7 +83,7 @@ def _without_port(authority: str) -> str:
 
 
 def _is_loopback(host: str) -> bool:
-    """Whether a name or address always is that of the machine itself (RFC 6761, section 6.3, for names)."""
+    """Return whether a name or address is always that of the machine itself (RFC 6761, section 6.3, for names)."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -93,7 +93,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _joined_fields(headers: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
-    """The header fields by name; the values of one that came several times with commas between them."""
+    """Return the header fields by name; the values of a repeated one are joined with commas."""
     found: dict[bytes, bytes] = {}
     for name, value in headers:
         found[name] = found[name] + b", " + value if name in found else value
@@ -101,5 +101,5 @@ def _joined_fields(headers: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
 
 
 def _is_link(fields: dict[bytes, bytes]) -> bool:
-    """Whether the answer is to be a page of its own, which the page that led to it cannot read."""
+    """Return whether the response becomes a page of its own, which the page with the link cannot read."""
     return fields.get(b"sec-fetch-mode") == b"navigate" and fields.get(b"sec-fetch-dest") not in _EMBEDDED

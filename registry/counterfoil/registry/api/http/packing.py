@@ -1,4 +1,4 @@
-"""Packed bodies: answers for clients that accept gzip, and requests that come so (RFC 9110, 8.4 and 12.5.3)."""
+"""Compressed bodies: responses for clients that accept gzip, and requests in gzip (RFC 9110, 8.4 and 12.5.3)."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _OVERHEAD_BYTES: Final = 200
 
 
 class Packing:
-    """Packs answers of ``min_bytes`` and more. What is small enough to be asked often is kept, packed."""
+    """Compresses responses of ``min_bytes`` and more. Small ones are cached in compressed form."""
 
     def __init__(self, *, min_bytes: int) -> None:
         self._min_bytes = min_bytes
         self._kept: RecentValues[bytes, bytes] = RecentValues(_MEMORY_BYTES)
 
     def wrap(self, send: Send) -> Send:
-        """``send`` for a client that accepts gzip. What comes in pieces, and what is no success, goes as it is."""
+        """Return ``send`` for a client that accepts gzip; responses in several parts and errors are sent unchanged."""
         start: Message | None = None
 
         async def send_packed(message: Message) -> None:
@@ -54,7 +54,7 @@ class Packing:
         return send_packed
 
     async def _packed(self, body: bytes) -> bytes:
-        if len(body) > _IN_THREAD_BYTES:  # takes milliseconds, in which others are answered
+        if len(body) > _IN_THREAD_BYTES:  # takes milliseconds, during which other requests are handled
             return await asyncio.to_thread(_pack, body)
         found = self._kept.get(body)
         if found is None:
@@ -69,7 +69,10 @@ def _pack(body: bytes) -> bytes:
 
 
 def _has_length(start: Message) -> bool:
-    """Whether the answer is a whole one: the head of a stream of events must not wait for the first event."""
+    """Return whether the length of the response is known.
+
+    The head of an event stream must not wait for the first event.
+    """
     return any(name.lower() == b"content-length" for name, _ in start["headers"])
 
 
@@ -85,7 +88,7 @@ def _headers_of_packed(headers: Any, size_bytes: int) -> list[tuple[bytes, bytes
 
 @lru_cache(maxsize=256)
 def accepts_gzip(accept_encoding: bytes) -> bool:
-    """Whether a client with this ``Accept-Encoding`` takes gzip.
+    """Return whether a client with this ``Accept-Encoding`` accepts gzip.
 
     >>> accepts_gzip(b"gzip, deflate"), accepts_gzip(b"gzip;q=0, *"), accepts_gzip(b"*"), accepts_gzip(b"br")
     (True, False, True, False)
@@ -108,10 +111,10 @@ def _coding(part: str) -> tuple[str, float]:
 
 
 def unpacking(receive: Receive, content_encoding: bytes, *, max_bytes: int) -> Receive:
-    """``receive`` for a body with this ``Content-Encoding``: what it gives is unpacked.
+    """Return ``receive`` for a body with this ``Content-Encoding``: its messages are decompressed.
 
-    ``UnsupportedMediaType`` for another coding than gzip. ``receive`` raises ``BadRequest`` for what is no gzip, and
-    ``RequestTooLarge`` as soon as more than ``max_bytes`` come out, however little was sent.
+    Raises ``UnsupportedMediaType`` for another coding than gzip. ``receive`` raises ``BadRequest`` for data that is not
+    gzip, and ``RequestTooLarge`` as soon as more than ``max_bytes`` come out, however little was sent.
     """
     names = [name.strip() for name in content_encoding.decode("latin-1").lower().split(",")]
     codings = [name for name in names if name not in {"", "identity"}]
@@ -132,7 +135,7 @@ def unpacking(receive: Receive, content_encoding: bytes, *, max_bytes: int) -> R
 
 
 class _Unpacker:
-    """Unpacks gzip, of one member or several, up to a total size."""
+    """Decompresses gzip, of one member or several, up to a total size."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = self._room = max_bytes
@@ -140,7 +143,7 @@ class _Unpacker:
         self._has_begun = False
 
     def feed(self, data: bytes, *, is_last: bool) -> bytes:
-        """What comes out of ``data``."""
+        """Return the decompressed ``data``."""
         try:
             unpacked = self._unpack(data)
         except zlib.error as error:

@@ -1,6 +1,6 @@
-"""Paths before routing: kept percent-encoded, and with the context of ``/contexts/{ctx}/…`` moved into the names.
+"""Paths before routing: still percent-encoded, and with the context of ``/contexts/{ctx}/…`` moved into the names.
 
-Routing works on the path as it was sent, so that a slash inside a name (``%2F``) stays inside it.
+Routing uses the path as it was sent, so that a slash inside a name (``%2F``) stays inside it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DELETE: Final = 0x7F
 
 
 def decode_segment(segment: str) -> str:
-    """The text of one path segment; ``BadRequest`` for bytes that are no UTF-8, or control characters of ASCII."""
+    """Return the text of one path segment; raise ``BadRequest`` for invalid UTF-8 and control characters of ASCII."""
     raw = unquote_to_bytes(segment.encode("latin-1"))
     if any(byte < _FIRST_PRINTABLE or byte == _DELETE for byte in raw):
         raise BadRequest("The path contains a control character")
@@ -32,9 +32,9 @@ def decode_segment(segment: str) -> str:
 
 
 def rewrite(path: str, query: str, method: str = "GET") -> tuple[str, str]:
-    """``path`` and ``query`` without a ``/contexts/{ctx}`` in front: the names in them carry the context instead.
+    """Return ``path`` and ``query`` without a leading ``/contexts/{ctx}``: the names in them have the context instead.
 
-    The names of associations are in the body, for which the query says the context.
+    The names of associations are in the body, so that their context is put into the query.
 
     >>> rewrite("/contexts/c/subjects/foo/versions", "")
     ('/subjects/:.c:foo/versions', '')
@@ -71,7 +71,7 @@ def _rewrite_rest(rest: list[str], query: str, prefix: str) -> tuple[str, str]:
     elif rest in (["schemas"], ["subjects"], ["changes"]):
         query = _prefixed_parameter(query, "subjectPrefix", prefix)
     else:
-        at = _DEKS_AT if rest[: len(_KEKS)] == _KEKS else 0  # a key may be called like a segment of the path
+        at = _DEKS_AT if rest[: len(_KEKS)] == _KEKS else 0  # a key may have the name of a segment of the path
         at = next((index for index, part in enumerate(rest) if index >= at and part in {"subjects", "deks"}), len(rest))
         if at + 1 < len(rest):
             rest[at + 1] = _prefixed(rest[at + 1], prefix)

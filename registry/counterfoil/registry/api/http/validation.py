@@ -1,4 +1,4 @@
-"""What a request's validation found, as the API's own error. Values are validated by pydantic, as FastAPI does it."""
+"""The result of a request's validation as the API's own error. pydantic validates the values, as in FastAPI."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _NOT_GIVEN = object()
 
 
 def expected(what: str, *, empty: Any = _NOT_GIVEN) -> WrapValidator:
-    """Have values that are not valid reported with ``expected {what}``; an empty text counts as ``empty``, if given.
+    """Report invalid values with ``expected {what}``; an empty text counts as ``empty``, if given.
 
-    For the annotation of a parameter or a field.
+    It is used in the annotation of a parameter or a field.
     """
 
     def read(value: Any, validated: Any) -> Any:
@@ -35,7 +35,7 @@ def expected(what: str, *, empty: Any = _NOT_GIVEN) -> WrapValidator:
 
 
 def refusal(error: RequestValidationError) -> BadRequest:
-    """Return the error to answer with: the first thing that is not valid, and what would be."""
+    """Return the error of the response: the first invalid value, and what is expected."""
     first = error.errors()[0]
     name = _name(first["loc"])
     if first["type"] == "missing":
@@ -46,7 +46,7 @@ def refusal(error: RequestValidationError) -> BadRequest:
 
 
 def _name(place: Sequence[str | int]) -> str:
-    """The name of a parameter, or the path of a field in the body.
+    """Return the name of a parameter, or the path of a field in the body.
 
     >>> _name(("query", "kind", 0)), _name(("body", "rules", 0, "name")), _name(("body",))
     ('kind', 'rules[0].name', 'The request body')

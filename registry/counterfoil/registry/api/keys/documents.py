@@ -1,4 +1,4 @@
-"""What callers send about keys."""
+"""The bodies about keys that clients send."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 def read_kek(value: object) -> Kek:
-    """The key encryption key in a body."""
+    """Return the key encryption key in a body."""
     return NEW_KEK.read(RequestJson(value))
 
 
 def read_kek_changes(value: object) -> dict[str, Any]:
-    """What a body changes in a key encryption key; a null is a field that is cleared."""
+    """Return the changes of a key encryption key in a body; a null clears the field."""
     return CHANGEABLE.read_changes(RequestJson(value))
 
 
 def read_dek(value: object, kek_name: str, subject: QualifiedSubject | None) -> DekRequest:
-    """The data encryption key in a body; the ``subject`` of the path goes before the body's."""
+    """Return the data encryption key in a body; the ``subject`` of the path takes precedence over the body's."""
     body = RequestJson(value)
     if subject is None:
         subject = parse_subject(_required(body, "subject"))

@@ -29,7 +29,7 @@ def _algorithm(call: Call) -> Algorithm:
 
 
 async def _subject(call: Call) -> QualifiedSubject:
-    """The subject in the path, or the one that it is an alias of where keys are meant."""
+    """Return the subject in the path, or the one whose alias it is for keys."""
     return await call.cases.scopes.aliased_for_keys(call.scope_subject())
 
 

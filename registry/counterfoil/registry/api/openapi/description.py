@@ -1,4 +1,4 @@
-"""The API's description in the terms of OpenAPI, made by FastAPI from the routes that are served."""
+"""The API's description in OpenAPI, made by FastAPI from the routes that are served."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FOREIGN: Final = ("HTTPValidationError", "ValidationError")
 
 
 class Description:
-    """The description of ``routes``, made when it is first requested, since that takes a second."""
+    """The OpenAPI description of ``routes``, made at the first request, since that takes a second."""
 
     def __init__(self, routes: Sequence[DeclaredRoute]) -> None:
         self._routes = routes
@@ -48,7 +48,7 @@ class Description:
         return _in_our_terms(description)
 
     def _shapes(self) -> dict[str, Any]:
-        """The shapes of bodies that FastAPI does not read, and of the one that all errors have."""
+        """Return the shapes of bodies that FastAPI does not read, and of the body of all errors."""
         bodies: list[type[BaseModel]] = [ErrorBody]
         bodies += [route.body for route in self._routes if isinstance(route, ConfluentRoute) and route.body]
         _, found = models_json_schema([(body, "validation") for body in bodies], ref_template=SHAPES + "{model}")
@@ -65,7 +65,7 @@ DESCRIPTION_ROUTE: Final = DeclaredRoute("GET", "/openapi.json", get_description
 
 
 def _in_our_terms(description: dict[str, Any]) -> dict[str, Any]:
-    """``description`` with all media types of this API, and without FastAPI's own error, which is never sent."""
+    """Return ``description`` with all media types of this API, and without FastAPI's own error, which is never sent."""
     shapes = description["components"]["schemas"]
     for name in _FOREIGN:
         shapes.pop(name, None)

@@ -1,4 +1,4 @@
-"""Which errors each route can answer, for the description of the API."""
+"""The errors that each route can respond with, for the OpenAPI description."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _ERROR_BODY: Final = {"application/json": {"schema": shape_reference(ErrorBody)}
 def described_errors(
     method: str, own: tuple[type[RegistryError], ...], *, takes_as_of: bool
 ) -> dict[int | str, dict[str, Any]]:
-    """The answers of a route that are no success, by status, in the terms of OpenAPI.
+    """Return the error responses of a route by status, as OpenAPI describes them.
 
-    ``own`` are its errors beside those that any request can bring about.
+    ``own`` are its errors beside those that any request can cause.
     """
-    then = (errors.SchemaNotFound,) if takes_as_of else ()  # what was there then, and is gone for good
+    then = (errors.SchemaNotFound,) if takes_as_of else ()  # for what existed then and was permanently deleted since
     with_body = _WITH_BODY if method in {"POST", "PUT"} else ()
     kinds_by_status: dict[int, list[type[RegistryError]]] = defaultdict(list)
     for kind in sorted({*_ANYWHERE, *with_body, *then, *own}, key=lambda kind: kind.code):
@@ -45,7 +45,7 @@ def described_errors(
         if kind in {
             errors.StoreUnavailable,
             errors.StoreTimeout,
-        }:  # where waiting helps, it is no error of the server's own
+        }:  # where waiting helps, it is no error of the server itself
             kinds_by_status[_WAIT_STATUS].append(kind)
     return {
         status: {"description": "  \n".join(map(_line, kinds)), "content": _ERROR_BODY}

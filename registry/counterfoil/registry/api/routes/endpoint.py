@@ -1,4 +1,4 @@
-"""How one request is answered: media types, the state of the store to read, errors, entity tags."""
+"""The handling of one request: media types, the state of the store to read, errors, entity tags."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _BODY_METHODS: Final = frozenset({"POST", "PUT"})
 
 
 class Endpoint:
-    """The operation of a route as a small ASGI application, which hands it the request and sends what it gives."""
+    """The operation of a route as a small ASGI application, which calls it with the request and sends its result."""
 
     def __init__(self, route: ApiRoute, operation: Callable[[Call], Awaitable[Any]]) -> None:
         self._route = route
@@ -82,7 +82,7 @@ class Endpoint:
         return response
 
     async def _value(self, call: Call, services: Services) -> tuple[Any, bool]:
-        """What the operation gives, and whether it is from memory, since the store is away."""
+        """Return the operation's result, and whether it is from memory, since the store cannot be reached."""
         storage = services.cases.storage
         if not self._may_be_stale or call.cases is not services.cases:
             return await self._current(call, storage, storage.catch_up), False
@@ -98,15 +98,15 @@ class Endpoint:
         return await self._current(call, storage, storage.catch_up), False
 
     async def _current(self, call: Call, storage: Storage, catch_up: Callable[[], Awaitable[None]]) -> Any:
-        """What the operation gives, of what is stored now."""
+        """Return the operation's result, from what is stored now."""
         if self._reads_store:
             await catch_up()
         return await until_current(partial(self._operation, call), catch_up=storage.catch_up)
 
     async def _cases_as_of(self, moment: str, services: Services) -> UseCases:
-        """The use cases over what was true then; ``BadRequest`` where that cannot be asked.
+        """Return the use cases over the state as of then; raise ``BadRequest`` if the route cannot read the past.
 
-        To answer with the present where the past was asked for would be worse than not to answer.
+        To return the present state when the past was requested would be worse than an error.
         """
         if AS_OF not in self._route.query:
             method, path = self._route.method, self._path
@@ -116,7 +116,7 @@ class Endpoint:
 
 
 def _agree(scope: Scope, *, has_body: bool) -> str:
-    """The media type to answer with; the body's own type is checked first."""
+    """Return the media type of the response; the body's own type is checked first."""
     accept = content_type = b""
     for name, value in scope["headers"]:
         if name == b"accept":

@@ -1,4 +1,4 @@
-"""What the description says of the requests that speak Confluent's API.
+"""The OpenAPI description of the requests of Confluent's API.
 
 FastAPI does not read them: :class:`~counterfoil.registry.api.call.Call` does, as Confluent's registry reads them.
 """
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 AS_OF: Final = "as_of"
-"""The query parameter that asks about the past."""
+"""The query parameter that requests the past."""
 
 PAGE: Final = ("offset", "limit")
-"""The query parameters of a list that is answered in parts."""
+"""The query parameters of a list that is returned in parts."""
 
 SHAPES: Final = "#/components/schemas/"
-"""Where the description has the shapes of bodies."""
+"""The place of the shapes of bodies in the OpenAPI description."""
 
 _FLAGS: Final = {
     "aliases": "Also the subjects that aliases stand for.",
@@ -63,7 +63,7 @@ _LISTS: Final = frozenset({"associationType", "findTags", "key", "lifecycle", "v
 
 
 def described_request(path: str, query: Sequence[str], body: type[BaseModel] | None) -> dict[str, Any]:
-    """Return what OpenAPI says of a request: the parameters in the path, those that ``query`` names, the body's shape.
+    """Return a request's OpenAPI description: the parameters in the path, those in ``query``, the body's shape.
 
     >>> described_request("/mode/{subject}", (), None)
     {'parameters': [{'name': 'subject', 'in': 'path', 'required': True, 'schema': {'type': 'string'}}]}
@@ -79,7 +79,7 @@ def described_request(path: str, query: Sequence[str], body: type[BaseModel] | N
 
 
 def shape_reference(shape: type[BaseModel]) -> dict[str, str]:
-    """Return the reference to a shape in the description."""
+    """Return the reference to a shape in the OpenAPI description."""
     return {"$ref": f"{SHAPES}{shape.__name__}"}
 
 

@@ -1,4 +1,4 @@
-"""A route: method, path, endpoint, who may be answered what. FastAPI describes it from its declaration."""
+"""A route: method, path, endpoint, possible responses. FastAPI describes it from its declaration."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ CONVERTOR_TYPES["segment"] = _SegmentConvertor()
 class DeclaredRoute(APIRoute):
     """One route, whose ``endpoint`` FastAPI calls. Its path is matched as it was sent.
 
-    Declared once for all applications of the process, which the endpoint finds by the request
+    It is declared once for all applications of the process; the endpoint finds the application by the request
     (:mod:`~counterfoil.registry.api.routes.services`).
     """
 
-    matches = StarletteRoute.matches  # FastAPI's also look for included routers, at every route that is tried
+    matches = StarletteRoute.matches  # FastAPI's own also search included routers, at every route that is tried
     handle = StarletteRoute.handle
 
     def __init__(
@@ -64,18 +64,17 @@ class DeclaredRoute(APIRoute):
             summary=(endpoint.__doc__ or "").split("\n")[0],
             **{"operation_id": f"{method.lower()}_{_slug(path)}", **described},
         )
-        self.description = ""  # the summary says it
-        self.app = AsyncExitStackMiddleware(self.app)  # as FastAPI's own application has it around its routes
+        self.description = ""  # it would repeat the summary
+        self.app = AsyncExitStackMiddleware(self.app)  # FastAPI's own application wraps its routes in the same way
 
 
 class ApiRoute(DeclaredRoute):
     """A route of the registry's API: negotiated media types, one error body, reads of what is stored now.
 
-    ``errors`` are what it can answer beside the errors that any request can bring about, ``result`` is the shape of a
-    success and ``status`` its status; without a result it is 204.
-    ``has_tag``: the answer hardly ever changes, so that it carries an entity tag, and is not sent again to who has it.
-    ``reads_store``: whoever answers has to know first what other servers have written.
-    ``looks_up``: it is a POST, and asks for something that is stored, as every GET does.
+    ``errors`` are its errors beside those that any request can cause, ``result`` is the shape of a success and
+    ``status`` its status; without a result it is 204. ``has_tag``: the response hardly ever changes, so that it has an
+    entity tag, and is not sent again to a client that sends the tag. ``reads_store``: the writes of other servers have
+    to be read first. ``looks_up``: it is a POST that reads what is stored, as every GET does.
     """
 
     def __init__(
@@ -99,9 +98,9 @@ class ApiRoute(DeclaredRoute):
         self.has_tag = has_tag
         self.reads_store = reads_store
         self.may_be_stale = reads_store and (method == "GET" or looks_up)
-        """Whether it is answered from memory while the store is away.
+        """Whether it is answered from memory while the store cannot be reached.
 
-        Tests of compatibility are not: somebody acts on the verdict.
+        Compatibility checks are not, since decisions depend on the verdict.
         """
         responses = described_errors(method, errors, takes_as_of=AS_OF in query)
         if result is str:
@@ -124,7 +123,7 @@ class ApiRoute(DeclaredRoute):
 
 
 class ConfluentRoute(ApiRoute):
-    """A route that speaks Confluent's API: ``operation`` reads the request by itself, as Confluent's registry reads it.
+    """A route of Confluent's API: ``operation`` reads the request by itself, as Confluent's registry reads it.
 
     ``query`` names the parameters, ``body`` is the shape of the body: they are described, not enforced.
     """
@@ -141,20 +140,20 @@ class ConfluentRoute(ApiRoute):
     ) -> None:
         self.body = body
         endpoint: Any = update_wrapper(partial(operation), operation)
-        endpoint.__signature__ = Signature()  # what FastAPI has to read for it: nothing
+        endpoint.__signature__ = Signature()  # FastAPI has no parameters to read
         extra = described_request(path, query, body)
         super().__init__(method, path, endpoint, query=query, openapi_extra=extra, **declared)
         self.app = Endpoint(self, operation)
 
 
 class ValidatedRoute(ApiRoute):
-    """A route that is ours alone: FastAPI reads and validates the request as its endpoint declares it.
+    """A route of our own API: FastAPI reads and validates the request as its endpoint declares it.
 
-    The endpoint gets what is stored by a parameter of type ``CasesOfRequest``.
+    The endpoint gets the use cases by a parameter of type ``CasesOfRequest``.
     """
 
     def get_route_handler(self) -> Callable[[Request], Any]:
-        """Return FastAPI's own handler, inside of what surrounds every operation of the API."""
+        """Return FastAPI's own handler, wrapped in what surrounds every operation of the API."""
         handler = super().get_route_handler()
 
         async def operation(call: Call) -> Response:

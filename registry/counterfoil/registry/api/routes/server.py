@@ -1,4 +1,4 @@
-"""The routes that answer for the server itself."""
+"""The routes about the server itself."""
 
 from __future__ import annotations
 

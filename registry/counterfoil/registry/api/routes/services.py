@@ -1,4 +1,7 @@
-"""What the endpoints of one application use. The routes are declared once, for all applications of a process."""
+"""The services that endpoints of one application use.
+
+The routes are declared once, for all applications of a process.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 class Services:
     """The use cases of one application, and what else its endpoints need; they find it as ``app.state.services``.
 
-    Responses are in one of ``dialects``; those of ``stale`` are sent while the store is away.
+    Responses are in one of ``dialects``; those of ``stale`` are sent while the store cannot be reached.
     """
 
     cases: UseCases
@@ -57,7 +60,7 @@ def _cases(request: Request) -> UseCases:
 
 
 ServicesOfApp = Annotated[Services, Depends(_services)]
-"""As an endpoint's parameter: the services of the application."""
+"""The services of the application, as an endpoint's parameter."""
 
 CasesOfRequest = Annotated[UseCases, Depends(_cases)]
-"""As a parameter of a validated route's endpoint: the use cases that it reads and writes through."""
+"""The use cases that a validated route's endpoint reads and writes with, as its parameter."""

@@ -1,4 +1,4 @@
-"""The routes under ``/subjects`` and ``/compatibility``, and those by schema id; the most used come first."""
+"""The routes under ``/subjects`` and ``/compatibility``, and those by schema id; the most frequent ones come first."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ ROUTES: Final[tuple[DeclaredRoute, ...]] = (
 
 
 def served_routes(dialect: Dialect, *, associations: bool) -> list[DeclaredRoute]:
-    """Return the routes that ``dialect`` has, with those of associations where they are turned on."""
+    """Return the routes of ``dialect``, with those of associations if they are turned on."""
     return [
         route for route in ROUTES if dialect.has(route.path_format) and (associations or ASSOCIATIONS not in route.tags)
     ]

@@ -1,6 +1,6 @@
-"""Associations of a registry that is asked over the REST API, as the records that a store keeps of them.
+"""Associations of a registry, read over the REST API, as the records that a store has of them.
 
-A store keeps three records of each: by resource id, by name and by subject. Over an API the first stands for all.
+A store has three records of each: by resource id, by name and by subject. Over the API only the first is used.
 
 Source: Confluent's description of the Schema Registry REST API, associations.
 """
@@ -30,19 +30,19 @@ _BELONGS: Final = "STRONG"
 
 
 class PeerAssociations:
-    """The associations of the registry behind ``peer``."""
+    """The associations of the registry that ``peer`` connects to."""
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
 
     async def records(self) -> list[RecordFact]:
-        """The records of all associations; nothing where the registry knows none."""
+        """Return the records of all associations; an empty list if the registry has none."""
         listed = await self._peer.listed(operations.associations()) or ()
         found = [fact for item in listed for fact in _records_of(_stored(item))]
         return sorted(found, key=lambda fact: (fact.kind, fact.key))
 
     async def standing(self, fact: RecordFact) -> Standing:
-        """How the registry stands to an association; its guid and its times are no matter."""
+        """Return the state of an association in the registry; its guid and its times are ignored."""
         if fact.kind != _BY_ID:
             return SAME
         resource_type, resource_id, association_type = fact.key
@@ -56,7 +56,7 @@ class PeerAssociations:
         return SAME if _content(_stored(held[0])) == _content(fact.document) else clash(f"{fact} is another one")
 
     async def put(self, fact: RecordFact) -> None:
-        """Make an association that is absent."""
+        """Create an association that is absent."""
         document = fact.document
         bond = {name: document[name] for name in ("associationType", "lifecycle", "frozen")}
         body = {name: document[name] for name in _OF_THE_RESOURCE}
@@ -65,7 +65,7 @@ class PeerAssociations:
 
 
 def _stored(item: Document) -> Document:
-    """An association as a store keeps it, from what the API says of it."""
+    """Return an association as a store has it, from the API's document."""
     subject = parse_subject(str(item["subject"]))
     return {
         **item,

@@ -31,9 +31,9 @@ _SHOWN: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An answer that is not the result: the HTTP status, the registry's own code if it gave one, and its message.
+    """A response that is not the result: the HTTP status, the registry's own code if it sent one, and its message.
 
-    A status of success means that the registry did what was requested, and that its answer could not be read.
+    A status of success means that the registry did what was requested, and that its response could not be read.
     """
 
     status: int
@@ -47,10 +47,10 @@ class Refusal:
 
 
 class Peer:
-    """A registry that handles ``concurrency`` requests of ours at once at most. Use as an async context manager.
+    """A registry to which at most ``concurrency`` requests are sent at once. Use as an async context manager.
 
-    Every operation is retried as the settings say, since everything that a move does may be done twice. ``transport``
-    and ``pause`` (which waits so many seconds) are for tests.
+    Every operation is retried according to the settings, since each request of a move can be repeated safely.
+    ``transport`` and ``pause`` (which waits so many seconds) are for tests.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Peer:
 
     @staticmethod
     def shown_url(settings: RegistrySettings) -> str:
-        """Return the first URL; there is no password in it."""
+        """Return the first URL; it has no password."""
         return settings.urls[0].rstrip("/")
 
     async def __aenter__(self) -> Self:
@@ -79,29 +79,29 @@ class Peer:
         await self._registry.close()
 
     async def outcome(self, operation: Operation[_T]) -> _T | Refusal:
-        """Return the result of the operation, or how it was refused.
+        """Return the result of the operation, or its refusal.
 
         Raises ``PeerUnreachable``, and ``PeerRefused`` for 401, 403, 429 and 5xx.
         """
         return await self._checked(operation, self._registry.call(replace(operation, is_repeatable=True)))
 
     async def get(self, operation: Operation[Any]) -> Any:
-        """Return the JSON of a resource as it is; None where it is refused."""
+        """Return the unparsed JSON of a resource; None if it is refused."""
         found = await self.outcome(as_json(operation))
         return None if isinstance(found, Refusal) else found
 
     async def document(self, operation: Operation[Any]) -> dict[str, Any] | None:
-        """Return the JSON object of a resource as it is; None where it is refused, or no object."""
+        """Return the unparsed JSON object of a resource; None if it is refused, or no object."""
         found = await self.get(operation)
         return found if isinstance(found, dict) else None
 
     async def listed(self, operation: Operation[tuple[_T, ...]]) -> tuple[_T, ...] | None:
-        """Return all entries of a listing; None where the registry has no such listing."""
+        """Return all entries of a listing; None if the registry has no such listing."""
         found = await self._checked(operation, self._registry.call_all(operation))
         return None if isinstance(found, Refusal) else found
 
     async def carry_out(self, operation: Operation[_T], what: str) -> _T | None:
-        """Return the result; None where it could not be read. ``PeerRefused`` says ``what`` was refused, and why."""
+        """Return the result; None if it could not be read. Raise ``PeerRefused`` with ``what`` was refused, and why."""
         found = await self.outcome(operation)
         if not isinstance(found, Refusal):
             return found
@@ -127,20 +127,20 @@ class Peer:
 
 
 def refused(refusal: Refusal, what: str) -> PeerRefused:
-    """Return the error that says ``what`` was refused, and how."""
+    """Return the error with ``what`` was refused, and the reason."""
     return PeerRefused(f"{what}: {refusal.status} {refusal.message}")
 
 
 def context_name(text: str) -> str:
-    """The name of a context from however a registry prints it: ``.``, ``.ctx`` or ``:.ctx:``."""
+    """Return the name of a context from any form in which a registry prints it: ``.``, ``.ctx`` or ``:.ctx:``."""
     return parse_subject(text).context if text.startswith(":.") else text or DEFAULT_CONTEXT
 
 
 def scope_text(scope: QualifiedSubject) -> str | None:
-    """Return the scope as the operations of config and mode take it: None for the top level."""
+    """Return the scope as the parameter of the operations of config and mode: None for the top level."""
     return None if scope == TOP_LEVEL else str(scope)
 
 
 def context_scope(context: str) -> str | None:
-    """Return the qualified text that stands for a context; None for the default one."""
+    """Return the qualified text of a context; None for the default one."""
     return None if context == DEFAULT_CONTEXT else f":{context}:"

@@ -1,4 +1,4 @@
-"""Keys of a registry that is asked over the REST API: read, compared and made, as the records that a store keeps.
+"""Keys of a registry over the REST API: reading, comparing and creating them, as the records that a store has.
 
 Source: the public API of Confluent's DEK registry.
 """
@@ -34,7 +34,7 @@ _OWN_TO_A_REGISTRY: Final = ("ts", "dekCount", "deleted")
 
 
 class PeerKeys:
-    """The keys of the registry behind ``peer``."""
+    """The keys of the registry that ``peer`` connects to."""
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
@@ -43,7 +43,7 @@ class PeerKeys:
     # --- reading
 
     async def records(self) -> list[RecordFact | Unreadable]:
-        """All keys, each key encryption key before those that it wraps; nothing where the registry keeps none."""
+        """Return all keys, each key encryption key before those that it wraps; none if the registry has none."""
         found: list[RecordFact | Unreadable] = []
         for name in await self._peer.listed(operations.keks(visibility=_ALL)) or ():
             wrapped = await self._wrapped_by(name)
@@ -67,7 +67,7 @@ class PeerKeys:
     async def _read(self, dek_id: DekId) -> RecordFact | Unreadable:
         try:
             document = await self._find_dek(dek_id)
-        except PeerRefused as refusal:  # a registry unwraps the keys of a shared KEK to show them
+        except PeerRefused as refusal:  # to show the keys of a shared KEK, a registry unwraps them
             return Unreadable(f"{_named(dek_id)}: {refusal}")
         if document is None or parse_subject(str(document.get("subject"))) != dek_id.subject:
             return Unreadable(f"{_named(dek_id)} is listed, and cannot be read")
@@ -85,7 +85,7 @@ class PeerKeys:
     # --- writing
 
     async def standing(self, fact: RecordFact) -> Standing:
-        """How the registry stands to a key; when it was made is no matter."""
+        """Return the state of a key in the registry; its time is ignored."""
         if fact.kind == KEK_KIND:
             document = await self._find_kek(fact.key[0])
             held = None if document is None else stored_kek(_kek(document, dek_count=0))
@@ -102,7 +102,7 @@ class PeerKeys:
         return UNFINISHED if fact.document["deleted"] else clash(f"{fact} is soft-deleted")
 
     async def put(self, fact: RecordFact) -> None:
-        """Make a key that is absent, and soft-delete one that must be; a KEK at the end, after those that it wraps."""
+        """Create a key that is absent, and soft-delete it if required; a KEK at the end, after those that it wraps."""
         if fact.kind == KEK_KIND:
             await self._put_kek(read_stored_kek(fact.key, fact.document))
         else:
@@ -138,7 +138,7 @@ class PeerKeys:
             await self._peer.carry_out(deletion, f"{_named(dek.id)} could not be deleted")
 
     async def finish(self) -> None:
-        """Soft-delete the key encryption keys that must be."""
+        """Soft-delete the key encryption keys that must be deleted."""
         names, self._to_delete = sorted(self._to_delete), set()
         for name in names:
             await self._peer.carry_out(operations.delete_kek(name), f"key encryption key {name!r} could not be deleted")

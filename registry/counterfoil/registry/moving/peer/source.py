@@ -1,9 +1,9 @@
-"""The facts of a registry that is asked over the REST API that Confluent's has, or as much of it as it has.
+"""The facts of a registry that offers Confluent's REST API, or a part of it.
 
-Confluent's own (from 5 on), Karapace, Apicurio's ``ccompat`` and counterfoil differ in what they answer; nothing but
-the lists of subjects and versions, and the versions themselves, is taken for granted.
+Confluent's own (from 5 on), Karapace, Apicurio's ``ccompat`` and counterfoil differ in their responses; only the lists
+of subjects and versions, and the versions themselves, are required.
 
-Source: Confluent's public API reference; Karapace's and Apicurio Registry's documentation of what they have of it.
+Source: Confluent's public API reference; Karapace's and Apicurio Registry's documentation of the parts that they offer.
 """
 
 from __future__ import annotations
@@ -51,19 +51,19 @@ _SOFTLY: Final = " now that it is soft-deleted"
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A version as it was read, and the fingerprint that the registry gives for it, if it does."""
+    """A version as it was read, and its fingerprint in the registry's response, if there is one."""
 
     item: VersionFact | Unreadable
     guid: str | None = None
 
     @property
     def is_canonical(self) -> bool:
-        """Whether the registry's own fingerprint is that of the text as it gives it."""
+        """Whether the registry's own fingerprint is that of the text in its response."""
         return isinstance(self.item, VersionFact) and self.guid == str(self.item.content.guid)
 
 
 class PeerSource:
-    """Reads the registry behind ``peer``."""
+    """Reads the registry that ``peer`` connects to."""
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
@@ -81,9 +81,9 @@ class PeerSource:
         return self._peer.url
 
     async def mark(self) -> object:
-        """The number of the last change where the registry counts them, else its list of subjects.
+        """Return the number of the last change if the registry counts changes, otherwise its list of subjects.
 
-        What was read before is forgotten.
+        Everything cached is dropped.
         """
         self._contexts, self._kept, self._max_ids = None, {}, {}
         feed = await self._peer.document(operations.changes(after="latest", limit=1))
@@ -92,7 +92,7 @@ class PeerSource:
         return tuple(await self.subjects())
 
     async def context_names(self) -> list[str]:
-        """The names of its contexts; the default one alone where it knows none. Asked once."""
+        """Return the names of its contexts; the default one alone if it lists none. Requested once."""
         if self._contexts is None:
             listed = await self._peer.listed(operations.contexts())
             self._contexts = sorted({context_name(name) for name in listed or ()})
@@ -100,17 +100,17 @@ class PeerSource:
 
     @property
     def knows_contexts(self) -> bool:
-        """Whether it has contexts, as far as was asked."""
+        """Whether it has contexts, as far as they were requested."""
         return bool(self._contexts)
 
     async def unreadable(self) -> list[Unreadable]:
-        """Nothing beside single versions."""
+        """Return an empty list: only single versions can be unreadable."""
         return []
 
     # --- versions
 
     async def subjects(self) -> list[QualifiedSubject]:
-        """All subjects, with those that are soft-deleted where it lists them."""
+        """Return all subjects, with the soft-deleted ones if the registry lists them."""
         found = await self._listed_subjects(None)
         if found is None:
             raise PeerRefused(f"{self._peer.url} does not list its subjects (GET /subjects): is it a schema registry?")
@@ -127,7 +127,7 @@ class PeerSource:
         return None
 
     async def versions(self, subject: QualifiedSubject) -> Sequence[VersionFact | Unreadable]:
-        """All versions of a subject, with the soft-deleted ones where it has them listed."""
+        """Return all versions of a subject, with the soft-deleted ones if the registry lists them."""
         known = self._kept.get(subject)
         if known is None:
             known = await self._read_versions(subject)
@@ -175,7 +175,7 @@ class PeerSource:
         return _Read(fact, document.get("guid"))
 
     async def stated_guid(self, key: Key) -> str | None:
-        """The fingerprint that the registry itself gives for a version that was read."""
+        """Return the registry's own fingerprint for a version that was read; None if it has none."""
         return next(
             (
                 read.guid
@@ -186,14 +186,14 @@ class PeerSource:
         )
 
     async def bound_before(self, fact: VersionFact) -> list[Key]:
-        """Nothing: which of several ids of one content a registry gives in look-ups, its API does not say."""
+        """Return an empty list: the API does not show which of several ids of one content look-ups return."""
         del fact
         return []
 
     # --- contexts
 
     async def contexts(self) -> list[ContextFact]:
-        """All contexts, each with the highest id that it says it gave out, or that was seen."""
+        """Return all contexts, each with the highest id that it reports or that was seen."""
         names = {*await self.context_names(), *self._max_ids}
         return [ContextFact(name, max_id) for name in sorted(names) if (max_id := await self._max_id(name))]
 
@@ -208,13 +208,13 @@ class PeerSource:
         return max(seen, found) if isinstance(found, int) else seen
 
     async def records(self) -> list[RecordFact | Unreadable]:
-        """All keys and associations."""
+        """Return all keys and associations."""
         return [*await self._keys.records(), *await self._associations.records()]
 
     # --- settings
 
     async def settings(self) -> AsyncIterator[SettingsFact]:
-        """Config and mode of the levels above, of contexts and of subjects, aliases among them."""
+        """Yield the config and mode of the top levels, of contexts and of subjects, aliases included."""
         scopes = await self.scopes()
         for start in range(0, len(scopes), _SCOPES_AT_A_TIME):
             batch = scopes[start : start + _SCOPES_AT_A_TIME]
@@ -223,20 +223,20 @@ class PeerSource:
                     yield found
 
     async def scopes(self) -> list[QualifiedSubject]:
-        """Wherever config and mode may be set, as far as it can be listed."""
+        """Return all scopes that can have config and mode, as far as they can be listed."""
         names = await self.context_names()
         contexts = [QualifiedSubject(name, "") for name in names if name != DEFAULT_CONTEXT]
         above = [TOP_LEVEL, *([GLOBAL_LEVEL] if self.knows_contexts else []), *contexts]
         return [*above, *sorted({*await self.subjects(), *await self._aliases()})]
 
     async def _aliases(self) -> set[QualifiedSubject]:
-        """The names that are aliases, and have no versions of their own."""
+        """Return the names that are aliases and have no versions of their own."""
         listing = operations.schemas(prefix=":*:", visibility=Visibility.WITH_DELETED, latest_only=True, aliases=True)
         listed = await self._peer.listed(listing) or ()
         return {parse_subject(str(name)) for item in listed for name in item.get("aliases") or ()}
 
     async def settings_of(self, scope: QualifiedSubject) -> SettingsFact:
-        """What is set for one scope itself. The defaults of the levels above count as nothing set."""
+        """Return the config and mode of one scope itself; defaults of the top levels count as not set."""
         place = scope_text(scope)
         if self._has_modes is None:
             self._has_modes = await self._peer.get(operations.mode(None, default_to_global=False)) is not None
@@ -259,13 +259,13 @@ class PeerSource:
         if scope in {TOP_LEVEL, GLOBAL_LEVEL}:
             says_nothing.append(_DEFAULTS)
         if not self._has_modes and scope != TOP_LEVEL:
-            says_nothing.append(_NONE)  # Apicurio, which has no modes, says so of every subject that sets nothing
+            says_nothing.append(_NONE)  # Apicurio, which has no modes, returns this for every subject without a config
         return None if config in says_nothing else config
 
     def _mode(self, scope: QualifiedSubject, document: Any) -> Mode | None:
         word = document.get("mode") if isinstance(document, dict) else None
         mode = Mode(word) if word in set(Mode) else None
-        says_nothing = scope in {TOP_LEVEL, GLOBAL_LEVEL} or not self.knows_contexts  # READWRITE is the default there
+        says_nothing = scope in {TOP_LEVEL, GLOBAL_LEVEL} or not self.knows_contexts  # there READWRITE is the default
         return None if mode is Mode.READWRITE and says_nothing else mode
 
 

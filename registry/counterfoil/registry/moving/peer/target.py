@@ -1,7 +1,7 @@
-"""Carrying facts out in a running registry, over its REST API.
+"""Importing facts into a running registry, over its REST API.
 
-Ids and version numbers are given in IMPORT mode, which is set for the contexts that are written to, and put back as it
-was at the end. Time stamps cannot be given: the versions are stored as of now.
+Ids and version numbers are given in IMPORT mode, which is set for the contexts that are written to; the earlier mode is
+restored at the end. Time stamps cannot be given: the versions are stored with the present time.
 
 Source: Confluent's public documentation of IMPORT mode and of the API's soft and hard deletes.
 """
@@ -48,7 +48,7 @@ _ALREADY_DELETED: Final = frozenset({40404, 40406})
 
 
 class PeerTarget:
-    """Writes to the registry behind ``peer``."""
+    """Writes to the registry that ``peer`` connects to."""
 
     def __init__(self, peer: Peer, progress: Progress) -> None:
         self._peer = peer
@@ -61,7 +61,7 @@ class PeerTarget:
         self._opening = asyncio.Lock()
 
     async def standing(self, fact: Fact) -> Standing:
-        """How the registry stands to ``fact``."""
+        """Return the state of ``fact`` in the registry."""
         match fact:
             case VersionFact():
                 return await self._version_standing(fact)
@@ -73,7 +73,7 @@ class PeerTarget:
                 return settings_standing(fact, await self._settings_now(fact.scope))
 
     async def put(self, fact: Fact) -> None:
-        """Make ``fact`` true."""
+        """Write ``fact`` to the registry."""
         match fact:
             case VersionFact():
                 await self._put_version(fact)
@@ -117,7 +117,7 @@ class PeerTarget:
         return fact.version in (listed or ())
 
     async def _id_problem(self, fact: VersionFact) -> str:
-        """A sentence when the id stands for another schema there, else nothing."""
+        """Return a sentence if the registry has another schema under the id, otherwise an empty text."""
         context = fact.subject.context
         held = await self._peer.document(operations.schema_by_id(fact.schema_id, subject=context_scope(context)))
         if held is None or ("subject" in held and parse_subject(str(held["subject"])).context != context):
@@ -153,10 +153,10 @@ class PeerTarget:
         if isinstance(found, Refusal) and not found.is_done and found.code not in _ALREADY_DELETED:
             raise refused(found, f"version {version} of subject {str(subject)!r} could not be deleted")
 
-    # --- modes for the time of the import
+    # --- modes during the import
 
     async def _open(self, subject: QualifiedSubject) -> None:
-        """Set IMPORT mode where ``subject`` is, and take note of what was set before."""
+        """Set IMPORT mode for the scopes of ``subject``, and remember the earlier modes."""
         async with self._opening:
             for scope in (QualifiedSubject(subject.context, ""), subject):
                 if scope in self._modes:
@@ -170,7 +170,7 @@ class PeerTarget:
                     await self._set_mode(scope, Mode.IMPORT)
 
     async def finish(self) -> None:
-        """Put every mode back that was changed, and soft-delete the keys that had to be there for others."""
+        """Restore every mode that was changed, and soft-delete the keys that others needed."""
         try:
             await self._keys.finish()
         finally:
@@ -200,7 +200,7 @@ class PeerTarget:
         if not isinstance(found, Refusal) or found.is_done:
             return
         if found.status == HTTPStatus.METHOD_NOT_ALLOWED or scope == TOP_LEVEL:
-            await self._set_mode(scope, Mode.READWRITE)  # a registry that cannot forget a mode
+            await self._set_mode(scope, Mode.READWRITE)  # a registry that cannot delete a mode
         elif found.status != HTTPStatus.NOT_FOUND:
             raise refused(found, f"the mode of {_named(scope)} could not be removed")
 
@@ -211,13 +211,13 @@ class PeerTarget:
     # --- contexts
 
     async def _context_standing(self, fact: ContextFact) -> Standing:
-        if await self._versions(QualifiedSubject(fact.name, PLACEHOLDER)):  # of an import that was cut off
+        if await self._versions(QualifiedSubject(fact.name, PLACEHOLDER)):  # of an import that was interrupted
             return ABSENT
         seen = await self._max_id(fact)
         return SAME if seen >= fact.max_id else ABSENT
 
     async def _max_id(self, fact: ContextFact) -> int:
-        """The highest id that the context says it gave out; where it does not say, ``max_id`` if that is in use."""
+        """Return the highest id that the context reports; if it does not report one, ``max_id`` if that is in use."""
         if await self._with_max_id(fact.max_id, fact.name) is not None:
             return fact.max_id
         for subject in await self._reading.subjects():
@@ -239,12 +239,15 @@ class PeerTarget:
         return 0
 
     async def _versions(self, subject: QualifiedSubject) -> tuple[int, ...]:
-        """All versions of the subject, with those that are soft-deleted."""
+        """Return the numbers of all versions of the subject, with the soft-deleted ones."""
         listing = operations.versions(str(subject), visibility=Visibility.WITH_DELETED)
         return await self._peer.listed(listing) or ()
 
     async def _reserve(self, fact: ContextFact) -> None:
-        """Take the highest id of the context, and let it go again: it stays given out, and the context known."""
+        """Register and delete a schema under the context's highest id.
+
+        Afterwards the id counts as assigned, and the context exists.
+        """
         subject = QualifiedSubject(fact.name, PLACEHOLDER)
         await self._open(subject)
         if not await self._versions(subject):
@@ -286,11 +289,11 @@ class PeerTarget:
             operation = operations.set_config(scope_text(fact.scope), without_empty_texts(fact.config), clear=())
             await self._peer.carry_out(operation, f"the config of {_named(fact.scope)} was refused")
         if fact.mode is not None:
-            self._modes[fact.scope] = fact.mode  # set at the end: it may forbid what comes before
+            self._modes[fact.scope] = fact.mode  # set at the end: it may forbid the writes before
 
 
 def _guid_of(document: dict[str, Any]) -> UUID | None:
-    """The fingerprint of what a document of a version holds, worked out here; None when it cannot be."""
+    """Return the fingerprint of a version's document, computed here; None if the document cannot be read."""
     try:
         return read_content(document).guid
     except RegistryError:

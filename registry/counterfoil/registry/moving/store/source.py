@@ -1,4 +1,4 @@
-"""The facts of a registry whose store is at hand."""
+"""The facts of a store that is opened directly."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CHANGES_AT_A_TIME: Final = 10_000
 
 
 class StoreSource:
-    """Reads ``storage``; ``origin`` is what a backup says about where it came from."""
+    """Reads ``storage``; ``origin`` is the source's name in a backup."""
 
     def __init__(self, storage: Storage, *, origin: str) -> None:
         self._storage = storage
@@ -29,27 +29,27 @@ class StoreSource:
 
     @property
     def origin(self) -> str:
-        """Where the facts come from."""
+        """The source's name."""
         return self._origin
 
     async def mark(self) -> int:
-        """The number of the last change."""
+        """Return the number of the last change."""
         return await self._storage.last_change()
 
     async def unreadable(self) -> list[Unreadable]:
-        """Nothing: a store is read whole."""
+        """Return an empty list: a store is read completely."""
         return []
 
     async def subjects(self) -> Sequence[QualifiedSubject]:
-        """All subjects."""
+        """Return all subjects."""
         return await self._storage.subjects(SubjectPrefix(None, ""), Visibility.WITH_DELETED)
 
     async def versions(self, subject: QualifiedSubject) -> list[VersionFact | Unreadable]:
-        """All versions of a subject."""
+        """Return all versions of a subject."""
         found: list[VersionFact | Unreadable] = []
         for entry in (await self._storage.history(subject)).entries:
             content = await self._storage.content(entry.guid)
-            if content is None:  # deleted since its row was read, which the mark tells
+            if content is None:  # deleted since its row was read, which the mark shows
                 found.append(Unreadable(f"version {entry.version} of subject {str(subject)!r} has no content"))
             else:
                 found.append(
@@ -58,7 +58,7 @@ class StoreSource:
         return found
 
     async def bound_before(self, fact: VersionFact) -> list[Key]:
-        """The versions with the other ids of the content, where the id of ``fact`` is the one that look-ups give."""
+        """Return the versions with the other ids of the content, if look-ups return the id of ``fact``."""
         context, guid = fact.subject.context, fact.content.guid
         ids = [held for place, held in await self._storage.ids_of_guid(guid) if place == context]
         if len(ids) == 1 or await self._storage.id_of_guid(context, guid) != fact.schema_id:
@@ -67,7 +67,7 @@ class StoreSource:
         return [(use.subject, use.version) for held in others for use in await self._storage.uses(context, held)]
 
     async def contexts(self) -> list[ContextFact]:
-        """All contexts; those that were deleted too, as far back as the journal goes, for the sake of their ids."""
+        """Return all contexts, also deleted ones as far as the journal has them, since their ids stay assigned."""
         listed = set(await self._storage.contexts())
         dropped, _ = await self._of_the_journal()
         found = [
@@ -77,7 +77,7 @@ class StoreSource:
         return [context for context in found if context.max_id]
 
     async def records(self) -> list[RecordFact]:
-        """All records, of every kind that the journal knows."""
+        """Return all records, of every kind in the journal."""
         _, kinds = await self._of_the_journal()
         return [
             RecordFact(kind, record.key, record.document)
@@ -86,7 +86,7 @@ class StoreSource:
         ]
 
     async def _of_the_journal(self) -> tuple[set[str], set[str]]:
-        """The contexts that were ever deleted, and the kinds of records that were ever written."""
+        """Return the contexts that were ever deleted, and the kinds of records that were ever written."""
         after, dropped, kinds = self._known
         while changes := await self._storage.changes(after, _CHANGES_AT_A_TIME):
             after = changes[-1].seq
@@ -99,6 +99,6 @@ class StoreSource:
         return dropped, kinds
 
     async def settings(self) -> AsyncIterator[SettingsFact]:
-        """Config and mode of every scope."""
+        """Yield the config and mode of every scope."""
         for scope, stored in await self._storage.scopes():
             yield SettingsFact(scope, stored.config, stored.mode)

@@ -1,4 +1,4 @@
-"""Carrying facts out in a store at hand: nothing is checked that a restore must not be refused for."""
+"""Importing facts into a store directly: without the checks that could refuse a restore."""
 
 from __future__ import annotations
 
@@ -33,17 +33,20 @@ if TYPE_CHECKING:
     from counterfoil.schema.rest.modes import Mode
 
 PLACEHOLDER: Final = "counterfoil-reserved-id"
-"""The subject that takes a context's highest id, and goes again at once, so that the id is never given out."""
+"""The subject of a schema that is registered under a context's highest id and deleted at once.
+
+Afterwards the id is never assigned again.
+"""
 
 
 class StoreTarget:
-    """Writes to ``storage``, beside the rules of modes and compatibility."""
+    """Writes to ``storage``, without the checks of modes and compatibility."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
 
     async def standing(self, fact: Fact) -> Standing:
-        """How the store stands to ``fact``."""
+        """Return the state of ``fact`` in the store."""
         match fact:
             case VersionFact():
                 return await self._version_standing(fact)
@@ -55,7 +58,7 @@ class StoreTarget:
                 return await self._settings_standing(fact)
 
     async def put(self, fact: Fact) -> None:
-        """Make ``fact`` true."""
+        """Write ``fact`` to the store."""
         match fact:
             case VersionFact():
                 await until_current(partial(self._put_version, fact), catch_up=self._storage.catch_up)
@@ -67,7 +70,7 @@ class StoreTarget:
                 await until_current(partial(self._put_settings, fact), catch_up=self._storage.catch_up)
 
     async def finish(self) -> None:
-        """Nothing was changed for the time of the import."""
+        """Do nothing: the import changes no modes."""
 
     # --- versions
 
@@ -114,7 +117,7 @@ class StoreTarget:
 
     async def _context_standing(self, fact: ContextFact) -> Standing:
         leftover = await self._storage.history(QualifiedSubject(fact.name, PLACEHOLDER))
-        if leftover.entries:  # of an import that was cut off
+        if leftover.entries:  # of an import that was interrupted
             return ABSENT
         listed = fact.name in await self._storage.contexts()
         if await self._storage.max_id(fact.name) >= fact.max_id and (listed or not fact.listed):
@@ -122,7 +125,10 @@ class StoreTarget:
         return ABSENT
 
     async def _reserve(self, fact: ContextFact) -> None:
-        """Take the highest id of the context, and let it go again: it stays given out, and the context known."""
+        """Register and delete a schema under the context's highest id.
+
+        Afterwards the id counts as assigned, and the context exists.
+        """
         subject = QualifiedSubject(fact.name, PLACEHOLDER)
         was_listed = fact.name in await self._storage.contexts()
         text = f'{{"type":"fixed","name":"counterfoil_reserved_id","size":{fact.max_id}}}'
@@ -173,7 +179,7 @@ class StoreTarget:
 
 
 def settings_standing(fact: SettingsFact, stored: SettingsFact) -> Standing:
-    """How a target with ``stored`` stands to ``fact``: what the fact leaves open is no matter."""
+    """Return the state of ``fact`` in a target with ``stored``; what the fact does not set is ignored."""
     missing = False
     for name in ("config", "mode"):
         wanted, held = getattr(fact, name), getattr(stored, name)
@@ -186,10 +192,10 @@ def settings_standing(fact: SettingsFact, stored: SettingsFact) -> Standing:
 
 
 def shown(value: Config | Mode | None) -> Config | Mode | None:
-    """A config as it is read: the level that applies is always there."""
+    """Return a config with the level that applies; a mode unchanged."""
     return as_read(value) if isinstance(value, Config) else value
 
 
 def as_read(config: Config) -> Config:
-    """``config`` with the level that applies."""
+    """Return ``config`` with the level that applies."""
     return replace(config, compatibility_level=level_of(config))

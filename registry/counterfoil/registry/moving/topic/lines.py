@@ -1,8 +1,8 @@
-"""Reading a dump of the ``_schemas`` topic line by line: keys and values, however the tool printed them.
+"""Reading a dump of the ``_schemas`` topic line by line: keys and values, in the formats of several tools.
 
-``kafka-console-consumer --property print.key=true`` prints key, tab, value, and before them whatever else it was asked
-to print (``CreateTime:…``, ``Partition:…``, ``Offset:…``). JSON lines are ``{"key": …, "value": …}``, where both may be
-texts that hold JSON, as ``kcat -J`` (which says ``payload``) and ``rpk`` print them.
+``kafka-console-consumer --property print.key=true`` prints key, tab, value, and before them other fields as requested
+(``CreateTime:…``, ``Partition:…``, ``Offset:…``). JSON lines are ``{"key": …, "value": …}``, where both may be texts
+with JSON, as ``kcat -J`` (with ``payload``) and ``rpk`` print them.
 
 Source: Apache Kafka's documentation of its console consumer; kcat's documentation of its JSON output.
 """
@@ -46,7 +46,7 @@ class BadLine:
 
 
 def read_lines(path: Path) -> Iterator[TopicRecord | BadLine]:
-    """The records of a dump, in order; blank lines and the consumer's last word are passed over."""
+    """Yield the records of a dump, in order; blank lines and the consumer's last line are skipped."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             for number, raw in enumerate(file, 1):
@@ -68,7 +68,7 @@ def _read(number: int, raw: bytes) -> TopicRecord | BadLine:
 
 
 def _as_json_line(number: int, line: str) -> TopicRecord | None:
-    """The record in a JSON line; None when the line is none."""
+    """Return the record in a JSON line; None if the line is none."""
     if not line.startswith("{"):
         return None
     try:
@@ -87,7 +87,7 @@ def _as_json_line(number: int, line: str) -> TopicRecord | None:
 
 
 def _as_printed(number: int, line: str) -> TopicRecord:
-    """The record in a line that a console consumer printed."""
+    """Return the record in a line that a console consumer printed."""
     ts = None
     while not line.startswith("{"):
         timed = _TIME.match(line)
@@ -104,7 +104,7 @@ def _as_printed(number: int, line: str) -> TopicRecord:
 
 
 def _unwrapped(value: Any) -> Any:
-    """A JSON value that may be a text which holds one."""
+    """Return a JSON value, parsed if it is a text with JSON."""
     if not isinstance(value, str):
         return value
     return None if value in _NULL else json.loads(value)

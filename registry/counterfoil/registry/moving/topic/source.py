@@ -1,10 +1,10 @@
-"""The facts in a dump of the topic in which Confluent's registry and Karapace keep theirs (``_schemas``).
+"""The facts in a dump of the topic in which Confluent's registry and Karapace store theirs (``_schemas``).
 
-The records are gone through in order, the later ones winning, as a registry does when it starts; what the topic's
-compaction took away was overwritten anyway. Keys are told by what they say and not by their spelling, since the two
-registries order a key's fields differently. All of the topic is held in memory, as by every registry that keeps one.
+The records are applied in order, so that later ones win, as when a registry starts; records that the topic's compaction
+removed were overwritten anyway. Keys are compared by their fields and not by their spelling, since the two registries
+order a key's fields differently. The whole topic is held in memory, as in these registries.
 
-Source: what these records look like in public dumps of the topic, and Karapace's source (Apache-2.0), which reads them.
+Source: public dumps of the topic, and Karapace's source (Apache-2.0), which reads them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """A version as the topic has it. ``is_canonical``: the record's own hash says that its text is canonical."""
+    """A version in the topic. ``is_canonical``: the record's own hash shows that its text is canonical."""
 
     fact: VersionFact
     is_canonical: bool
@@ -51,7 +51,7 @@ class _Stored:
 
 @dataclass(slots=True)
 class _State:
-    """What the records so far come to."""
+    """The state after the records that were read."""
 
     versions: dict[QualifiedSubject, dict[int, _Stored]] = field(default_factory=dict)
     configs: dict[QualifiedSubject, Config] = field(default_factory=dict)
@@ -101,7 +101,7 @@ def _mode(state: _State, record: TopicRecord) -> None:
 
 
 def _delete_subject(state: _State, record: TopicRecord) -> None:
-    """Soft-delete the versions up to the one that the value names."""
+    """Soft-delete the versions up to the one in the value."""
     if record.value is None:
         return
     held = state.versions.get(_subject(record.value if "subject" in record.value else record.key), {})
@@ -112,7 +112,7 @@ def _delete_subject(state: _State, record: TopicRecord) -> None:
 
 
 def _clear_subject(state: _State, record: TopicRecord) -> None:
-    """Drop the soft-deleted versions: what a registry does when a subject goes into IMPORT mode."""
+    """Remove the soft-deleted versions, as a registry does when a subject is set to IMPORT mode."""
     if record.value is not None:
         held = state.versions.get(_subject(record.key), {})
         for number in [number for number, stored in held.items() if stored.fact.deleted]:
@@ -120,7 +120,7 @@ def _clear_subject(state: _State, record: TopicRecord) -> None:
 
 
 def _pass_over(state: _State, record: TopicRecord) -> None:
-    """A record that says nothing about content."""
+    """Ignore a record that has no content."""
 
 
 _HANDLERS: Final[Mapping[str, Callable[[_State, TopicRecord], None]]] = {
@@ -129,13 +129,13 @@ _HANDLERS: Final[Mapping[str, Callable[[_State, TopicRecord], None]]] = {
     "MODE": _mode,
     "DELETE_SUBJECT": _delete_subject,
     "CLEAR_SUBJECT": _clear_subject,
-    "CONTEXT": _pass_over,  # a context is there with its first version
+    "CONTEXT": _pass_over,  # a context exists from its first version on
     "NOOP": _pass_over,
 }
 
 
 def _take(state: _State, record: TopicRecord) -> None:
-    """Take in one record; ``BadRequest`` when it cannot be understood."""
+    """Apply one record; raise ``BadRequest`` if it cannot be parsed."""
     kind = record.key["keytype"]
     handle = _HANDLERS.get(kind)
     if handle is None:
@@ -152,7 +152,7 @@ def _scope(fields: Mapping[str, Any]) -> QualifiedSubject:
 
 
 def _md5(value: Mapping[str, Any]) -> bytes | None:
-    """The hash in a schema's record, which is that of text, references, metadata and rules."""
+    """Return the hash in a schema's record, over text, references, metadata and rules; None if it has none."""
     try:
         return base64.b64decode(value["md5"], validate=True)
     except (KeyError, TypeError, binascii.Error, ValueError):
@@ -162,7 +162,7 @@ def _md5(value: Mapping[str, Any]) -> bytes | None:
 class TopicSource:
     """The facts in the dump ``path``, which is read at once.
 
-    Lines that cannot be read are among its facts, as what is unreadable.
+    Lines that cannot be read are among its facts, as ``Unreadable``.
     """
 
     def __init__(self, path: Path) -> None:
@@ -180,23 +180,23 @@ class TopicSource:
 
     @property
     def origin(self) -> str:
-        """Where the facts come from."""
+        """The source's name: the file's path."""
         return str(self._path)
 
     async def unreadable(self) -> list[Unreadable]:
-        """The lines that cannot be read."""
+        """Return the lines that cannot be read."""
         return [Unreadable(problem) for problem in self._state.problems]
 
     async def mark(self) -> object:
-        """The same always: the dump was read once."""
+        """Return always the same value: the dump was read once."""
         return None
 
     async def subjects(self) -> list[QualifiedSubject]:
-        """All subjects with a version."""
+        """Return all subjects with a version."""
         return sorted(subject for subject, held in self._state.versions.items() if held)
 
     async def versions(self, subject: QualifiedSubject) -> list[VersionFact | Unreadable]:
-        """All versions of a subject."""
+        """Return all versions of a subject."""
         held = self._state.versions.get(subject, {})
         return [self._checked(await self._settled(held[number])) for number in sorted(held)]
 
@@ -204,7 +204,7 @@ class TopicSource:
         return stored.fact if stored.is_canonical else await self._canonical.canonical(stored.fact)
 
     def _checked(self, item: VersionFact | Unreadable) -> VersionFact | Unreadable:
-        """``item``, unless its id stands for another schema already."""
+        """Return ``item``, or ``Unreadable`` if its id was seen with another schema."""
         if isinstance(item, Unreadable):
             return item
         guid = item.content.guid
@@ -217,20 +217,20 @@ class TopicSource:
         return None if stored is None else stored.fact
 
     async def bound_before(self, fact: VersionFact) -> list[Key]:
-        """Nothing: which of several ids of one content is given in look-ups, the topic does not say."""
+        """Return an empty list: the topic does not show which of several ids of one content look-ups return."""
         del fact
         return []
 
     async def contexts(self) -> list[ContextFact]:
-        """All contexts, with the highest id in any record, of versions too that are gone."""
+        """Return all contexts, with the highest id in any record, also of versions that were deleted."""
         ids = self._state.max_ids
         return [ContextFact(name, ids[name]) for name in sorted(ids)]
 
     async def records(self) -> list[RecordFact]:
-        """Nothing: keys and associations are not in this topic."""
+        """Return an empty list: keys and associations are not in this topic."""
         return []
 
     async def settings(self) -> AsyncIterator[SettingsFact]:
-        """Config and mode of every scope."""
+        """Yield the config and mode of every scope."""
         for scope in sorted({*self._state.configs, *self._state.modes}):
             yield SettingsFact(scope, self._state.configs.get(scope), self._state.modes.get(scope))
