@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def find_changes(earlier: ParsedSchema, later: ParsedSchema) -> list[Change]:
-    """Everything that differs between two schemas, in the order of the later one; empty when they say the same.
+    """Return everything that differs between two schemas, in the order of the later one; empty when they say the same.
 
     Raises ``InvalidSchema`` for schemas of different languages, and for those nested too deep to be compared.
 

@@ -28,7 +28,7 @@ class Entity:
 
     @classmethod
     def named(cls, path: str, kind: str) -> Self:
-        """The entity that a caller names; a leading dot says the same as none. ``InvalidSchema`` for another kind."""
+        """Return the entity that a caller names; a leading dot says the same as none. ``InvalidSchema`` for another kind."""
         try:
             return cls(path.removeprefix("."), EntityKind(kind))
         except ValueError:
@@ -44,7 +44,7 @@ class TagEdit:
     remove: Mapping[Entity, tuple[str, ...]] = field(default_factory=dict)
 
     def applied(self, entity: Entity, tags: tuple[str, ...]) -> tuple[str, ...]:
-        """The tags that ``entity`` carries afterwards, in the order in which they came."""
+        """Return the tags that ``entity`` carries afterwards, in the order in which they came."""
         kept = dict.fromkeys((*tags, *self.add.get(entity, ())))
         return tuple(tag for tag in kept if tag not in self.remove.get(entity, ()))
 

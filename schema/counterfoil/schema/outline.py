@@ -23,7 +23,7 @@ class Use:
     place: Position | str
 
     def position(self, text: str) -> Position | None:
-        """Where in ``text``, which the outline was made of, the name is used."""
+        """Return where in ``text``, which the outline was made of, the name is used."""
         return self.place if isinstance(self.place, Position) else locate(text, self.place)
 
 

@@ -59,31 +59,31 @@ class ParsedSchema(Protocol):
         """The full name of the top-level type, such as ``ns.Order``; None where the language gives it none."""
 
     def canonical(self) -> str:
-        """The text that a registry stores and returns: one fixed spelling of the same content."""
+        """Return the text that a registry stores and returns: one fixed spelling of the same content."""
 
     def normalized(self) -> str:
-        """The canonical text with everything that has no meaning put in one order (``normalize=true``)."""
+        """Return the canonical text with everything that has no meaning put in one order (``normalize=true``)."""
 
     def formatted(self, form: str) -> str | None:
-        """The text in another form, by the name that the REST API has for it; None for a form that is not known here.
+        """Return the text in another form, by the name that the REST API has for it; None for a form that is not known here.
 
         ``resolved`` (Avro) declares what references supply, ``serialized`` (Protobuf) is a descriptor in base64.
         """
 
     def field_names(self) -> Sequence[str]:
-        """The names of the top-level fields: of a record, a file's first message, an object; in their order."""
+        """Return the names of the top-level fields: of a record, a file's first message, an object; in their order."""
 
     def is_equivalent(self, other: ParsedSchema) -> bool:
-        """Whether the two say the same, attribute order aside; docs, aliases and enum defaults count."""
+        """Return whether the two say the same, attribute order aside; docs, aliases and enum defaults count."""
 
     def warnings(self) -> Sequence[SchemaWarning]:
-        """What the language's specification forbids here although the reference registry accepts it; mostly empty."""
+        """Return what the language's specification forbids here although the reference registry accepts it; mostly empty."""
 
     def locate(self, pointer: str) -> Position | None:
-        """The place in ``text`` of a JSON pointer, or of its nearest ancestor that stands in the text."""
+        """Return the place in ``text`` of a JSON pointer, or of its nearest ancestor that stands in the text."""
 
     def path_at(self, pointer: str) -> FieldPath:
-        """The field path of what a JSON pointer leads to, or of the nearest thing around it that has one."""
+        """Return the field path of what a JSON pointer leads to, or of the nearest thing around it that has one."""
 
     def target_of(self, path: FieldPath) -> Target:
-        """What a field path leads to; raises ``Fault`` for a step that leads nowhere."""
+        """Return what a field path leads to; raises ``Fault`` for a step that leads nowhere."""

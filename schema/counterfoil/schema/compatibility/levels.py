@@ -49,7 +49,7 @@ _DIRECTIONS_BY_NAME = {
 
 
 def parse_level(text: str) -> CompatibilityLevel:
-    """The level that ``text`` names, in any letter case; ``InvalidCompatibilityLevel`` names the seven."""
+    """Return the level that ``text`` names, in any letter case; ``InvalidCompatibilityLevel`` names the seven."""
     try:
         return CompatibilityLevel(text.upper())
     except ValueError:

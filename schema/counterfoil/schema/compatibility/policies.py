@@ -33,7 +33,7 @@ class CompatibilityPolicy(StrEnum):
 
 
 def parse_policy(text: str) -> CompatibilityPolicy:
-    """The policy that ``text`` names, in any letter case; ``BadRequest`` names those there are."""
+    """Return the policy that ``text`` names, in any letter case; ``BadRequest`` names those there are."""
     try:
         return CompatibilityPolicy(text.upper())
     except ValueError:

@@ -32,7 +32,7 @@ class Origin:
     is_own: bool
 
     def below(self, *steps: str) -> Origin:
-        """The place that ``steps`` lead to from this one, inside the same declaration."""
+        """Return the place that ``steps`` lead to from this one, inside the same declaration."""
         return Origin(self.holder, (*self.steps, *steps), self.is_own)
 
 

@@ -43,15 +43,15 @@ class Sentence:
 
     @classmethod
     def of(cls, template: str, facts: Mapping[str, object]) -> Self:
-        """The sentence that ``template`` makes of ``facts``; what is neither a sentence nor a tuple becomes a text."""
+        """Return the sentence that ``template`` makes of ``facts``; what is neither a sentence nor a tuple becomes a text."""
         return cls(template, tuple((name, _as_fact(fact)) for name, fact in facts.items()))
 
     def fact(self, name: str) -> Fact | None:
-        """The fact called ``name``; None where there is none."""
+        """Return the fact called ``name``; None where there is none."""
         return next((fact for known, fact in self.facts if known == name), None)
 
     def render(self, names: SideNames = PLAIN_NAMES, *, is_start: bool = True) -> str:
-        """The text, with the two sides called by ``names``.
+        """Return the text, with the two sides called by ``names``.
 
         Where it is not the start of a sentence the template's own first letter is made small; a fact that comes first
         stays as it is.
@@ -121,7 +121,7 @@ def _as_fact(fact: object) -> Fact:
 
 
 def show(fact: object) -> str:
-    """A fact as a text; the parts of a list with commas between them."""
+    """Return a fact as a text; the parts of a list with commas between them."""
     return ", ".join(fact) if isinstance(fact, tuple) else str(fact)
 
 

@@ -27,7 +27,7 @@ _RAW_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_json(text: str) -> Any:
-    """The value that ``text`` holds: None, bool, int, float, str, list or dict.
+    """Return the value that ``text`` holds: None, bool, int, float, str, list or dict.
 
     Comments are skipped and the last of two equal keys wins. ``SchemaParseError`` carries line and column; it covers
     nesting beyond ``MAX_DEPTH`` and half surrogate pairs, which no UTF-8 text can carry on.
@@ -44,7 +44,7 @@ def read_json(text: str) -> Any:
 
 
 def locate(text: str, pointer: str) -> Position | None:
-    """Where the value of a JSON pointer starts, or its nearest ancestor that is in the text; None if unreadable."""
+    """Return where the value of a JSON pointer starts, or its nearest ancestor that is in the text; None if unreadable."""
     return TextIndex(text).locate(pointer)
 
 
@@ -55,7 +55,7 @@ class TextIndex:
         self._text = text
 
     def locate(self, pointer: str) -> Position | None:
-        """Where the value of a JSON pointer starts, or its nearest ancestor that is in the text; None if unreadable."""
+        """Return where the value of a JSON pointer starts, or its nearest ancestor that is in the text; None if unreadable."""
         offsets = self._offsets
         while pointer and pointer not in offsets:
             pointer = pointer.rpartition("/")[0]
@@ -80,12 +80,12 @@ class TextIndex:
 
 
 def pointer_steps(pointer: str) -> tuple[str, ...]:
-    """The steps of a JSON pointer (RFC 6901), unescaped."""
+    """Return the steps of a JSON pointer (RFC 6901), unescaped."""
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
 
 
 def _needs_scanner(text: str) -> bool:
-    """Whether the text may hold half a surrogate pair, which the standard library lets through."""
+    """Return whether the text may hold half a surrogate pair, which the standard library lets through."""
     if _SURROGATE_ESCAPE.search(text):
         return True
     return not text.isascii() and _RAW_SURROGATE.search(text) is not None

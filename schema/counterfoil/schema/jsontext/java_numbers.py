@@ -15,7 +15,7 @@ _TRIMMED = "".join(map(chr, range(0x21)))
 
 
 def read_java_double(text: str) -> float | None:
-    """The double that ``text`` spells, None when it spells none.
+    """Return the double that ``text`` spells, None when it spells none.
 
     Decimal or hexadecimal digits, ``NaN``, ``Infinity``, white space around them, ``f`` or ``d`` behind them.
     """

@@ -46,5 +46,5 @@ def java_hash(text: str) -> int:
 
 
 def _spread(code: int) -> int:
-    """What a hash map makes of a hash, so that its high bits count."""
+    """Return what a hash map makes of a hash, so that its high bits count."""
     return code ^ code >> 16

@@ -30,7 +30,7 @@ _FLOAT_DIGITS = 9
 
 
 def print_json(value: Any, *, sort_keys: bool = False) -> str:
-    """The text of a JSON value; ``sort_keys`` puts the keys of every object in code-point order.
+    """Return the text of a JSON value; ``sort_keys`` puts the keys of every object in code-point order.
 
     The standard library prints most values the same, at C speed; those with doubles or control characters are printed
     here.
@@ -46,7 +46,7 @@ def print_json(value: Any, *, sort_keys: bool = False) -> str:
 
 
 def print_string(value: str) -> str:
-    r"""A string with its quotes: ``"``, ``\`` and control characters escaped, nothing else."""
+    r"""Return a string with its quotes: ``"``, ``\`` and control characters escaped, nothing else."""
     printed = encode_basestring(value)
     if "\\u00" in printed:
         return _LOWER_HEX_ESCAPE.sub(_upper_hex, printed)
@@ -54,7 +54,7 @@ def print_string(value: str) -> str:
 
 
 def print_double(value: float) -> str:
-    """A 64-bit float: at least one digit on both sides of the point, ``E`` notation below 1e-3 and from 1e7 on.
+    """Return a 64-bit float: at least one digit on both sides of the point, ``E`` notation below 1e-3 and from 1e7 on.
 
     A value that JSON has no number for becomes a string: ``"NaN"``, ``"Infinity"``, ``"-Infinity"``.
     """
@@ -67,7 +67,7 @@ def print_double(value: float) -> str:
 
 
 def print_float(value: float) -> str:
-    """A double rounded to 32 bits, with the fewest digits that give the same 32-bit float back."""
+    """Return a double rounded to 32 bits, with the fewest digits that give the same 32-bit float back."""
     single = round_to_float(value)
     if not math.isfinite(single) or single == 0.0:
         return print_double(single)
@@ -80,7 +80,7 @@ def print_float(value: float) -> str:
 
 
 def round_to_float(value: float) -> float:
-    """The nearest 32-bit float, infinite when there is none."""
+    """Return the nearest 32-bit float, infinite when there is none."""
     try:
         return float(struct.unpack("<f", struct.pack("<f", value))[0])
     except OverflowError:

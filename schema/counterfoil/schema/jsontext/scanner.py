@@ -45,7 +45,7 @@ class JsonScanner:
         self._offsets = offsets
 
     def read(self) -> Any:
-        """The one value that the text holds; ``SchemaParseError`` with line and column when it holds none, or more."""
+        """Return the one value that the text holds; ``SchemaParseError`` with line and column when it holds none, or more."""
         if not self._text.strip():
             raise self._fault("the text is empty", expected="a schema")
         value = self._read_value()
@@ -56,7 +56,7 @@ class JsonScanner:
         return value
 
     def _read_value(self) -> Any:
-        """A value of any depth, by a stack of open containers."""
+        """Return a value of any depth, by a stack of open containers."""
         stack: list[_Open] = []
         pointer = ""
         while True:
@@ -90,7 +90,7 @@ class JsonScanner:
         return True
 
     def _closes(self, opened: _Open) -> bool:
-        """Whether the container that has just begun ends at once."""
+        """Return whether the container that has just begun ends at once."""
         self._skip_blank()
         if self._peek() != opened.closing:
             return False
@@ -98,7 +98,7 @@ class JsonScanner:
         return True
 
     def _continues(self, opened: _Open) -> bool:
-        """Whether another entry follows the one just read; its comma, or the closing bracket, is consumed."""
+        """Return whether another entry follows the one just read; its comma, or the closing bracket, is consumed."""
         self._skip_blank()
         character = self._peek()
         if character not in (",", opened.closing):
@@ -107,7 +107,7 @@ class JsonScanner:
         return character == ","
 
     def _begin_entry(self, opened: _Open) -> str:
-        """The pointer of the entry that comes next; an object's key and colon are consumed."""
+        """Return the pointer of the entry that comes next; an object's key and colon are consumed."""
         if isinstance(opened.container, list):
             return f"{opened.pointer}/{len(opened.container)}"
         self._skip_blank()
@@ -170,7 +170,7 @@ class JsonScanner:
         return chr(int(digits.group(), 16))
 
     def _whole(self, value: str, start: int) -> str:
-        r"""The string with surrogate escapes joined in pairs; ``\ud83d\ude00`` is one character."""
+        r"""Return the string with surrogate escapes joined in pairs; ``\ud83d\ude00`` is one character."""
         if value.isascii():
             return value
         try:
@@ -214,7 +214,7 @@ class _Open:
 
 
 def escape_pointer(key: str) -> str:
-    """A key as one step of a JSON pointer (RFC 6901): ``~`` and ``/`` are escaped."""
+    """Return a key as one step of a JSON pointer (RFC 6901): ``~`` and ``/`` are escaped."""
     return key.replace("~", "~0").replace("/", "~1") if "~" in key or "/" in key else key
 
 

@@ -36,7 +36,7 @@ def check_compatibility(
     *,
     policy: CompatibilityPolicy = CompatibilityPolicy.STRICT,
 ) -> CompatibilityReport:
-    """Whether ``candidate`` may follow ``history`` under ``level`` and ``policy``, and every reason why not.
+    """Return whether ``candidate`` may follow ``history`` under ``level`` and ``policy``, and every reason why not.
 
     ``history`` comes newest first and is consumed no further than needed: the latest alone for a level that is not
     transitive, else up to the first version that fails, which is the only one reported. A schema of another language

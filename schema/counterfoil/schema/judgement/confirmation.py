@@ -16,7 +16,7 @@ DEFAULT_COUNT: Final = 200
 
 
 def confirm_compatible(reader: ParsedSchema, writer: ParsedSchema, count: int = DEFAULT_COUNT) -> Confirmation:
-    """How many of ``count`` values that ``writer`` may write mean the same to ``reader``, or the first that does not.
+    """Return how many of ``count`` values that ``writer`` may write mean the same to ``reader``, or the first that does not.
 
     The values are the same on every call: telling ones first, every branch of a union and every symbol of an enum among
     them. Encoder and decoder are not ours. What was read is compared with what was written by its meaning: an instant
@@ -32,7 +32,7 @@ def confirm_compatible(reader: ParsedSchema, writer: ParsedSchema, count: int = 
 
 
 def confirm_unguarded(reader: ParsedSchema, writer: ParsedSchema, count: int = DEFAULT_COUNT) -> Confirmation:
-    """The confirmation itself, which lets its defects out; tests call it, so that none is hidden from them."""
+    """Return the confirmation itself, which lets its defects out; tests call it, so that none is hidden from them."""
     if reader.schema_type is not writer.schema_type:
         return Confirmation(0, reason="the two schemas are of different languages")
     return format_for(writer.schema_type).confirm_compatible(reader, writer, count)

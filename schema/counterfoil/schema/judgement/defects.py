@@ -27,7 +27,7 @@ def guarded(
     reader: ParsedSchema,
     writer: ParsedSchema,
 ) -> _Outcome:
-    """What ``work`` returns; where it raises anything, what ``instead`` makes of the reason, in words.
+    """Return what ``work`` returns; where it raises anything, what ``instead`` makes of the reason, in words.
 
     The exception is logged with both schemas as its notes, which is enough to report the defect and to repeat it.
     """

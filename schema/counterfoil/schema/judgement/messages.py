@@ -31,7 +31,7 @@ SIDE_NAMES_BY_DIRECTION: Final = {
 def confluent_messages(
     report: CompatibilityReport, *, witnesses: Mapping[Difference, Witness] | None = None
 ) -> list[str]:
-    """The messages of ``report``, empty when it is compatible; without the last line, which names the level.
+    """Return the messages of ``report``, empty when it is compatible; without the last line, which names the level.
 
     Differences of the direction in which the earlier schema reads come first; after those of the last direction that
     was asked ``oldSchemaVersion`` (where the earlier schema has a number) and ``oldSchema``, its canonical text, cut

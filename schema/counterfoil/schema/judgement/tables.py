@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def find_logical_differences(
     reader: ParsedSchema, writer: ParsedSchema, *, candidate: ParsedSchema
 ) -> list[Difference]:
-    """What breaks a table when rows of ``writer`` meet the columns of ``reader``; in the order of the columns.
+    """Return what breaks a table when rows of ``writer`` meet the columns of ``reader``; in the order of the columns.
 
     ``candidate`` is the one of the two that is new: it must have a table type, which is else the only difference. An
     earlier schema without one is not compared. Raises ``InvalidSchema`` for schemas nested too deep to be walked.

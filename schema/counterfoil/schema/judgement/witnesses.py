@@ -17,7 +17,7 @@ _ABOUT_TABLES: Final = frozenset(rule.id for rule in TABLE_RULES)
 
 
 def search_for_witness(reader: ParsedSchema, writer: ParsedSchema, difference: Difference) -> Witness | NoWitness:
-    """A value that ``writer`` may write and ``reader`` cannot read because of ``difference``, or why none was found.
+    """Return a value that ``writer`` may write and ``reader`` cannot read because of ``difference``, or why none was found.
 
     Raises nothing: a schema that the decoder does not take has no witness; a search that fails by a defect of its own
     found nothing, and the defect is logged.
@@ -31,7 +31,7 @@ def search_for_witness(reader: ParsedSchema, writer: ParsedSchema, difference: D
 
 
 def search_unguarded(reader: ParsedSchema, writer: ParsedSchema, difference: Difference) -> Witness | NoWitness:
-    """The search itself, which lets its defects out; tests call it, so that none is hidden from them."""
+    """Return the search itself, which lets its defects out; tests call it, so that none is hidden from them."""
     if reader.schema_type is not writer.schema_type:
         return NoWitness(0, "the two schemas are of different languages")
     if difference.rule in _ABOUT_TABLES:

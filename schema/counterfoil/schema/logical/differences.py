@@ -24,7 +24,7 @@ _WIDENED: Final = frozenset({("int", "long"), ("float", "double")})
 def compare_columns(
     reader: Column, writer: Column, *, path_at: Callable[[str], FieldPath] | None = None
 ) -> list[Difference]:
-    """What breaks a table when rows of ``writer`` meet the columns of ``reader``; in the order of the columns.
+    """Return what breaks a table when rows of ``writer`` meet the columns of ``reader``; in the order of the columns.
 
     ``path_at`` finds what is at a pointer, where a column is called after the type that holds it.
     """
@@ -93,7 +93,7 @@ class _Walk:
 
 
 def not_a_table(reason: str, place: FieldPath, pointers: tuple[str, str]) -> Difference:
-    """The finding that a schema has no type as tables have it."""
+    """Return the finding that a schema has no type as tables have it."""
     return ColumnDifference(rules.NOT_A_TABLE, {"reason": reason}, "{reason}", _At((), place, *pointers))
 
 
@@ -157,12 +157,12 @@ class ColumnDifference(Difference):
 
 
 def _spelt(path: tuple[str, ...]) -> str:
-    """The path as the reference spells it."""
+    """Return the path as the reference spells it."""
     return f"#/{'/'.join(path)}"
 
 
 def _takes(reader: TableType, writer: TableType) -> bool:
-    """Whether a column of the reader's type takes the writer's values."""
+    """Return whether a column of the reader's type takes the writer's values."""
     if not isinstance(reader, Scalar) or not isinstance(writer, Scalar):
         return False
     if reader == writer or (writer.name, reader.name) in _WIDENED:

@@ -41,30 +41,30 @@ KEY = Step(StepKind.KEY)
 
 
 def member(name: str) -> Step:
-    """The step into a field or property."""
+    """Return the step into a field or property."""
     return Step(StepKind.MEMBER, name)
 
 
 def item(index: str | int) -> Step:
-    """The step into one item of an array."""
+    """Return the step into one item of an array."""
     return Step(StepKind.ITEM, str(index))
 
 
 def value(pattern: str) -> Step:
-    """The step into the values of a map whose keys match a pattern."""
+    """Return the step into the values of a map whose keys match a pattern."""
     return Step(StepKind.VALUE, pattern)
 
 
 def branch(name: str | int) -> Step:
-    """The step into a branch of a union, by its type's name or its number."""
+    """Return the step into a branch of a union, by its type's name or its number."""
     return Step(StepKind.BRANCH, str(name))
 
 
 def dependency(name: str) -> Step:
-    """The step into what holds where a property is there."""
+    """Return the step into what holds where a property is there."""
     return Step(StepKind.DEPENDENCY, name)
 
 
 def header(name: str) -> Step:
-    """The step into a header of the record."""
+    """Return the step into a header of the record."""
     return Step(StepKind.HEADER, name)

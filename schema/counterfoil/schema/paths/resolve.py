@@ -47,7 +47,7 @@ class Fault(Exception):
 
 
 def follow(start: NodeT, path: FieldPath, inside: Callable[[NodeT, Step], NodeT]) -> NodeT:
-    """What ``path`` leads to from ``start``, where ``inside`` takes one step or raises ``Fault``."""
+    """Return what ``path`` leads to from ``start``, where ``inside`` takes one step or raises ``Fault``."""
     node = start
     for depth, step in enumerate(path):
         try:
@@ -62,11 +62,11 @@ class Resolving(Protocol):
     """A schema that finds what field paths lead to."""
 
     def target_of(self, path: FieldPath) -> Target:
-        """What a path leads to; raises ``Fault`` for a step that leads nowhere."""
+        """Return what a path leads to; raises ``Fault`` for a step that leads nowhere."""
 
 
 def resolve_path(schema: Resolving, path: FieldPath) -> Target:
-    """What ``path`` leads to in ``schema``; ``PathNotFound`` says how far it leads and what is there instead.
+    """Return what ``path`` leads to in ``schema``; ``PathNotFound`` says how far it leads and what is there instead.
 
     A path that starts at the record's key is one in the key's schema, and is looked for without that step. Headers
     have no schema.

@@ -70,7 +70,7 @@ _FORM: Final[Mapping[StepKind, str]] = {
 
 @lru_cache(maxsize=4096)
 def print_path(path: FieldPath) -> str:
-    """The text of a path.
+    """Return the text of a path.
 
     >>> from counterfoil.schema.paths.model import ITEMS, branch, member
     >>> print_path((member("lines"), ITEMS, branch("Card"), member("last 4"), member("a.b")))
@@ -83,7 +83,7 @@ def print_path(path: FieldPath) -> str:
 
 
 def parse_path(text: str) -> FieldPath:
-    """The path that a text says; ``InvalidPath`` names the place of a fault and what would be right there.
+    """Return the path that a text says; ``InvalidPath`` names the place of a fault and what would be right there.
 
     >>> [step.name for step in parse_path('$header."trace.id"')]
     ['trace.id']

@@ -54,7 +54,7 @@ class Resource:
     id: str
 
     def subject_of(self, association_type: AssociationType) -> QualifiedSubject:
-        """The subject that belongs to this resource alone: ``:.namespace:name-type``."""
+        """Return the subject that belongs to this resource alone: ``:.namespace:name-type``."""
         return QualifiedSubject(f".{self.namespace}", f"{self.name}-{association_type}")
 
     def __str__(self) -> str:

@@ -17,12 +17,12 @@ _SHOWN_ENTITIES = 20
 
 
 def find_tags(schema: ParsedSchema) -> list[tuple[Entity, tuple[str, ...]]]:
-    """Everything in ``schema`` that can carry tags, in the order of its text, each with the tags that it carries."""
+    """Return everything in ``schema`` that can carry tags, in the order of its text, each with the tags that it carries."""
     return format_for(schema.schema_type).find_tags(schema)
 
 
 def edit_tags(schema: ParsedSchema, edit: TagEdit) -> str:
-    """The canonical text of ``schema`` with its tags changed.
+    """Return the canonical text of ``schema`` with its tags changed.
 
     Raises ``InvalidSchema`` for an entity that is not in the schema, and names those that are.
     """

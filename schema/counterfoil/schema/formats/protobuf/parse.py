@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def parse_protobuf(
     text: str, references: Sequence[ResolvedReference] = (), *, validation: Validation = Validation.STRICT
 ) -> ProtobufSchema:
-    """The schema that ``text`` declares: a ``.proto`` file, or a descriptor in base64.
+    """Return the schema that ``text`` declares: a ``.proto`` file, or a descriptor in base64.
 
     ``references`` are resolved, each named by the path under which files import it. Raises ``SchemaParseError`` with
     line and column; unless validation is lenient, also for types that are not found, names declared twice, and groups

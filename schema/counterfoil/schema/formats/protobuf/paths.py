@@ -37,7 +37,7 @@ Node: TypeAlias = "MessageType | EnumType | FieldType | HeldIn | OneOfIn | EnumC
 
 
 def target_of(types: FileTypes, path: FieldPath) -> Target:
-    """What ``path`` leads to in a file; raises ``Fault`` for a step that leads nowhere."""
+    """Return what ``path`` leads to in a file; raises ``Fault`` for a step that leads nowhere."""
     declared: dict[str, Node] = {**types.enums, **types.messages}
     first = path[0] if path else None
     if first is not None and first.kind is StepKind.MEMBER and first.name in declared:
@@ -62,7 +62,7 @@ def _target(node: Node) -> Target:
 
 
 def _inside(node: Node, step: Step) -> Node:
-    """What one step leads to."""
+    """Return what one step leads to."""
     match step.kind, node:
         case StepKind.MEMBER, EnumType():
             constants = {each.name: each for each in node.node.constants}
@@ -81,7 +81,7 @@ def _inside(node: Node, step: Step) -> Node:
 
 
 def _message(node: Node) -> MessageType:
-    """The message whose members are meant where a node stands."""
+    """Return the message whose members are meant where a node stands."""
     if isinstance(node, MessageType):
         return node
     if isinstance(node, FieldType) and node.is_repeated:

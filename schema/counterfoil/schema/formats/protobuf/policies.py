@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def find_differences(
     reader: ProtobufSchema, writer: ProtobufSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
 ) -> list[Difference]:
-    """Why, under ``policy``, ``reader`` cannot read everything that ``writer`` may write; empty when it can.
+    """Return why, under ``policy``, ``reader`` cannot read everything that ``writer`` may write; empty when it can.
 
     Raises ``InvalidSchema`` for schemas nested too deep to be walked.
     """
@@ -24,7 +24,7 @@ def find_differences(
 
 
 def find_all(reader: ProtobufSchema, writer: ProtobufSchema, *, policy: CompatibilityPolicy) -> list[Found]:
-    """The findings that ``policy`` chooses from."""
+    """Return the findings that ``policy`` chooses from."""
     if policy is CompatibilityPolicy.SOUND:
         from counterfoil.schema.formats.protobuf.compare.sound import walk_sound
 

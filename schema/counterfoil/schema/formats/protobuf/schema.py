@@ -68,38 +68,38 @@ class ProtobufSchema:
         return TypeIndex(self)
 
     def canonical(self) -> str:
-        """The text that a registry stores and returns: one layout, no comments."""
+        """Return the text that a registry stores and returns: one layout, no comments."""
         return self._canonical
 
     def normalized(self) -> str:
-        """The canonical text with full type names, and everything that has no meaning in one order."""
+        """Return the canonical text with full type names, and everything that has no meaning in one order."""
         return self._normalized
 
     def formatted(self, form: str) -> str | None:
-        """The text in the form ``serialized``, a file descriptor in base64; None for another one."""
+        """Return the text in the form ``serialized``, a file descriptor in base64; None for another one."""
         return self.serialized() if form == "serialized" else None
 
     def field_names(self) -> Sequence[str]:
-        """The names of the first message's fields."""
+        """Return the names of the first message's fields."""
         first = next(iter(self.file.messages), None)
         return () if first is None else tuple(field.name for field in first.all_fields)
 
     def is_equivalent(self, other: ParsedSchema) -> bool:
-        """Whether both have the same canonical text."""
+        """Return whether both have the same canonical text."""
         return isinstance(other, ProtobufSchema) and self.canonical() == other.canonical()
 
     def serialized(self) -> str:
-        """The schema's descriptor in base64, as ``format=serialized`` answers it."""
+        """Return the schema's descriptor in base64, as ``format=serialized`` answers it."""
         from counterfoil.schema.formats.protobuf.describe.descriptors import serialized
 
         return serialized(self.canonical(), self.imports)
 
     def warnings(self) -> Sequence[SchemaWarning]:
-        """What the language forbids here although the reference registry accepts it, such as a number used twice."""
+        """Return what the language forbids here although the reference registry accepts it, such as a number used twice."""
         return list(self._warnings)
 
     def locate(self, pointer: str) -> Position | None:
-        """The place in ``text`` of what ``/Outer/Inner/field`` names, or of its nearest ancestor there."""
+        """Return the place in ``text`` of what ``/Outer/Inner/field`` names, or of its nearest ancestor there."""
         while pointer:
             found = self._positions.get(pointer)
             if found is not None:
@@ -108,13 +108,13 @@ class ProtobufSchema:
         return self.file.position
 
     def path_at(self, pointer: str) -> FieldPath:
-        """The field path of what ``/Outer/Inner/field`` names, or of the nearest thing around it that has one."""
+        """Return the field path of what ``/Outer/Inner/field`` names, or of the nearest thing around it that has one."""
         from counterfoil.schema.formats.protobuf.read.places import path_at
 
         return path_at(pointer)
 
     def target_of(self, path: FieldPath) -> Target:
-        """What a field path leads to; raises ``Fault`` for a step that leads nowhere."""
+        """Return what a field path leads to; raises ``Fault`` for a step that leads nowhere."""
         from counterfoil.schema.formats.protobuf.paths import target_of
 
         return target_of(self.types.root, path)

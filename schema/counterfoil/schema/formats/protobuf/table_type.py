@@ -34,7 +34,7 @@ _DIGITS_OF_64_BITS: Final = 20
 
 
 def table_column(schema: ProtobufSchema) -> Column:
-    """The schema's first message as one column; ``NotATable`` says what has no table type."""
+    """Return the schema's first message as one column; ``NotATable`` says what has no table type."""
     first = next(iter(schema.file.messages), None)
     message = None if first is None else schema.types.types_of(schema.file).message(first)
     if message is None:
@@ -43,7 +43,7 @@ def table_column(schema: ProtobufSchema) -> Column:
 
 
 def _row(message: MessageType, around: tuple[str, ...], pointer: str) -> Row:
-    """The row that a message is; the columns of one from another file stand at ``pointer``, where it is used."""
+    """Return the row that a message is; the columns of one from another file stand at ``pointer``, where it is used."""
     if message.full_name in around:
         raise NotATable(f"message {message.full_name} holds itself, which has no table type", pointer)
     within = (*around, message.full_name)

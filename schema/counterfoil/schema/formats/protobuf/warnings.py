@@ -47,7 +47,7 @@ _OPTIONS_PREFIX: Final = "google.protobuf."
 
 
 def find_warnings(schema: SchemaFiles) -> list[SchemaWarning]:
-    """What ``protoc`` would refuse, in the order of the tree; what the runtime refuses where that finds nothing."""
+    """Return what ``protoc`` would refuse, in the order of the tree; what the runtime refuses where that finds nothing."""
     from counterfoil.schema.formats.protobuf.describe.descriptors import find_refusals
 
     found = list(_Finder(schema).find())
@@ -256,7 +256,7 @@ def _numbers(message: Message) -> Iterator[SchemaWarning]:
 
 
 def _overlaps(message: Message) -> Iterator[SchemaWarning]:
-    """Whether numbers are kept twice, for nobody or for extensions."""
+    """Yield whether numbers are kept twice, for nobody or for extensions."""
     kept = (*(each.values for each in message.reserved), *(each.values for each in message.extensions))
     values = (value for each in kept for value in each if not isinstance(value, str))
     bounds = sorted((value.start, value.end) if isinstance(value, Range) else (value, value) for value in values)
@@ -292,7 +292,7 @@ def _twice(nodes: Iterable[Named], rule: str, kinds: str) -> Iterator[SchemaWarn
 
 
 def _repeated(pairs: Iterable[tuple[int | str, Named]], rule: str, text: str) -> Iterator[SchemaWarning]:
-    """One warning for each key that occurs again, at its second node; ``text`` takes the key."""
+    """Yield one warning for each key that occurs again, at its second node; ``text`` takes the key."""
     seen: set[int | str] = set()
     told: set[int | str] = set()
     for key, node in pairs:

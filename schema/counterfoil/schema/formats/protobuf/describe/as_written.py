@@ -58,5 +58,5 @@ class AsWrittenBuilder(DescriptorBuilder):
 
 
 def _entry_name(name: str) -> str:
-    """The name of a map's entries: camel case only where the field's name is in parts."""
+    """Return the name of a map's entries: camel case only where the field's name is in parts."""
     return map_entry_name(name) if "_" in name else f"{name}Entry"

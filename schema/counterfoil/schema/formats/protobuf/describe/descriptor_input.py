@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def files_of_descriptor(data: bytes) -> Sequence[ProtoFile]:
-    """The files of a serialised ``FileDescriptorSet`` or ``FileDescriptorProto``; empty where it is neither.
+    """Return the files of a serialised ``FileDescriptorSet`` or ``FileDescriptorProto``; empty where it is neither.
 
     Options are named by the extensions that the files declare, and those of the files that need no reference. Raises
     ``ValueError`` for a name that is not UTF-8.
@@ -53,7 +53,7 @@ def _read_file(data: bytes) -> Sequence[FileDescriptorProto]:
 
 
 def _says_something(proto: FileDescriptorProto) -> bool:
-    """Whether the bytes are likely to have been a file's descriptor: most bytes are no message at all."""
+    """Return whether the bytes are likely to have been a file's descriptor: most bytes are no message at all."""
     has_content = proto.message_type or proto.enum_type or proto.extension or proto.service or proto.dependency
     return bool(has_content or proto.syntax in {"proto2", "proto3", "editions"})
 
@@ -70,7 +70,7 @@ def _check_text(message: Message) -> None:
 
 
 def _with_known_options(protos: Sequence[FileDescriptorProto]) -> Iterable[FileDescriptorProto]:
-    """The same files, read again by a runtime that knows the extensions they declare; unchanged where it refuses."""
+    """Return the same files, read again by a runtime that knows the extensions they declare; unchanged where it refuses."""
     pool = descriptor_pool.DescriptorPool()
     try:
         for path in _needed(protos):
@@ -85,7 +85,7 @@ def _with_known_options(protos: Sequence[FileDescriptorProto]) -> Iterable[FileD
 
 
 def _needed(protos: Sequence[FileDescriptorProto]) -> Sequence[str]:
-    """The known files that the given ones import, in dependency order, and the descriptor's own."""
+    """Return the known files that the given ones import, in dependency order, and the descriptor's own."""
     ordered: list[str] = []
     own = {proto.name for proto in protos}
 

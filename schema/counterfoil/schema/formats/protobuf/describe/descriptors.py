@@ -35,7 +35,7 @@ _DESCRIPTOR_PATH: Final = "google/protobuf/descriptor.proto"
 
 
 def descriptor_set(schema: SchemaFiles, *, name: str = DEFAULT_NAME) -> bytes:
-    """A serialised ``FileDescriptorSet`` with the schema last and everything it imports before it.
+    """Return a serialised ``FileDescriptorSet`` with the schema last and everything it imports before it.
 
     ``name`` is the schema's file name in it. An import that is not known is left out. Raises ``InvalidSchema`` for
     files that import each other in a circle.
@@ -44,12 +44,12 @@ def descriptor_set(schema: SchemaFiles, *, name: str = DEFAULT_NAME) -> bytes:
 
 
 def file_descriptor(schema: SchemaFiles, *, name: str = DEFAULT_NAME) -> bytes:
-    """A serialised ``FileDescriptorProto`` of the schema alone; ``name`` is its file name in it."""
+    """Return a serialised ``FileDescriptorProto`` of the schema alone; ``name`` is its file name in it."""
     return _ordered(schema, name)[-1].SerializeToString()
 
 
 def serialized(canonical: str, imports: Mapping[str, ProtoFile]) -> str:
-    """The ``FileDescriptorProto`` of a schema in base64, as ``format=serialized`` answers it.
+    """Return the ``FileDescriptorProto`` of a schema in base64, as ``format=serialized`` answers it.
 
     It is that of the ``canonical`` text, with its type names as they are written there; read as a schema, it has that
     same text.
@@ -73,7 +73,7 @@ class Refusals:
 
 
 def find_refusals(schema: SchemaFiles) -> Refusals:
-    """What the runtime does not understand of a schema."""
+    """Return what the runtime does not understand of a schema."""
     builder = _SetBuilder(schema.imports)
     try:
         builder.add(schema.file, DEFAULT_NAME)
@@ -88,7 +88,7 @@ def find_refusals(schema: SchemaFiles) -> Refusals:
 
 @cache
 def known_descriptor(path: str) -> bytes:
-    """The serialised ``FileDescriptorProto`` of a file that needs no reference; ``KeyError`` for any other."""
+    """Return the serialised ``FileDescriptorProto`` of a file that needs no reference; ``KeyError`` for any other."""
     serialized = runtime_descriptor(path)
     if serialized is not None:
         return serialized
@@ -102,7 +102,7 @@ def known_descriptor(path: str) -> bytes:
 
 
 def _ordered(schema: SchemaFiles, name: str) -> list[FileDescriptorProto]:
-    """The descriptors, each behind those it imports."""
+    """Return the descriptors, each behind those it imports."""
     builder = _SetBuilder(schema.imports)
     builder.add(schema.file, name)
     return builder.protos
@@ -150,14 +150,14 @@ class _SetBuilder:
         return self.finish(DescriptorBuilder(file, symbols, name=name, dependencies=self._imports.keys()))
 
     def finish(self, builder: DescriptorBuilder) -> FileDescriptorProto:
-        """The descriptor with the options that need an extension put in."""
+        """Return the descriptor with the options that need an extension put in."""
         if builder.options.has_custom:
             builder.options.write_custom(self._class_finder(builder.proto))
         self.unknown_options = builder.options.unknown
         return builder.proto
 
     def _class_finder(self, proto: FileDescriptorProto) -> Callable[[str], type[Message]] | None:
-        """The classes of a runtime that knows this file and those before it; None where it refuses one."""
+        """Return the classes of a runtime that knows this file and those before it; None where it refuses one."""
         pool = descriptor_pool.DescriptorPool()
         try:
             if all(each.name != _DESCRIPTOR_PATH for each in self.protos):

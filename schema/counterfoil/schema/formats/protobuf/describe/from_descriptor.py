@@ -62,7 +62,7 @@ _VISIBILITY_BY_NUMBER: Final = {1: "local", 2: "export"}
 
 
 def file_from_descriptor(proto: FileDescriptorProto, *, path: str = "") -> ProtoFile:
-    """The tree of the file that ``proto`` describes; ``proto`` must be whole, as runtimes accept it."""
+    """Return the tree of the file that ``proto`` describes; ``proto`` must be whole, as runtimes accept it."""
     return _DescriptorReader(proto).read(path)
 
 
@@ -169,7 +169,7 @@ class _DescriptorReader:
     def _extends(
         self, extensions: Iterable[FieldDescriptorProto], nested: Iterable[DescriptorProto]
     ) -> tuple[Extend, ...]:
-        """The extensions, those of one message that stand side by side in one block."""
+        """Return the extensions, those of one message that stand side by side in one block."""
         blocks: list[tuple[str, list[Field]]] = []
         for proto in extensions:
             if not blocks or blocks[-1][0] != proto.extendee:
@@ -179,7 +179,7 @@ class _DescriptorReader:
 
 
 def _group_names(fields: Iterable[FieldDescriptorProto]) -> set[str]:
-    """The names of the messages that are bodies of groups."""
+    """Return the names of the messages that are bodies of groups."""
     groups = (field for field in fields if field.type == FieldDescriptorProto.TYPE_GROUP)
     return {field.type_name.rpartition(".")[2] for field in groups}
 
@@ -195,7 +195,7 @@ def _type_name(proto: FieldDescriptorProto) -> str:
 
 
 def _special_options(proto: FieldDescriptorProto) -> Iterable[Option]:
-    """The default and the JSON name; a JSON name that every reader derives by itself is not written."""
+    """Yield the default and the JSON name; a JSON name that every reader derives by itself is not written."""
     default, json_name = SPECIAL_OPTIONS
     if proto.HasField("default_value"):
         text = proto.default_value
@@ -246,7 +246,7 @@ def _reserved(names: Sequence[str], ranges: Sequence[tuple[int, int]], *, has_ba
 
 
 def _extensions(proto: DescriptorProto) -> tuple[ExtensionRange, ...]:
-    """One statement per range that has options, and one for the others."""
+    """Return one statement per range that has options, and one for the others."""
     plain = [each for each in proto.extension_range if not each.HasField("options")]
     statements = [ExtensionRange(tuple(_range(each.start, each.end - 1) for each in plain))] if plain else []
     statements.extend(

@@ -75,7 +75,7 @@ class OptionWriter:
 
 
 def _merge(message: Message, snippet: str) -> bool:
-    """Whether ``snippet`` could be read into ``message``; the message stays as it was where not."""
+    """Return whether ``snippet`` could be read into ``message``; the message stays as it was where not."""
     if not snippet:
         return False
     fresh = type(message)()
@@ -88,7 +88,7 @@ def _merge(message: Message, snippet: str) -> bool:
 
 
 def _snippet(option: Option, resolve: Callable[[str], str | None] | None) -> str:
-    """The option in text format, its name's parts nested; empty where an extension is not known."""
+    """Return the option in text format, its name's parts nested; empty where an extension is not known."""
     parts: list[str] = []
     for extension, plain in _PART.findall(option.name):
         if plain:
@@ -118,7 +118,7 @@ def _text(value: OptionValue) -> str:
 
 
 def escape_bytes(text: str) -> str:
-    """The bytes of a string's content in ASCII, as C escapes them."""
+    """Return the bytes of a string's content in ASCII, as C escapes them."""
     return "".join(map(_escape_byte, text.encode("utf-8", "surrogateescape")))
 
 

@@ -37,7 +37,7 @@ class ReadText:
 
 
 def read_text(text: str, *, path: str = "") -> ReadText:
-    """The tree of a text, which is a ``.proto`` file or a descriptor in base64.
+    """Return the tree of a text, which is a ``.proto`` file or a descriptor in base64.
 
     Raises ``SchemaParseError`` with line and column.
     """
@@ -54,7 +54,7 @@ def read_text(text: str, *, path: str = "") -> ReadText:
 
 
 def is_descriptor(text: str) -> bool:
-    """Whether a text that declares something is a descriptor in base64: a ``.proto`` file has other characters."""
+    """Return whether a text that declares something is a descriptor in base64: a ``.proto`` file has other characters."""
     return len(text) >= _SHORTEST and _BASE64.fullmatch(text) is not None
 
 

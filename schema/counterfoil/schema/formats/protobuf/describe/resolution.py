@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def resolve_imports(read: ReadText, references: Sequence[ResolvedReference]) -> Mapping[str, ProtoFile]:
-    """Every file that the schema imports, directly or not, by import path.
+    """Return every file that the schema imports, directly or not, by import path.
 
     A reference is found by its name, which is the import path; it goes before what came along in a descriptor, and
     that before what is known to everyone. A path that none of them has is left out. Raises ``SchemaParseError`` that

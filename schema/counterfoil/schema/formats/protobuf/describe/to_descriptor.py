@@ -248,7 +248,7 @@ class DescriptorBuilder:
 
 
 def _in_text_order(messages: Iterable[Message], fields: Iterable[Field]) -> list[tuple[str, Message | Field]]:
-    """The messages and those of groups, each with the name of its declaration, and the maps among the fields."""
+    """Return the messages and those of groups, each with the name of its declaration, and the maps among the fields."""
     found: list[tuple[Position, str, Message | Field]] = [(each.position, each.name, each) for each in messages]
     declaring = (field for field in fields if field.group is not None or field.map is not None)
     found.extend((field.position, field.name, field.group or field) for field in declaring)
@@ -281,7 +281,7 @@ def _reserved_names(statements: Iterable[Reserved]) -> Iterator[str]:
 
 
 def _default_text(kind: int, text: str) -> str:
-    """A default as descriptors spell it: whole numbers decimal, floats at their shortest, bytes escaped."""
+    """Return a default as descriptors spell it: whole numbers decimal, floats at their shortest, bytes escaped."""
     if kind == FieldDescriptorProto.TYPE_BYTES:
         return escape_bytes(text)
     if kind in {FieldDescriptorProto.TYPE_DOUBLE, FieldDescriptorProto.TYPE_FLOAT}:
@@ -293,7 +293,7 @@ def _default_text(kind: int, text: str) -> str:
 
 
 def _as_utf8(text: str) -> str:
-    """The text with what is no UTF-8 replaced, since a descriptor's strings cannot hold it."""
+    """Return the text with what is no UTF-8 replaced, since a descriptor's strings cannot hold it."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

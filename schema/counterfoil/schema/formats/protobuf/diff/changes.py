@@ -44,7 +44,7 @@ _Type: TypeAlias = "MessageType | EnumType"
 
 
 def find_changes(earlier: ProtobufSchema, later: ProtobufSchema) -> list[Change]:
-    """Everything that differs between two Protobuf schemas: the file's head, then types in the order of the later."""
+    """Return everything that differs between two Protobuf schemas: the file's head, then types in the order of the later."""
     diff = _Diff(earlier, later)
     diff.run()
     return diff.changes
@@ -262,7 +262,7 @@ class _Diff:
 
 
 def _place_of(declared: _Type) -> FieldPath:
-    """The place of a message or enum, by the names on the way to it."""
+    """Return the place of a message or enum, by the names on the way to it."""
     return tuple(map(member, declared.names))
 
 

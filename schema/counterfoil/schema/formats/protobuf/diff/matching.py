@@ -40,7 +40,7 @@ def match_messages(
 
 
 def match_enums(earlier: Sequence[EnumType], later: Sequence[EnumType]) -> list[tuple[EnumType, EnumType]]:
-    """The same for enums, by their symbols."""
+    """Return the same for enums, by their symbols."""
     return _match_types(earlier, later, lambda enum: {(each.number, each.name) for each in enum.node.constants})
 
 
@@ -71,7 +71,7 @@ def match_in_turn(
 def match_oneofs(
     earlier: MessageType, later: MessageType, fields: Iterable[tuple[FieldType, FieldType]]
 ) -> Mapping[str, str]:
-    """The later name of each oneof that goes on: its own, or that of the oneof in which its members now are."""
+    """Return the later name of each oneof that goes on: its own, or that of the oneof in which its members now are."""
     match = {name: name for name in earlier.oneofs if name in later.oneofs}
     for was, now in fields:
         before, after = was.oneof_name, now.oneof_name
@@ -99,5 +99,5 @@ def _match_types(
 
 
 def _likeness(one: set[tuple[int, str]], other: set[tuple[int, str]]) -> float:
-    """The share of members that two types have in common; two without members are not alike."""
+    """Return the share of members that two types have in common; two without members are not alike."""
     return len(one & other) / max(len(one), len(other), 1)

@@ -27,7 +27,7 @@ _TOLD_OTHERWISE: Final = frozenset({"default"})
 
 
 def type_words(field: FieldType, new_name: Mapping[str, str] | None = None) -> str:
-    """The type of a field: ``int32``, ``map<string, shop.Item>``; types are called as ``new_name`` says, if it does."""
+    """Return the type of a field: ``int32``, ``map<string, shop.Item>``; types are called as ``new_name`` says, if it does."""
     return _held_words(field.holds, new_name or {})
 
 
@@ -41,7 +41,7 @@ def _held_words(held: Held, new_name: Mapping[str, str]) -> str:
 
 
 def label_words(field: FieldType) -> str | None:
-    """The label as written, ``map`` for a map; None for a field without one."""
+    """Return the label as written, ``map`` for a map; None for a field without one."""
     if field.node.map is not None:
         return "map"
     return field.node.label.value if field.node.label else None
@@ -53,7 +53,7 @@ def syntax_words(file: ProtoFile) -> str:
 
 
 def option_words(options: Iterable[Option]) -> dict[str, str]:
-    """Every option as ``name = value``, by its name; those of one name together. Defaults are told by themselves."""
+    """Return every option as ``name = value``, by its name; those of one name together. Defaults are told by themselves."""
     found: dict[str, str] = {}
     for option in options:
         if option.name not in _TOLD_OTHERWISE:
@@ -92,10 +92,10 @@ def rpc_words(rpc: Rpc) -> str:
 
 
 def doc_words(node: Documented) -> str | None:
-    """The comments above and behind, quoted; None for none."""
+    """Return the comments above and behind, quoted; None for none."""
     return quoted("\n".join(filter(None, [node.doc, node.trailing_doc])))
 
 
 def quoted(text: str) -> str | None:
-    """The text in quotation marks; None for an empty one."""
+    """Return the text in quotation marks; None for an empty one."""
     return json.dumps(text, ensure_ascii=False) if text else None

@@ -22,7 +22,7 @@ _Assignment: TypeAlias = "tuple[Sequence[str], OptionValue]"
 
 
 def merge_options(options: Iterable[Option]) -> list[Option]:
-    """The options, with those that set fields of one extension as one of them, where its first stands.
+    """Return the options, with those that set fields of one extension as one of them, where its first stands.
 
     An extension that a single option sets stays as it is written, and so does one whose options cannot be one value: it
     is set as a whole more than once, or a field of something is set that is no message.
@@ -41,7 +41,7 @@ def _merged(name: str, options: list[Option]) -> list[Option]:
 
 
 def _message(assignments: Sequence[_Assignment]) -> Aggregate | None:
-    """The one message that all set something of; None where there is none."""
+    """Return the one message that all set something of; None where there is none."""
     whole = [value for steps, value in assignments if not steps]
     if len(whole) > 1 or not all(isinstance(value, Aggregate) for value in whole):
         return None
@@ -69,5 +69,5 @@ def _steps(option: Option) -> list[str]:
 
 
 def _entry_name(step: str) -> str:
-    """A step as the name of an entry: that of an extension is in brackets there."""
+    """Return a step as the name of an entry: that of an extension is in brackets there."""
     return f"[{step[1:-1]}]" if step.startswith("(") else step

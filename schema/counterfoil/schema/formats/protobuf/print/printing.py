@@ -62,7 +62,7 @@ _DEFAULT_KINDS: Final = {
 
 
 def print_file(file: ProtoFile) -> str:
-    """The canonical text of a file; it ends in one line end."""
+    """Return the canonical text of a file; it ends in one line end."""
     sections: list[list[str]] = [
         _head(file),
         list(_imports(file)),
@@ -81,7 +81,7 @@ def print_option(option: Option) -> str:
 
 
 def spelled_options(field: Field) -> Sequence[Option]:
-    """The options of a field with the literal of its default as the field's type has it.
+    """Return the options of a field with the literal of its default as the field's type has it.
 
     That is in quotes for a string and for nothing else, unless it is more than one word; a JSON name is in quotes.
     """
@@ -89,7 +89,7 @@ def spelled_options(field: Field) -> Sequence[Option]:
 
 
 def merged_entries(aggregate: Aggregate) -> Sequence[Entry]:
-    """The entries of a value in braces, those of one name as one list where the first of them stands."""
+    """Return the entries of a value in braces, those of one name as one list where the first of them stands."""
     entries = aggregate.entries
     if len({entry.name for entry in entries}) == len(entries):
         return entries
@@ -105,7 +105,7 @@ def merged_entries(aggregate: Aggregate) -> Sequence[Entry]:
 
 
 def escape(text: str) -> str:
-    """The content of a string between its quotes; bytes that are no UTF-8 as octal escapes."""
+    """Return the content of a string between its quotes; bytes that are no UTF-8 as octal escapes."""
     return _ESCAPED.sub(_escape_one, text)
 
 
@@ -149,7 +149,7 @@ def _message(message: Message, indent: str) -> str:
 
 
 def _body(message: Message, indent: str) -> str:
-    """What stands in a message's braces, the braces too; without indentation before the first."""
+    """Return what stands in a message's braces, the braces too; without indentation before the first."""
     inner = indent + _STEP
     groups = [field for field in message.fields if field.group is not None]
     plain = [field for field in message.fields if field.group is None] if groups else message.fields
@@ -237,7 +237,7 @@ def _option_line(option: Option, indent: str) -> str:
 
 
 def _options(options: Sequence[Option], indent: str) -> str:
-    """The options in brackets, a space before them: one stands inline, several stand in lines of their own."""
+    """Return the options in brackets, a space before them: one stands inline, several stand in lines of their own."""
     texts = [print_option(option) for option in options]
     if len(texts) == 1:
         return f" [{_indented(texts[0], indent)}]"

@@ -99,7 +99,7 @@ class DeclarationReader:
         }
 
     def message(self, parent: str, *, visibility: str = "") -> Message:
-        """The message at the cursor, behind the word ``message``."""
+        """Return the message at the cursor, behind the word ``message``."""
         cursor = self._cursor
         doc, start = cursor.doc(), cursor.start
         cursor.advance()
@@ -107,7 +107,7 @@ class DeclarationReader:
         return self._body(name, f"{parent}/{name}", doc, start, visibility=visibility)
 
     def enum(self, parent: str, *, visibility: str = "") -> Enum:
-        """The enum at the cursor, behind the word ``enum``."""
+        """Return the enum at the cursor, behind the word ``enum``."""
         cursor = self._cursor
         doc, position = cursor.doc(), cursor.position()
         cursor.advance()
@@ -129,7 +129,7 @@ class DeclarationReader:
         return Enum(name, tuple(constants), tuple(options), tuple(reserved), position, pointer, doc, visibility)
 
     def extend(self, parent: str) -> Extend:
-        """The extend block at the cursor, behind the word ``extend``."""
+        """Return the extend block at the cursor, behind the word ``extend``."""
         cursor = self._cursor
         doc, position = cursor.doc(), cursor.position()
         cursor.advance()
@@ -227,7 +227,7 @@ class DeclarationReader:
         body.all_fields.extend(fields)
 
     def _quick_fields(self, pointer: str, *, needs_labels: bool, takes_labels: bool = True) -> list[Field]:
-        """The fields from here on that one pattern can tell: without options and comments, and no groups."""
+        """Return the fields from here on that one pattern can tell: without options and comments, and no groups."""
         cursor = self._cursor
         text, start = cursor.text, cursor.before
         offset = start
@@ -252,7 +252,7 @@ class DeclarationReader:
         return fields
 
     def _field(self, parent: str, *, needs_label: bool = True) -> Field:
-        """The field at the cursor, a group and a map too."""
+        """Return the field at the cursor, a group and a map too."""
         cursor = self._cursor
         doc, start = cursor.doc(), cursor.start
         label = _LABELS.get(cursor.word)
@@ -343,7 +343,7 @@ class DeclarationReader:
 
 
 def _special_last(options: tuple[Option, ...]) -> tuple[Option, ...]:
-    """The options with the default and the JSON name last; of two of these, the later one counts."""
+    """Return the options with the default and the JSON name last; of two of these, the later one counts."""
     special = {option.name: option for option in options if option.name in SPECIAL_OPTIONS}
     if not special:
         return options
@@ -352,7 +352,7 @@ def _special_last(options: tuple[Option, ...]) -> tuple[Option, ...]:
 
 
 def read_option_statement(cursor: Cursor, pointer: str) -> Option:
-    """One ``option name = value;``."""
+    """Return one ``option name = value;``."""
     cursor.advance()
     option = read_option(cursor, pointer)
     cursor.expect(";")
@@ -360,7 +360,7 @@ def read_option_statement(cursor: Cursor, pointer: str) -> Option:
 
 
 def read_range(cursor: Cursor, *, maximum: int) -> int | Range:
-    """A number, or ``a to b``; ``max`` is ``maximum``."""
+    """Return a number, or ``a to b``; ``max`` is ``maximum``."""
     start = read_int(cursor, _NUMBER)
     if not cursor.accept("to"):
         return start
@@ -370,7 +370,7 @@ def read_range(cursor: Cursor, *, maximum: int) -> int | Range:
 
 
 def read_name(cursor: Cursor, expected: str, *, is_field: bool = False) -> str:
-    """A name at the cursor, with all that the reference takes in one: dots and hyphens too, which are warned about.
+    """Return a name at the cursor, with all that the reference takes in one: dots and hyphens too, which are warned about.
 
     Only a field's may not start with a digit.
     """

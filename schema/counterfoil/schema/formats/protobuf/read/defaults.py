@@ -20,7 +20,7 @@ _FLOATS: Final = frozenset(("float", "double"))
 
 
 def default_problem(field: Field, value: OptionValue, named: Symbol | None) -> str:
-    """What is wrong with a field's default, as the end of a sentence; ``""`` where nothing is.
+    """Return what is wrong with a field's default, as the end of a sentence; ``""`` where nothing is.
 
     ``named`` is the message or enum that the field's type names.
     """

@@ -43,14 +43,14 @@ EDITION: Final = Features()
 
 
 def features_of(file: ProtoFile) -> Features:
-    """The settings of a whole file."""
+    """Return the settings of a whole file."""
     if file.edition is None:
         return PROTO3 if file.is_proto3 else PROTO2
     return with_options(EDITION, file.options)
 
 
 def with_options(features: Features, options: Iterable[Option]) -> Features:
-    """The settings inside something that has ``options``; ``features`` are those around it."""
+    """Return the settings inside something that has ``options``; ``features`` are those around it."""
     for name, value in _feature_values(options):
         match name:
             case "field_presence":
@@ -69,7 +69,7 @@ def with_options(features: Features, options: Iterable[Option]) -> Features:
 
 
 def is_feature(option: Option) -> bool:
-    """Whether an option sets features: ``features`` as a whole or one of them."""
+    """Return whether an option sets features: ``features`` as a whole or one of them."""
     return option.name == _PREFIX or option.name.startswith(f"{_PREFIX}.")
 
 

@@ -33,6 +33,6 @@ class SchemaFiles(Protocol):
 
 
 def missing_imports(file: ProtoFile, imports: Mapping[str, ProtoFile]) -> list[tuple[Import, str]]:
-    """The imports that no file was found for, each with the path of the file that asks, ``""`` for the schema."""
+    """Return the imports that no file was found for, each with the path of the file that asks, ``""`` for the schema."""
     asking = (file, *imports.values())
     return [(item, each.path) for each in asking for item in each.imports if item.path not in imports]

@@ -53,7 +53,7 @@ class Cursor:
         self.advance()
 
     def advance(self) -> str:
-        """The present token; the next one takes its place."""
+        """Return the present token; the next one takes its place."""
         word = self.word
         self.jump(self.end)
         return word
@@ -70,7 +70,7 @@ class Cursor:
             self.start, self.end = found.span(1)
 
     def accept(self, token: str) -> bool:
-        """Whether ``token`` stands here; it is stepped over when it does."""
+        """Return whether ``token`` stands here; it is stepped over when it does."""
         if self.word != token:
             return False
         self.jump(self.end)
@@ -113,13 +113,13 @@ class Cursor:
             self.fail(f"nested more than {MAX_DEPTH} levels deep", expected="fewer levels")
 
     def doc(self) -> str:
-        """The comment that belongs to the declaration which starts at the present token."""
+        """Return the comment that belongs to the declaration which starts at the present token."""
         if "/" not in self.text[self.before : self.start]:
             return ""
         return _leading_comment(self.text, self.before, self.start)
 
     def trailing_doc(self) -> str:
-        """The comment behind the token before this one, on the same line."""
+        """Return the comment behind the token before this one, on the same line."""
         found = _TRAILING.match(self.text, self.before)
         if found is None:
             return ""
@@ -128,7 +128,7 @@ class Cursor:
 
 
 def _leading_comment(text: str, start: int, end: int) -> str:
-    """The last block of comments in a gap: without blank lines in it, or between it and the declaration.
+    """Return the last block of comments in a gap: without blank lines in it, or between it and the declaration.
 
     A comment on the line of the token before belongs to that one, unless the gap begins the text.
     """

@@ -23,7 +23,7 @@ _IMPORT_KINDS: Final = {kind.value: kind for kind in ImportKind if kind.value}
 
 
 def parse_file(text: str, *, path: str = "") -> ProtoFile:
-    """The tree of a ``.proto`` text.
+    """Return the tree of a ``.proto`` text.
 
     ``path`` is the path under which others import it. Names are not resolved. Raises ``SchemaParseError`` with line
     and column.
@@ -195,7 +195,7 @@ class _FileReader:
         )
 
     def _read_rpc_type(self) -> tuple[str, bool]:
-        """The type in parentheses, and whether it is a stream."""
+        """Return the type in parentheses, and whether it is a stream."""
         cursor = self._cursor
         cursor.expect("(")
         name = read_word(cursor, "a message's name or 'stream'")

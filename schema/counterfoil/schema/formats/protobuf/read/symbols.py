@@ -52,11 +52,11 @@ class SymbolTable:
             self._add_file(visible)
 
     def find(self, full_name: str) -> Symbol | None:
-        """The type with this full name, with or without a leading dot; None where the file sees none."""
+        """Return the type with this full name, with or without a leading dot; None where the file sees none."""
         return self._by_name.get(full_name.removeprefix("."))
 
     def resolve(self, name: str, scope: str) -> Symbol | None:
-        """The type that ``name`` means inside ``scope`` (the full name of a message or a package, or ``""``).
+        """Return the type that ``name`` means inside ``scope`` (the full name of a message or a package, or ``""``).
 
         ``name`` is as written in the file; None for a scalar and for a name that means nothing there.
         """
@@ -69,11 +69,11 @@ class SymbolTable:
         return None
 
     def resolve_extension(self, name: str, scope: str) -> str | None:
-        """The full name of the extension that ``name`` means inside ``scope``; None where there is none."""
+        """Return the full name of the extension that ``name`` means inside ``scope``; None where there is none."""
         return next((full for full in _candidates(name, scope) if full in self._extensions), None)
 
     def extension(self, full_name: str) -> Field | None:
-        """The field that declares an extension."""
+        """Return the field that declares an extension."""
         return self._extensions.get(full_name)
 
     def __iter__(self) -> Iterator[Symbol]:
@@ -110,7 +110,7 @@ class SymbolTable:
 
 
 def visible_files(file: ProtoFile, imports: Mapping[str, ProtoFile]) -> Iterator[ProtoFile]:
-    """The files whose types ``file`` may name: its imports, and what those import publicly; each once."""
+    """Yield the files whose types ``file`` may name: its imports, and what those import publicly; each once."""
     seen: set[str] = set()
     waiting = [item.path for item in reversed(file.imports)]
     while waiting:
@@ -124,7 +124,7 @@ def visible_files(file: ProtoFile, imports: Mapping[str, ProtoFile]) -> Iterator
 
 
 def _candidates(name: str, scope: str) -> Iterator[str]:
-    """The full names that ``name`` may mean, the innermost first."""
+    """Yield the full names that ``name`` may mean, the innermost first."""
     if name.startswith("."):
         yield name[1:]
         return

@@ -119,7 +119,7 @@ def _cut(name: str) -> str:
 
 
 def _why_missing(file: ProtoFile, imports: Mapping[str, ProtoFile]) -> str:
-    """Which imports were not found, who asks for them, and which files are there."""
+    """Return which imports were not found, who asks for them, and which files are there."""
     missing = missing_imports(file, imports)
     if not missing:
         return ""

@@ -192,7 +192,7 @@ class FieldType:
         )
 
     def option(self, name: str) -> str | None:
-        """The text of one of its plain options; None where it is not written."""
+        """Return the text of one of its plain options; None where it is not written."""
         for option in self.node.options:
             if option.name == name and isinstance(option.value, Scalar):
                 return option.value.text
@@ -218,27 +218,27 @@ class FileTypes:
             self.messages[node.name] = self._message(node, None, features, number)
 
     def message(self, node: Message) -> MessageType | None:
-        """The message that a node of this file declares."""
+        """Return the message that a node of this file declares."""
         return self._message_by_node.get(id(node))
 
     def enum(self, node: Enum) -> EnumType | None:
-        """The enum that a node of this file declares."""
+        """Return the enum that a node of this file declares."""
         return self._enum_by_node.get(id(node))
 
     def message_by_local_name(self, local_name: str) -> MessageType | None:
-        """The message of this name without the package."""
+        """Return the message of this name without the package."""
         return self._message_by_local_name.get(local_name)
 
     def all_messages(self) -> Iterator[MessageType]:
-        """Every message of the file, each before those inside it."""
+        """Return every message of the file, each before those inside it."""
         return iter(self._message_by_node.values())
 
     def all_enums(self) -> Iterator[EnumType]:
-        """Every enum of the file."""
+        """Return every enum of the file."""
         return iter(self._enum_by_node.values())
 
     def held(self, node: Field, scope: str) -> Held:
-        """What a field inside ``scope``, the full name of what is around it, holds."""
+        """Return what a field inside ``scope``, the full name of what is around it, holds."""
         if node.map is not None:
             return Held(node.type, key=self._named(node.map.key, scope), value=self._named(node.map.value, scope))
         if node.group is not None:
@@ -246,11 +246,11 @@ class FileTypes:
         return _as_map(self.held_plainly(node, scope))
 
     def held_plainly(self, node: Field, scope: str) -> Held:
-        """What a field of a named type holds, a message that calls itself the entry of a map left as it is."""
+        """Return what a field of a named type holds, a message that calls itself the entry of a map left as it is."""
         return self._named(node.type, scope)
 
     def extensions(self) -> Iterator[tuple[str, FieldType]]:
-        """Every extension that the file declares, with the full name of the message that it extends."""
+        """Yield every extension that the file declares, with the full name of the message that it extends."""
         for extend, scope, features in self._extends:
             extendee = self.symbols.resolve(extend.extendee, scope) or self.index.find(extend.extendee, scope)
             for node in extend.fields:
@@ -315,25 +315,25 @@ class TypeIndex:
         self.root = self.types_of(schema.file)
 
     def types_of(self, file: ProtoFile) -> FileTypes:
-        """The types that ``file`` declares."""
+        """Return the types that ``file`` declares."""
         known = self._types_by_file.get(id(file))
         if known is None:
             known = self._types_by_file[id(file)] = FileTypes(file, self)
         return known
 
     def find(self, name: str, scope: str) -> Symbol | None:
-        """What ``name`` means inside ``scope`` when files that are not imported directly may declare it, too."""
+        """Return what ``name`` means inside ``scope`` when files that are not imported directly may declare it, too."""
         return self._everywhere.resolve(name, scope)
 
     def message(self, name: str, scope: str) -> MessageType | None:
-        """The message that ``name`` means inside ``scope``, whichever file declares it."""
+        """Return the message that ``name`` means inside ``scope``, whichever file declares it."""
         symbol = self.root.symbols.resolve(name, scope) or self.find(name, scope)
         if symbol is None or not isinstance(symbol.node, Message):
             return None
         return self.types_of(symbol.file).message(symbol.node)
 
     def reference(self, file: ProtoFile) -> tuple[str, int] | None:
-        """The subject and version that an imported file came from; None for the schema itself and known types."""
+        """Return the subject and version that an imported file came from; None for the schema itself and known types."""
         return self._reference_by_file.get(id(file))
 
     @cached_property
@@ -354,11 +354,11 @@ class Uses:
         self._index = index
 
     def is_own(self, file: ProtoFile) -> bool:
-        """Whether it is the schema's own file."""
+        """Return whether it is the schema's own file."""
         return file is self._index.root.file
 
     def pointer_to(self, declared: MessageType | EnumType) -> str:
-        """The pointer of a type that the own file declares, else of the first field there that leads to it.
+        """Return the pointer of a type that the own file declares, else of the first field there that leads to it.
 
         Where no field does, it is that of the type around it, and then of the import.
         """
@@ -371,7 +371,7 @@ class Uses:
         return self.pointer_to_file(declared.file) if parent is None else self.pointer_to(parent)
 
     def pointer_to_file(self, file: ProtoFile) -> str:
-        """The pointer of the import through which a file came; empty for the own file."""
+        """Return the pointer of the import through which a file came; empty for the own file."""
         return self._pointer_by_file.get(id(file), "")
 
     @cached_property
@@ -388,7 +388,7 @@ class Uses:
         return found
 
     def _used_by_own(self) -> Iterator[tuple[MessageType | EnumType, str]]:
-        """What the own file uses: fields first, then extensions, then methods."""
+        """Yield what the own file uses: fields first, then extensions, then methods."""
         root = self._index.root
         fields = [each for message in root.all_messages() for each in message.fields.values()]
         for used in (*fields, *(extension for _, extension in root.extensions())):
@@ -421,7 +421,7 @@ def _declared_in(held: Held) -> Iterator[MessageType | EnumType]:
 
 
 def _as_map(held: Held) -> Held:
-    """The same, as a map where the message calls itself the entry of one."""
+    """Return the same, as a map where the message calls itself the entry of one."""
     message = held.message
     if message is None or not message.is_map_entry or not {ENTRY_KEY, ENTRY_VALUE} <= message.fields.keys():
         return held

@@ -23,7 +23,7 @@ _UNKNOWN: Final = "IDEMPOTENCY_UNKNOWN"
 
 
 def rpc_differences(reader: Iterable[FileTypes], writer: Iterable[FileTypes]) -> Iterator[Found]:
-    """What differs between the methods that both sides have, by the full name of the service and the name."""
+    """Yield what differs between the methods that both sides have, by the full name of the service and the name."""
     mine = {name: (rpc, types) for name, rpc, types in _methods(reader)}
     for name, rpc, types in _methods(writer):
         if name in mine:
@@ -56,7 +56,7 @@ def _method(name: str, reader: tuple[Rpc, FileTypes], writer: tuple[Rpc, FileTyp
 
 
 def _pointer(rpc: Rpc, types: FileTypes, option: str) -> str:
-    """The pointer of the method or of an option of it; of the import where another file declares it."""
+    """Return the pointer of the method or of an option of it; of the import where another file declares it."""
     pointer = types.index.uses.pointer_to_file(types.file) or rpc.pointer
     return option_pointer(pointer, option) if option else pointer
 

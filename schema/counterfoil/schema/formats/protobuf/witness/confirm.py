@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def confirm_compatible(reader: ProtobufSchema, writer: ProtobufSchema, count: int) -> Confirmation:
-    """How many of ``count`` messages of ``writer`` were read with ``reader``, or the first of which something was lost.
+    """Return how many of ``count`` messages of ``writer`` were read with ``reader``, or the first of which something was lost.
 
     A field that the reader does not have is no loss, except where it was the choice of a oneof that the reader has.
     """
@@ -46,7 +46,7 @@ def confirm_compatible(reader: ProtobufSchema, writer: ProtobufSchema, count: in
 
 
 def _read(reader: ProtobufSchema, writer: ProtobufSchema) -> Iterator[tuple[AnyMessage, AnyMessage, MessageType]]:
-    """Records of the writer, of each message in turn, and the reader's messages, empty, that are to be filled."""
+    """Yield records of the writer, of each message in turn, and the reader's messages, empty, that are to be filled."""
     readers, writers = runtime.runtime_of(reader), runtime.runtime_of(writer)
     pairs = dict.fromkeys(records(reader, writer))
     sources = deque((mine, samples(writers.new(theirs.full_name).DESCRIPTOR)) for mine, theirs in pairs)

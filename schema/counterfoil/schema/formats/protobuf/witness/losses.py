@@ -59,7 +59,7 @@ class Loss:
 def losses(
     written: AnyMessage, read: AnyMessage, above: tuple[int, ...] = (), *, only: Sequence[Collection[int]] = ()
 ) -> Iterator[Loss]:
-    """Every value of ``written`` that ``read`` does not have, in the order of the numbers.
+    """Yield every value of ``written`` that ``read`` does not have, in the order of the numbers.
 
     ``only`` holds, level by level, the numbers of the fields to look at; below its last level that is all of them.
     """
@@ -90,7 +90,7 @@ class _Pair:
     only: Sequence[Collection[int]]
 
     def of_unset(self) -> Iterator[Loss]:
-        """What a field that was not written is read as, where that is another default."""
+        """Yield what a field that was not written is read as, where that is another default."""
         theirs, mine = (getattr(self.written, self.field.name), getattr(self.read, self.other.name))
         if not self._is_same(theirs, mine):
             template = "field {number} is not set: {theirs} for the writer, {mine} for the reader"
@@ -98,7 +98,7 @@ class _Pair:
             yield Loss(self.at, Sentence.of(template, {"number": self.field.number, **facts}))
 
     def of_set(self) -> Iterator[Loss]:
-        """What became of the values of a field."""
+        """Yield what became of the values of a field."""
         try:
             theirs = _values(self.written, self.field)
         except UnicodeDecodeError:
@@ -143,14 +143,14 @@ class _Pair:
         return not _is_message(self.other) and (wrote == got or (_is_nan(wrote) and _is_nan(got)))
 
     def _is_same_symbol(self, number: int) -> bool:
-        """Whether a number has a name that both sides give it; True where one side has no name for it."""
+        """Return whether a number has a name that both sides give it; True where one side has no name for it."""
         names = {value.name for value in self.field.enum_type.values if value.number == number}
         known = {value.name for value in self.other.enum_type.values if value.number == number}
         elsewhere = {value.name for value in self.other.enum_type.values if value.number != number}
         return bool(names & known) if names and known else not names & elsewhere
 
     def _whereabouts(self) -> str:
-        """Where a value went that the field does not have; empty where it has one."""
+        """Return where a value went that the field does not have; empty where it has one."""
         oneof = self.other.containing_oneof
         chosen = self.read.WhichOneof(oneof.name) if oneof else None
         if chosen and chosen != self.other.name:
@@ -165,7 +165,7 @@ class _Pair:
 
 
 def _fields(message: AnyMessage, numbers: Collection[int] | None) -> list[AnyField]:
-    """The fields of a message that have one of ``numbers``, or all of them, in the order of the numbers."""
+    """Return the fields of a message that have one of ``numbers``, or all of them, in the order of the numbers."""
     descriptor = message.DESCRIPTOR
     if numbers is None:
         return sorted(descriptor.fields, key=_number_of)
@@ -174,7 +174,7 @@ def _fields(message: AnyMessage, numbers: Collection[int] | None) -> list[AnyFie
 
 
 def _values(message: AnyMessage, field: AnyField) -> list[Any]:
-    """The values of a field, the entries of a map as messages; none for a singular field that is known to be unset."""
+    """Return the values of a field, the entries of a map as messages; none for a singular field that is known to be unset."""
     value = getattr(message, field.name)
     if _is_map(field):
         return [_entry(field, key, value) for key in sorted(value, key=str)]
@@ -195,7 +195,7 @@ def _entry(field: AnyField, key: Any, values: Any) -> AnyMessage:
 
 
 def _key_of_entry(value: Any) -> str:
-    """What sorts messages as the entries of a map are sorted."""
+    """Return what sorts messages as the entries of a map are sorted."""
     if not isinstance(value, Message):
         return ""
     fields = value.DESCRIPTOR.fields_by_number
@@ -203,7 +203,7 @@ def _key_of_entry(value: Any) -> str:
 
 
 def _is_choice_lost(field: AnyField, read: AnyMessage) -> bool:
-    """Whether the reader still has the oneof in which the writer chose a field unknown to it."""
+    """Return whether the reader still has the oneof in which the writer chose a field unknown to it."""
     oneof = field.containing_oneof
     if oneof is None or _is_synthetic(field):
         return False
@@ -213,14 +213,14 @@ def _is_choice_lost(field: AnyField, read: AnyMessage) -> bool:
 
 
 def _have_defaults(*fields: AnyField) -> bool:
-    """Whether what fields that are not set are read as can be compared: both numbers or both texts."""
+    """Return whether what fields that are not set are read as can be compared: both numbers or both texts."""
     if len({field.cpp_type == FieldDescriptor.CPPTYPE_STRING for field in fields}) > 1:
         return False
     return not any(field.is_repeated or _is_message(field) for field in fields)
 
 
 def _is_synthetic(field: AnyField) -> bool:
-    """Whether the oneof around a field only stands for ``optional``."""
+    """Return whether the oneof around a field only stands for ``optional``."""
     return len(field.containing_oneof.fields) == 1 and field.containing_oneof.name.endswith(f"_{field.name}")
 
 
@@ -259,7 +259,7 @@ def _shown(value: Any, field: AnyField) -> str:
 
 
 def _message_text(message: AnyMessage) -> str:
-    """A message of a well-known type as people write it: ``2024-05-01T12:34:56Z``."""
+    """Return a message of a well-known type as people write it: ``2024-05-01T12:34:56Z``."""
     return plain_json(message).strip('"') or "{}"
 
 

@@ -48,7 +48,7 @@ class NoMessage(CounterfoilError):
 
 
 def minimal(descriptor: AnyDescriptor, depth: int = 0) -> AnyMessage:
-    """A message with its required fields, a map's entry with its value; ``NoMessage`` where those never end."""
+    """Return a message with its required fields, a map's entry with its value; ``NoMessage`` where those never end."""
     if depth > _MAX_DEPTH:
         raise NoMessage("the writer cannot write it in a message of finite size")
     message: AnyMessage = GetMessageClass(descriptor)()
@@ -95,7 +95,7 @@ def fill(message: AnyMessage, field: AnyField, values: Sequence[Any]) -> None:
 
 
 def fillings(field: AnyField, depth: int) -> Iterator[list[Any]]:
-    """What a field may be set to: each telling value alone, then several at once where it is repeated.
+    """Yield what a field may be set to: each telling value alone, then several at once where it is repeated.
 
     ``depth`` is how many levels of messages inside it are set to one field after the other.
     """
@@ -107,7 +107,7 @@ def fillings(field: AnyField, depth: int) -> Iterator[list[Any]]:
 
 
 def wrap(descriptor: AnyDescriptor, number: int, inner: AnyMessage) -> AnyMessage:
-    """A minimal message that holds ``inner`` in the field of this number, as an entry's value where that is a map."""
+    """Return a minimal message that holds ``inner`` in the field of this number, as an entry's value where that is a map."""
     message = minimal(descriptor)
     field = descriptor.fields_by_number[number]
     if is_map(field):
@@ -121,7 +121,7 @@ def wrap(descriptor: AnyDescriptor, number: int, inner: AnyMessage) -> AnyMessag
 
 
 def is_map(field: AnyField) -> bool:
-    """Whether a field is a map."""
+    """Return whether a field is a map."""
     return field.message_type is not None and bool(field.message_type.GetOptions().map_entry)
 
 
@@ -139,7 +139,7 @@ def _single_values(field: AnyField, depth: int) -> Iterator[Any]:
 
 
 def _scalars(field: AnyField) -> tuple[Any, ...]:
-    """Values of a scalar field, those that say most first."""
+    """Return values of a scalar field, those that say most first."""
     if field.enum_type is not None:
         numbers = dict.fromkeys(value.number for value in field.enum_type.values)
         default = field.enum_type.values[0].number

@@ -44,7 +44,7 @@ class Runtime:
             raise RuntimeRefuses(f"protobuf does not take the schema: {quote(refused)}") from refused
 
     def new(self, full_name: str) -> AnyMessage:
-        """An empty message of this name; ``RuntimeRefuses`` where there is none."""
+        """Return an empty message of this name; ``RuntimeRefuses`` where there is none."""
         try:
             descriptor = self._pool.FindMessageTypeByName(full_name)
         except KeyError as refused:
@@ -54,12 +54,12 @@ class Runtime:
 
 @lru_cache(maxsize=_KEPT)
 def runtime_of(schema: ProtobufSchema) -> Runtime:
-    """The runtime of a schema, kept for the next question; ``RuntimeRefuses`` where it does not take the schema."""
+    """Return the runtime of a schema, kept for the next question; ``RuntimeRefuses`` where it does not take the schema."""
     return Runtime(schema)
 
 
 def write(message: AnyMessage) -> bytes:
-    """The bytes of a message; ``RuntimeRefuses`` where a required field is missing."""
+    """Return the bytes of a message; ``RuntimeRefuses`` where a required field is missing."""
     try:
         return bytes(message.SerializeToString(deterministic=True))
     except Exception as refused:
@@ -76,13 +76,13 @@ def read(message: AnyMessage, body: bytes) -> str | None:
 
 
 def unknown_numbers(message: AnyMessage) -> set[int]:
-    """The numbers of the fields that were read and are unknown to the message."""
+    """Return the numbers of the fields that were read and are unknown to the message."""
     fields: Any = UnknownFieldSet(message)
     return {field.field_number for field in fields}
 
 
 def plain_json(message: AnyMessage) -> str:
-    """The message in JSON, by its proto3 mapping, on one line.
+    """Return the message in JSON, by its proto3 mapping, on one line.
 
     Where it has no such form, as with text that is no UTF-8, a JSON string that holds it in text format.
     """
@@ -95,11 +95,11 @@ def plain_json(message: AnyMessage) -> str:
 
 
 def runtime_name() -> str:
-    """The runtime and its version, such as ``protobuf 6.31.0 (upb)``."""
+    """Return the runtime and its version, such as ``protobuf 6.31.0 (upb)``."""
     return f"protobuf {_version} ({api_implementation.Type()})"
 
 
 def quote(exception: Exception) -> str:
-    """What an exception says, on one line, no longer than people read."""
+    """Return what an exception says, on one line, no longer than people read."""
     text = " ".join(f"{type(exception).__name__}: {exception}".split())
     return text if len(text) <= _QUOTED_LENGTH else f"{text[:_QUOTED_LENGTH]}…"

@@ -37,7 +37,7 @@ def samples(descriptor: AnyDescriptor) -> Iterator[AnyMessage]:
 
 
 def _mixed(descriptor: AnyDescriptor, random: Random, depth: int) -> AnyMessage:
-    """A message with about half of its fields set, those of messages inside it too."""
+    """Return a message with about half of its fields set, those of messages inside it too."""
     message = minimal(descriptor)
     for field in descriptor.fields:
         if random.random() > _CHANCE_TO_SET or (field.message_type is not None and depth == _MAX_DEPTH):

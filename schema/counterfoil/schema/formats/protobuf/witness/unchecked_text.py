@@ -42,7 +42,7 @@ def with_unchecked_text(descriptor: AnyDescriptor, field: AnyField) -> Iterator[
 
 
 def has_unchecked_text(message: AnyMessage) -> bool:
-    """Whether a string of the message, or of one inside it, is no UTF-8; the runtime gives bytes for such a one."""
+    """Return whether a string of the message, or of one inside it, is no UTF-8; the runtime gives bytes for such a one."""
     return any(_is_unchecked(field, value) for field, value in message.ListFields())
 
 
@@ -66,7 +66,7 @@ def _bodies(field: AnyField) -> Iterator[bytes]:
 
 
 def _delimited(number: int, body: bytes) -> bytes:
-    """A field of this number, with the length of its bytes in front."""
+    """Return a field of this number, with the length of its bytes in front."""
     return _varint(number << 3 | _LENGTH_DELIMITED) + _varint(len(body)) + body
 
 

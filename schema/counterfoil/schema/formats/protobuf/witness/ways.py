@@ -32,7 +32,7 @@ class Step:
 
 
 def records(reader: ProtobufSchema, writer: ProtobufSchema) -> Iterator[Pair]:
-    """What records can be: the messages that both sides' own files have by one name, and the first ones."""
+    """Yield what records can be: the messages that both sides' own files have by one name, and the first ones."""
     mine, theirs = reader.types.root, writer.types.root
     for message in theirs.all_messages():
         match = mine.message_by_local_name(message.local_name)
@@ -44,7 +44,7 @@ def records(reader: ProtobufSchema, writer: ProtobufSchema) -> Iterator[Pair]:
 
 
 def find_way(reader: ProtobufSchema, writer: ProtobufSchema, wanted: Pair) -> list[Step] | None:
-    """The fewest steps from a record to the pair ``wanted``; none where records are such messages themselves.
+    """Return the fewest steps from a record to the pair ``wanted``; none where records are such messages themselves.
 
     Records are messages of the writer's own file that the reader's has by the same name, and those of the first
     message. None where no record holds the pair.
