@@ -2,7 +2,8 @@
 
 The results are those of Confluent's checker, including its errors, since clients parse them:
 
-- Messages and enums are matched by name at each level, fields by number over the whole message. Groups are not compared, nor are options, extensions, services and reserved numbers and names.
+- Messages and enums are matched by name at each level, fields by number over the whole message. Groups are not
+  compared, nor are options, extensions, services and reserved numbers and names.
 - Labels are compared only if both sides write one, only for numbers, strings and bytes, and only if the type is equal.
 - A field that holds a message of the schema's own file is compared by that message's name without the package; the
   message itself is compared where it is declared. A message of an imported file is compared at a field of that type,
@@ -182,7 +183,7 @@ class _Walk:
                 yield _type_changed(rules.FIELD_NAMED_TYPE_CHANGED, reader, writer, place)
 
     def _inside(self, pair: _Pair, place: Place) -> tuple[Found, ...] | None:
-        """Return the differences of a pair of imported messages; None if they are left out because too many were repeated.
+        """Return the differences of a pair of imported messages; None if they are left out after too many repetitions.
 
         They are cached for further fields of this type, unless they depend on a pair that is still being compared: then
         they may be incomplete.
@@ -206,7 +207,7 @@ class _Walk:
         return found
 
     def _is_broken(self, pair: _Pair) -> bool:
-        """Return whether a pair of imported messages, or a pair that can be reached from it, has a breaking difference."""
+        """Return whether a pair of imported messages, or one that can be reached from it, has a breaking difference."""
         if pair not in self._is_broken_by_pair:
             self._judge_all_from(pair)
         return self._is_broken_by_pair[pair]
@@ -257,7 +258,9 @@ class _Walk:
 
 
 def message_removed(place: Place, writer: MessageType, reader: TypeIndex) -> Found:
-    """Return the finding that the reader lacks a message; if it has it in another file, at the element that uses that."""
+    """Return the finding that the reader lacks a message.
+
+    If the reader has it in another file, the reader's pointer is that of the element that uses it."""
     moved = reader.message(f".{writer.full_name}", "") if place.reader is None else None
     mine = place.reader_pointer if moved is None else reader.uses.pointer_to(moved)
     pointers, facts = (mine, place.writer_pointer), {"name": writer.local_name}

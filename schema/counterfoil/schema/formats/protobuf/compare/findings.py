@@ -46,7 +46,7 @@ class Place:
 
     @property
     def reader_pointer(self) -> str:
-        """The pointer in the reader's text: of the field, the message, or the field that holds a message of another file."""
+        """The pointer in the reader's text: of the field, the message, or the field that holds an imported message."""
         return (
             _pointer(self.reader, self.reader_field)
             or (self.parent.reader_pointer if self.parent else "")
@@ -67,7 +67,7 @@ class Place:
         return option_pointer(self.reader_pointer, name), option_pointer(self.writer_pointer, name)
 
     def pointers_to(self, reader: str, writer: str) -> tuple[str, str]:
-        """Return the given pointers of two inner elements; for a side that is in another file, the pointer of the place."""
+        """Return the given pointers of two inner elements; for a side in another file, the pointer of the place."""
         is_mine = self.reader is None or self.reader.is_in_own_file
         is_theirs = self.writer is None or self.writer.is_in_own_file
         return (reader if is_mine else self.reader_pointer, writer if is_theirs else self.writer_pointer)

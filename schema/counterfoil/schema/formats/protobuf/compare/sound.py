@@ -190,7 +190,7 @@ class _Walk:
     def _symbol_pointers(
         self, reader: tuple[EnumType, str], writer: tuple[EnumType, str], place: Place
     ) -> tuple[str, str]:
-        """Return the pointers of symbols of the two enums; of the field, for an enum that is declared in another file."""
+        """Return the pointers of symbols of the two enums; of the field, for an enum declared in another file."""
         (mine, new), (theirs, old) = reader, writer
         return (
             f"{mine.pointer}/{new}" if mine.file is self._reader.file else place.reader_pointer,

@@ -1,4 +1,4 @@
-"""Options as they stand in descriptors, and as they stand in a file.
+"""Conversion of the options in descriptors to those of syntax trees.
 
 Source: ``google/protobuf/descriptor.proto``; the text format specification.
 """
@@ -44,7 +44,7 @@ _FLOAT_DIGITS: Final = range(6, 10)
 
 
 def read_options(proto: Described) -> tuple[Option, ...]:
-    """Return the options of a descriptor message: those that the runtime knows, then those not interpreted."""
+    """Return the options of a descriptor message: those that the runtime knows, then the uninterpreted ones."""
     return tuple(_options(proto)) if proto.HasField("options") else ()
 
 
@@ -89,7 +89,7 @@ def _value(field: FieldDescriptor, value: object) -> OptionValue:
 
 
 def _shortest_float(value: float) -> str:
-    """Return the shortest digits that are this number when it is read as 32 bits."""
+    """Return the shortest decimal text that has this value as a 32-bit float."""
     for digits in _FLOAT_DIGITS:
         text = f"{value:.{digits}g}"
         if struct.pack("<f", float(text)) == struct.pack("<f", value):

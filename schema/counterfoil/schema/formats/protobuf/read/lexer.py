@@ -1,7 +1,7 @@
-"""The words of a ``.proto`` file, one at a time, with places, comments and errors.
+"""The tokens of a ``.proto`` file, with positions, comments and errors.
 
-One pattern finds the next token and skips what stands before it; it is possessive throughout, so that no text makes it
-step back.
+One pattern skips comments and blanks and finds the next token; all its quantifiers are possessive, so that it never
+backtracks.
 
 Source: the Protocol Buffers language specification, "Lexical Elements".
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_DEPTH: Final = 100
-"""How deep messages, and the values of options, may nest."""
+"""The largest depth of nested messages and values of options."""
 
 _SKIP: Final = r"(?:[ \t\r\n\f\v]++|//[^\n]*+|(?>/\*.*?\*/))*+"
 _TOKEN: Final = re.compile(
@@ -34,10 +34,10 @@ _SHOWN: Final = 40
 
 
 class Cursor:
-    """A place in a text, and the token that stands there.
+    """A place in a text, and the token at it.
 
-    ``word`` is that token, ``""`` at the end of the text; ``start`` and ``end`` are its offsets and ``before`` is
-    where the token before it ended.
+    ``word`` is that token, ``""`` at the end of the text; ``start`` and ``end`` are its offsets, and ``before`` is the
+    end of the previous token.
     """
 
     __slots__ = ("_lines", "before", "depth", "end", "start", "text", "word")
@@ -53,13 +53,13 @@ class Cursor:
         self.advance()
 
     def advance(self) -> str:
-        """Return the present token; the next one takes its place."""
+        """Return the current token and move to the next one."""
         word = self.word
         self.jump(self.end)
         return word
 
     def jump(self, offset: int) -> None:
-        """Go on behind ``offset``, as after a token that ends there."""
+        """Move to the first token after ``offset``."""
         self.before = offset
         found = _TOKEN.match(self.text, offset)
         if found is None or found[1] is None:
@@ -70,20 +70,20 @@ class Cursor:
             self.start, self.end = found.span(1)
 
     def accept(self, token: str) -> bool:
-        """Return whether ``token`` stands here; it is stepped over when it does."""
+        """Return whether the current token is ``token``, and if so, move to the next one."""
         if self.word != token:
             return False
         self.jump(self.end)
         return True
 
     def expect(self, token: str) -> None:
-        """Step over ``token``, or fail."""
+        """Move past ``token``; raise ``SchemaParseError`` if the current token is another one."""
         if self.word != token:
             self.fail_unexpected(repr(token))
         self.jump(self.end)
 
     def position(self, offset: int | None = None) -> Position:
-        """Line and column of an offset, or of the present token."""
+        """Return the line and column of an offset, or of the current token."""
         if self._lines is None:
             self._lines = [0, *(found.end() for found in re.finditer("\n", self.text))]
         at = self.start if offset is None else offset
