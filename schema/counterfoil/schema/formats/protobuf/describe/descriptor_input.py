@@ -53,7 +53,7 @@ def _read_file(data: bytes) -> Sequence[FileDescriptorProto]:
 
 
 def _says_something(proto: FileDescriptorProto) -> bool:
-    """Return whether the message has the content of a file's descriptor; arbitrary bytes may parse as one without any."""
+    """Return whether the message has content of a file's descriptor; arbitrary bytes may parse as an empty one."""
     has_content = proto.message_type or proto.enum_type or proto.extension or proto.service or proto.dependency
     return bool(has_content or proto.syntax in {"proto2", "proto3", "editions"})
 
@@ -85,7 +85,7 @@ def _with_known_options(protos: Sequence[FileDescriptorProto]) -> Iterable[FileD
 
 
 def _needed(protos: Sequence[FileDescriptorProto]) -> Sequence[str]:
-    """Return the paths of the known files that the given ones import and of ``descriptor.proto``, in dependency order."""
+    """Return the paths of ``descriptor.proto`` and of the known files that ``protos`` import, in dependency order."""
     ordered: list[str] = []
     own = {proto.name for proto in protos}
 

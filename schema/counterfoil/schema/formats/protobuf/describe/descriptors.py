@@ -156,7 +156,7 @@ class _SetBuilder:
         return builder.proto
 
     def _class_finder(self, proto: FileDescriptorProto) -> Callable[[str], type[Message]] | None:
-        """Return a function from full name to message class, with this file and those before it; None if one is refused."""
+        """Return a function from full name to message class; None if the runtime refuses a file."""
         pool = descriptor_pool.DescriptorPool()
         try:
             if all(each.name != _DESCRIPTOR_PATH for each in self.protos):

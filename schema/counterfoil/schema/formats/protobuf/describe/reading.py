@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.read.ast import ProtoFile
 
 MAX_CHARACTERS: Final = 4_000_000
-"""The largest length of a text. Registries store schemas in Kafka records, by default at most a quarter of that size."""
+"""The largest length of a text. Registries store schemas in Kafka records, by default up to a quarter of that size."""
 
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]++={0,2}\s*+")
 _SHORTEST: Final = 4

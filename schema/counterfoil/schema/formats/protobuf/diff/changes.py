@@ -44,14 +44,14 @@ _Type: TypeAlias = "MessageType | EnumType"
 
 
 def find_changes(earlier: ProtobufSchema, later: ProtobufSchema) -> list[Change]:
-    """Return the changes between two Protobuf schemas: first the file's head, then types in the order of the later one."""
+    """Return the changes between two Protobuf schemas: the file's head, then types in the order of the later one."""
     diff = _Diff(earlier, later)
     diff.run()
     return diff.changes
 
 
 class _Diff:
-    """One comparison, which collects changes. ``_new_name`` is the later full name by the earlier one, of matched types."""
+    """One comparison, which collects changes. ``_new_name`` maps earlier full names of types to later ones."""
 
     def __init__(self, earlier: ProtobufSchema, later: ProtobufSchema) -> None:
         self.changes: list[Change] = []

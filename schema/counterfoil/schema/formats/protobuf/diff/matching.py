@@ -52,7 +52,7 @@ def match_fields(earlier: Iterable[FieldType], later: Iterable[FieldType]) -> li
 def match_in_turn(
     earlier: Iterable[T], later: Iterable[T], keys: Iterable[Callable[[T], Hashable]]
 ) -> list[tuple[T, T]]:
-    """Return pairs of elements with an equal key, matched by the first key, then the next; each is in one pair at most."""
+    """Return pairs of elements with an equal key: by the first key, then the next; each is in one pair at most."""
     before, now = list(earlier), list(later)
     match: dict[int, T] = {}
     left = before

@@ -71,7 +71,7 @@ def _value_words(value: OptionValue) -> str:
 
 
 def range_words(statements: Iterable[Reserved | ExtensionRange]) -> str | None:
-    """Return the numbers and names of ``reserved`` or ``extensions`` statements, in one line; None if there are none."""
+    """Return the numbers and names of ``reserved`` or ``extensions`` statements in one line; None for none."""
     said = [_range_words(value) for statement in statements for value in statement.values]
     return ", ".join(said) or None
 

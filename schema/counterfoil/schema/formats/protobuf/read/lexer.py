@@ -91,11 +91,11 @@ class Cursor:
         return Position(line, at - self._lines[line - 1] + 1)
 
     def fail(self, problem: str, *, expected: str | None = None, offset: int | None = None, path: str = "") -> NoReturn:
-        """Raise the error for the present token, or for ``offset``."""
+        """Raise ``SchemaParseError`` at the current token, or at ``offset``."""
         raise SchemaParseError(problem, position=self.position(offset), path=path, expected=expected)
 
     def fail_unexpected(self, expected: str) -> NoReturn:
-        """Raise the error of a token that cannot stand here."""
+        """Raise ``SchemaParseError`` for an unexpected token."""
         found = self.word
         if not found:
             self.fail("the text ends too early", expected=expected)
@@ -113,13 +113,13 @@ class Cursor:
             self.fail(f"nested more than {MAX_DEPTH} levels deep", expected="fewer levels")
 
     def doc(self) -> str:
-        """Return the comment that belongs to the declaration which starts at the present token."""
+        """Return the comment of the declaration that starts at the current token."""
         if "/" not in self.text[self.before : self.start]:
             return ""
         return _leading_comment(self.text, self.before, self.start)
 
     def trailing_doc(self) -> str:
-        """Return the comment behind the token before this one, on the same line."""
+        """Return the comment behind the previous token, on the same line."""
         found = _TRAILING.match(self.text, self.before)
         if found is None:
             return ""
@@ -128,9 +128,9 @@ class Cursor:
 
 
 def _leading_comment(text: str, start: int, end: int) -> str:
-    """Return the last block of comments in a gap: without blank lines in it, or between it and the declaration.
+    """Return the last block of comments in a gap, without blank lines in it or between it and the declaration.
 
-    A comment on the line of the token before belongs to that one, unless the gap begins the text.
+    A comment on the line of the previous token belongs to that token, unless the gap is at the start of the text.
     """
     block: list[str] = []
     stop = start

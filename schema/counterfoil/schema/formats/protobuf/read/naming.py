@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def json_name_of(name: str) -> str:
-    """Return the JSON name of a field that is given none: camel case.
+    """Return the JSON name of a field without the option ``json_name``: camel case.
 
     >>> json_name_of("foo_bar_2")
     'fooBar2'

@@ -1,6 +1,6 @@
-"""Where each thing of a file stands.
+"""Pointers and positions of the elements of a file.
 
-What has no name of its own has one that begins with ``#``, which no name of the language can hold.
+The pointer of an element without a name ends with a step that begins with ``#``, which no name can contain.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def import_pointer(path: str) -> str:
 
 
 def option_pointer(pointer: str, name: str) -> str:
-    """Return the pointer of an option of what stands at ``pointer``."""
+    """Return the pointer of an option of the element at ``pointer``."""
     return f"{pointer}/#{name}"
 
 
@@ -38,7 +38,7 @@ def reserved_pointer(pointer: str, index: int) -> str:
 
 
 def path_at(pointer: str) -> FieldPath:
-    """Return the names on the way to what stands at ``pointer``; what has no name of its own has that of what is around it.
+    """Return the field path of the element at ``pointer``; of its parent, if it has no name.
 
     >>> [step.name for step in path_at("/Order/Line/price/#default")]
     ['Order', 'Line', 'price']
@@ -47,9 +47,9 @@ def path_at(pointer: str) -> FieldPath:
 
 
 def position_by_pointer(file: ProtoFile) -> Mapping[str, Position]:
-    """Return the position of everything that findings are about, by its pointer.
+    """Return the position of every element that findings may refer to, by its pointer.
 
-    Where a name is declared twice, the first one counts.
+    Of a name that is declared twice, it is the first position.
     """
     found: dict[str, Position] = {}
     for pointer, position in _in_file(file):

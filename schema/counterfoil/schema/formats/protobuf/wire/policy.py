@@ -1,10 +1,10 @@
-"""WIRE and WIRE_JSON: what ``buf breaking`` answers in its categories of these names.
+"""The policies WIRE and WIRE_JSON: the results of ``buf breaking`` in its categories of these names.
 
-Files are matched by their path (a schema's own file with the other's), messages, enums and services by their full
-names over the schema's file and those of its references, fields and constants by number, methods by name. A map is a
-repeated message that is called after the field, as in a descriptor.
+Files are matched by their path (a schema's own file with the other's), messages, enums and services by their full names
+over the schema's file and those of its references, fields and constants by number, methods by name. A map is a repeated
+message with a name derived from the field's, as in a descriptor.
 
-Source: the answers of ``buf breaking`` 1.75.
+Source: the results of ``buf breaking`` 1.75.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def walk_wire(reader: ProtobufSchema, writer: ProtobufSchema) -> list[Found]:
 
 
 def _files(schema: ProtobufSchema) -> dict[str, FileTypes]:
-    """Return the schema's own file, and the files that its references brought, by path."""
+    """Return the schema's own file, and the files of its references, by path."""
     index = schema.types
     return {"": index.root} | {
         path: index.types_of(schema.imports[path]) for path in schema.references if path in schema.imports
@@ -83,7 +83,7 @@ def _maps(message: MessageType) -> Iterator[FieldType]:
 
 
 def _entry(field: FieldType, message: MessageType) -> MessageType:
-    """Return the entries of a map, as the message that a descriptor has for them."""
+    """Return the message of a map's entries, as in a descriptor."""
     types = field.node.map or MapType("", "")
     key = Field(None, types.key, "key", ENTRY_KEY, pointer=field.pointer)
     fields = (key, Field(None, types.value, "value", ENTRY_VALUE, pointer=field.pointer))
@@ -93,13 +93,13 @@ def _entry(field: FieldType, message: MessageType) -> MessageType:
 
 
 class _Sided(NamedTuple):
-    """An enum, and where the schema on whose side it is uses it."""
+    """An enum, and the places at which its schema uses imported types."""
 
     enum: EnumType
     uses: Uses
 
     def pointer(self, constant: str = "") -> str:
-        """Return the pointer of the enum, or of one of its constants; of what uses it where another file declares it."""
+        """Return the pointer of the enum, or of one of its constants; of the element that uses it, if it is imported."""
         pointer = self.uses.pointer_to(self.enum)
         return f"{pointer}/{constant}" if constant and self.uses.is_own(self.enum.file) else pointer
 
@@ -137,7 +137,7 @@ def _deleted(field: FieldType, place: Place) -> Iterator[Found]:
 
 
 def _required(reader: MessageType, writer: MessageType, place: Place) -> Iterator[Found]:
-    """Fields that only one side requires, by the label that is written."""
+    """Yield the fields that only one side requires, by the written label."""
     mine, theirs = (
         {number for number, field in side.fields.items() if field.node.label is Label.REQUIRED}
         for side in (reader, writer)
