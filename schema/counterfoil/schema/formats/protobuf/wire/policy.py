@@ -99,7 +99,7 @@ class _Sided(NamedTuple):
     uses: Uses
 
     def pointer(self, constant: str = "") -> str:
-        """Return the pointer of the enum, or of one of its constants; of the element that uses it, if it is imported."""
+        """Return the pointer of the enum, or of one of its constants; for an imported enum, of the element that uses it."""
         pointer = self.uses.pointer_to(self.enum)
         return f"{pointer}/{constant}" if constant and self.uses.is_own(self.enum.file) else pointer
 
@@ -182,7 +182,7 @@ def _enum(reader: _Sided, writer: _Sided) -> Iterator[Found]:
 
 
 def _constant(reader: _Sided, writer: _Sided, number: int, names: Sequence[str], place: Place) -> Iterator[Found]:
-    """Yield what became of one number of the writer's enum, which has ``names`` there."""
+    """Yield the differences of one number of the writer's enum, which has ``names`` for it."""
     enum = reader.enum
     known = enum.names_by_number.get(number)
     told = ", ".join(names)
@@ -204,5 +204,5 @@ def _constant(reader: _Sided, writer: _Sided, number: int, names: Sequence[str],
 
 
 def _other(names: Sequence[str], others: Sequence[str]) -> str:
-    """Return the first of ``names`` that is not among the others; the first where all are."""
+    """Return the first of ``names`` that is not among ``others``; the first one if all are."""
     return next((name for name in names if name not in others), names[0])
