@@ -1,4 +1,4 @@
-"""From schema text to a parsed schema, or to the names in the text, whatever the language."""
+"""Parsing of schema texts of any language, and outlines of their names."""
 
 from __future__ import annotations
 
@@ -37,5 +37,5 @@ def parse_schema(
 
 @lru_cache(maxsize=8192)
 def outline(text: str, schema_type: SchemaType = SchemaType.AVRO) -> Outline | None:
-    """Return the names that ``text`` declares and uses, found without parsing it; None where it is unreadable or too deep."""
+    """Return the names that ``text`` declares and uses, without parsing it; None if it is unreadable or too deep."""
     return format_for(schema_type).outline(text)

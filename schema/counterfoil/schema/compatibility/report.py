@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The declaration that contains the place of a difference on one side, in the schema's own text or a referenced one.
+    """The declaration that contains the place of a difference on one side.
 
     ``holder`` is its name: the full name of an Avro type, or of a Protobuf message or enum; for a JSON document the
     name of its reference (empty for the schema's own). ``steps`` lead from there to the place; in a JSON document they
-    are one JSON pointer. ``is_own`` is whether the schema's own text contains it, and not a referenced one.
+    are one JSON pointer. ``is_own`` is whether it is in the schema's own text, and not in a referenced one.
     """
 
     holder: str

@@ -43,7 +43,7 @@ class Sentence:
 
     @classmethod
     def of(cls, template: str, facts: Mapping[str, object]) -> Self:
-        """Return the sentence of ``template`` and ``facts``; a fact that is neither a sentence nor a tuple becomes a text."""
+        """Return the sentence of ``template`` and ``facts``; facts other than sentences and tuples become texts."""
         return cls(template, tuple((name, _as_fact(fact)) for name, fact in facts.items()))
 
     def fact(self, name: str) -> Fact | None:

@@ -64,7 +64,7 @@ def _position_at(text: str, offset: int) -> Position:
 
 
 class _Conversion:
-    """The conversion of PyYAML's nodes. An alias counts at each use, so that a short text cannot expand to a huge value."""
+    """The conversion of PyYAML's nodes. An alias counts at each use, which limits what a short text can expand to."""
 
     def __init__(self) -> None:
         self._count = 0

@@ -44,7 +44,7 @@ def read_json(text: str) -> Any:
 
 
 def locate(text: str, pointer: str) -> Position | None:
-    """Return the start of the value at a JSON pointer, or of its nearest ancestor in the text; None for invalid JSON."""
+    """Return the start of the value at a JSON pointer, or of its nearest ancestor; None for invalid JSON."""
     return TextIndex(text).locate(pointer)
 
 
@@ -55,7 +55,7 @@ class TextIndex:
         self._text = text
 
     def locate(self, pointer: str) -> Position | None:
-        """Return the start of the value at a JSON pointer, or of its nearest ancestor in the text; None for invalid JSON."""
+        """Return the start of the value at a JSON pointer, or of its nearest ancestor; None for invalid JSON."""
         offsets = self._offsets
         while pointer and pointer not in offsets:
             pointer = pointer.rpartition("/")[0]

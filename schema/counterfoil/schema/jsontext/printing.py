@@ -62,12 +62,12 @@ def print_double(value: float) -> str:
         return _print_not_finite(value)
     if value == 0.0 or _PLAIN_MIN <= abs(value) < _PLAIN_MAX:
         return repr(value)
-    two_digits = f"{value:.1e}"  # nearer than one digit, for the smallest values: 4.9E-324, not 5.0E-324
+    two_digits = f"{value:.1e}"  # two digits are more exact than one for the smallest values: 4.9E-324, not 5.0E-324
     return _scientific(two_digits if float(two_digits) == value else repr(value))
 
 
 def print_float(value: float) -> str:
-    """Return a double rounded to 32 bits, with the fewest digits that give the same 32-bit float back."""
+    """Return the text of a double rounded to 32 bits, with the fewest digits that identify this 32-bit float."""
     single = round_to_float(value)
     if not math.isfinite(single) or single == 0.0:
         return print_double(single)
@@ -80,7 +80,7 @@ def print_float(value: float) -> str:
 
 
 def round_to_float(value: float) -> float:
-    """Return the nearest 32-bit float, infinite when there is none."""
+    """Return the nearest 32-bit float; infinity for a value that is too large."""
     try:
         return float(struct.unpack("<f", struct.pack("<f", value))[0])
     except OverflowError:
@@ -129,7 +129,7 @@ def _print_not_finite(value: float) -> str:
 
 
 def _scientific(text: str) -> str:
-    """Java's ``d.dddEn`` for the digits of a Python ``repr``."""
+    """Return Java's ``d.dddEn`` for the digits of a Python ``repr``."""
     sign, text = ("-", text[1:]) if text.startswith("-") else ("", text)
     mantissa, _, exponent = text.partition("e")
     whole, _, fraction = mantissa.partition(".")

@@ -1,4 +1,4 @@
-"""A field path: steps by names into the records of a schema, whatever its language."""
+"""A field path: steps by names into the records of a schema, in any language."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import NamedTuple, TypeAlias
 
 
 class StepKind(Enum):
-    """What a step leads into."""
+    """The kind of element that a step selects."""
 
     MEMBER = "member"
     """A field, property, oneof, constant or declared type, by its name."""
     ITEM = "item"
-    """The items of an array; one of them where the step has a number."""
+    """The items of an array; one of them if the step has a number."""
     VALUE = "value"
-    """The values of a map; those whose keys match, where the step has a pattern."""
+    """The values of a map; those whose keys match, if the step has a pattern."""
     BRANCH = "branch"
-    """A branch of a union, by its type's name; of ``oneOf`` and its kind, by its number; of a oneof, by its field."""
+    """A branch of a union, by its type's name; of ``oneOf``, ``anyOf`` or ``allOf``, by its number; of a oneof, by its field."""
     DEPENDENCY = "dependency"
-    """What holds where the object has the property of this name."""
+    """The schema that applies if the object has the property of this name."""
     KEY = "key"
     """The record's key instead of its value; only the first step."""
     HEADER = "header"
@@ -26,7 +26,7 @@ class StepKind(Enum):
 
 
 class Step(NamedTuple):
-    """One step into a schema; ``name`` is empty where there is only one way."""
+    """One step into a schema; ``name`` is empty if the kind needs none."""
 
     kind: StepKind
     name: str = ""
@@ -61,7 +61,7 @@ def branch(name: str | int) -> Step:
 
 
 def dependency(name: str) -> Step:
-    """Return the step into what holds where a property is there."""
+    """Return the step into the schema that applies if the object has a property."""
     return Step(StepKind.DEPENDENCY, name)
 
 

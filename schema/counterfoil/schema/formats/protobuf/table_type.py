@@ -43,7 +43,7 @@ def table_column(schema: ProtobufSchema) -> Column:
 
 
 def _row(message: MessageType, around: tuple[str, ...], pointer: str) -> Row:
-    """Return the row type of a message; the columns of an imported one have ``pointer``, that of the field that uses it."""
+    """Return the row type of a message; the columns of an imported one have ``pointer``, that of the using field."""
     if message.full_name in around:
         raise NotATable(f"message {message.full_name} holds itself, which has no table type", pointer)
     within = (*around, message.full_name)

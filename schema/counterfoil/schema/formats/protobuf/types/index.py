@@ -326,7 +326,7 @@ class TypeIndex:
         return self._everywhere.resolve(name, scope)
 
     def message(self, name: str, scope: str) -> MessageType | None:
-        """Return the message of ``name`` inside ``scope``, declared in any file of the schema; None if there is none."""
+        """Return the message of ``name`` inside ``scope``, declared in any file; None if there is none."""
         symbol = self.root.symbols.resolve(name, scope) or self.find(name, scope)
         if symbol is None or not isinstance(symbol.node, Message):
             return None

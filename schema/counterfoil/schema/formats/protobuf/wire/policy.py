@@ -99,7 +99,7 @@ class _Sided(NamedTuple):
     uses: Uses
 
     def pointer(self, constant: str = "") -> str:
-        """Return the pointer of the enum, or of one of its constants; for an imported enum, of the element that uses it."""
+        """Return the pointer of the enum, or of a constant; for an imported enum, of the element that uses it."""
         pointer = self.uses.pointer_to(self.enum)
         return f"{pointer}/{constant}" if constant and self.uses.is_own(self.enum.file) else pointer
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def confirm_compatible(reader: ProtobufSchema, writer: ProtobufSchema, count: int) -> Confirmation:
-    """Return how many of ``count`` messages of ``writer`` were read with ``reader`` without loss, and the first with a loss.
+    """Return how many of ``count`` messages of ``writer`` were read with ``reader`` without loss, or the first loss.
 
     A field that the reader does not have is no loss, unless it is the set member of a oneof that the reader has.
     """
@@ -46,7 +46,7 @@ def confirm_compatible(reader: ProtobufSchema, writer: ProtobufSchema, count: in
 
 
 def _read(reader: ProtobufSchema, writer: ProtobufSchema) -> Iterator[tuple[AnyMessage, AnyMessage, MessageType]]:
-    """Yield records of the writer, of each message type in turn, each with an empty message and the type of the reader."""
+    """Yield records of the writer, of each message type in turn, each with an empty message of the reader and its type."""
     readers, writers = runtime.runtime_of(reader), runtime.runtime_of(writer)
     pairs = dict.fromkeys(records(reader, writer))
     sources = deque((mine, samples(writers.new(theirs.full_name).DESCRIPTOR)) for mine, theirs in pairs)

@@ -48,7 +48,7 @@ class NoMessage(CounterfoilError):
 
 
 def minimal(descriptor: AnyDescriptor, depth: int = 0) -> AnyMessage:
-    """Return a message with its required fields, a map's entry with its value; raise ``NoMessage`` if it is infinite."""
+    """Return a message with its required fields, a map's entry with its value; raise ``NoMessage`` if they never end."""
     if depth > _MAX_DEPTH:
         raise NoMessage("the writer cannot write it in a message of finite size")
     message: AnyMessage = GetMessageClass(descriptor)()

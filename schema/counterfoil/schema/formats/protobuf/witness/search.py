@@ -143,7 +143,7 @@ class _Search:
         return "the rule guards what may be written later, not what was"
 
     def _is_narrower(self) -> bool:
-        """Return whether the reader's label is stricter than the writer's: singular of repeated, or required of optional."""
+        """Return whether the reader's label is stricter than the writer's: not repeated any more, or newly required."""
         mine, theirs = self._place.reader_field, self._place.writer_field
         if mine is None or theirs is None:
             return False
@@ -223,7 +223,7 @@ class _Search:
         return next((each for each in read.FindInitializationErrors() if each.split(".")[-1] == field.node.name), "")
 
     def _is_ours(self, record: AnyMessage) -> bool:
-        """Return whether the reader parses the record without the field of the difference; if not, the error has another cause."""
+        """Return whether the reader parses the record without the field; if not, the error has another cause."""
         least = self._wrapped(
             minimal(self._writer.new(self._place.writer.full_name if self._place.writer else "").DESCRIPTOR)
         )
