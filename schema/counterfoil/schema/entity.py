@@ -44,7 +44,7 @@ class TagEdit:
     remove: Mapping[Entity, tuple[str, ...]] = field(default_factory=dict)
 
     def applied(self, entity: Entity, tags: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the tags of ``entity`` after the edit: ``tags`` in their order, then the added ones, without the removed."""
+        """Return the tags of ``entity`` after the edit: ``tags``, then the added ones, without the removed ones."""
         kept = dict.fromkeys((*tags, *self.add.get(entity, ())))
         return tuple(tag for tag in kept if tag not in self.remove.get(entity, ()))
 

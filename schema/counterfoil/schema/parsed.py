@@ -75,7 +75,10 @@ class ParsedSchema(Protocol):
         """Return the names of the top-level fields: of a record, a file's first message, an object; in their order."""
 
     def is_equivalent(self, other: ParsedSchema) -> bool:
-        """Return whether the two schemas are equal except for the order of attributes, including docs, aliases and defaults."""
+        """Return whether the two schemas are equal except for the order of attributes.
+
+        Docs, aliases and the defaults of enums are compared, too.
+        """
 
     def warnings(self) -> Sequence[SchemaWarning]:
         """Return the violations of the language's specification that the reference registry accepts; mostly empty."""

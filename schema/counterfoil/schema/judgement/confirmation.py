@@ -16,7 +16,7 @@ DEFAULT_COUNT: Final = 200
 
 
 def confirm_compatible(reader: ParsedSchema, writer: ParsedSchema, count: int = DEFAULT_COUNT) -> Confirmation:
-    """Return how many of ``count`` values of ``writer`` have the same meaning for ``reader``, or the first that does not.
+    """Return how many of ``count`` values of ``writer`` mean the same to ``reader``, or the first that does not.
 
     The values are the same on every call; every branch of a union and every symbol of an enum are among the first.
     Encoder and decoder are of other projects. Read and written values are compared by their meaning: an instant with an

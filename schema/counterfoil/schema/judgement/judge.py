@@ -41,7 +41,7 @@ DEFAULT_BUDGET: Final = Budget()
 
 @dataclass(frozen=True, slots=True)
 class Incompatibility:
-    """One reason why a candidate may not follow an earlier version: ``failure`` has the two schemas and the direction."""
+    """One reason why a candidate may not follow an earlier version; ``failure`` has the schemas and the direction."""
 
     failure: Failure
     difference: Difference

@@ -39,7 +39,7 @@ class _Walk:
         self._path_at = path_at
 
     def columns(self, reader: Column, writer: Column, path: tuple[str, ...], place: FieldPath) -> None:
-        """Compare two matched columns; ``path`` and ``place`` are both those of the reader's column."""
+        """Compare two matched columns; ``path`` (names) and ``place`` (steps) are those of both."""
         at = _At(path, place, reader.type_pointer, writer.type_pointer, reader.origin, writer.origin)
         column = {"column": _spelt(path)}
         if writer.nullable and not reader.nullable:
@@ -99,7 +99,7 @@ def not_a_table(reason: str, place: FieldPath, pointers: tuple[str, str]) -> Dif
 
 @dataclass(frozen=True, slots=True)
 class _At:
-    """The location of a difference: its path and place, the pointers into both texts, and the declarations that contain it."""
+    """The location of a difference: its path and place, the pointers into both texts, and its declarations."""
 
     path: tuple[str, ...]
     place: FieldPath

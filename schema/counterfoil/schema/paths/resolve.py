@@ -30,7 +30,7 @@ class Target(NamedTuple):
 
 
 class Fault(Exception):
-    """A step has no target: ``problem`` is a sentence about what is there instead."""
+    """A step has no target: ``problem`` describes the node at which it fails."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
@@ -40,7 +40,7 @@ class Fault(Exception):
 
     @classmethod
     def of_names(cls, around: str, kind: str, name: str, known: Collection[str]) -> Self:
-        """Return the fault that ``name`` is not among ``known``; its text has the most similar names, or else the first ones."""
+        """Return the fault that ``name`` is not among ``known``; its text has similar names, or else the first ones."""
         alike = get_close_matches(name, known, n=3, cutoff=0.6) or list(known)[:_SHOWN_NAMES]
         shown = f"; it has {', '.join(alike)}" if alike else ""
         return cls(f"{around} has no {kind} {name!r}{shown}")

@@ -4,7 +4,7 @@
 ``order.id``            the field ``id`` inside the field ``order`` ``items[].sku``         a field of the items of an
 array; ``pair[1]`` is the second item of a tuple ``attrs{}``             the values of a map; ``{^x-}`` are those whose
 keys match a pattern ``payment<Card>``       the branch of a union by its type's name, of ``oneOf`` by its number, of a
-oneof by its field ``(card is there)``     what JSON Schema asks for where an object has the property ``card``
+oneof by its field ``(card is there)``     the schema of JSON Schema that applies if an object has the property ``card``
 ``$key.id``             a field of the record's key ``$header.trace_id``    a header of the record
 ======================  ====================================================================================
 

@@ -74,7 +74,7 @@ class JsonValue(ABC):
 
     @abstractmethod
     def parsed(self, parse: Callable[[str], _T], expected: str) -> _T:
-        """Return the result of ``parse`` for the value, a text; ``expected`` is the correct form, for an error message."""
+        """Return the result of ``parse`` for the value, a text; ``expected`` is the correct form, for the error."""
 
     @abstractmethod
     def member(self, key: str) -> Self:

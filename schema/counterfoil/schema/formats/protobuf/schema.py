@@ -99,7 +99,7 @@ class ProtobufSchema:
         return list(self._warnings)
 
     def locate(self, pointer: str) -> Position | None:
-        """Return the position in ``text`` of the element at ``pointer`` (``/Outer/Inner``), or of its nearest ancestor."""
+        """Return the position in ``text`` of the element at ``/Outer/Inner/field``, or of its nearest ancestor."""
         while pointer:
             found = self._positions.get(pointer)
             if found is not None:
@@ -108,7 +108,7 @@ class ProtobufSchema:
         return self.file.position
 
     def path_at(self, pointer: str) -> FieldPath:
-        """Return the field path of the element at ``pointer`` (``/Outer/Inner``), or of its nearest ancestor with one."""
+        """Return the field path of the element at ``/Outer/Inner/field``, or of its nearest ancestor with one."""
         from counterfoil.schema.formats.protobuf.read.places import path_at
 
         return path_at(pointer)

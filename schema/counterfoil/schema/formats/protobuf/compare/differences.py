@@ -260,7 +260,8 @@ class _Walk:
 def message_removed(place: Place, writer: MessageType, reader: TypeIndex) -> Found:
     """Return the finding that the reader lacks a message.
 
-    If the reader has it in another file, the reader's pointer is that of the element that uses it."""
+    If the reader has it in another file, the reader's pointer is that of the element that uses it.
+    """
     moved = reader.message(f".{writer.full_name}", "") if place.reader is None else None
     mine = place.reader_pointer if moved is None else reader.uses.pointer_to(moved)
     pointers, facts = (mine, place.writer_pointer), {"name": writer.local_name}

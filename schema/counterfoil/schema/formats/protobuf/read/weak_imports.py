@@ -1,4 +1,4 @@
-"""Weak imports, which are in the stored text only if one of its types needs them."""
+"""Weak imports, which are in the stored text only if the file uses a type of one of them."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def confirm_compatible(reader: ProtobufSchema, writer: ProtobufSchema, count: in
 
 
 def _read(reader: ProtobufSchema, writer: ProtobufSchema) -> Iterator[tuple[AnyMessage, AnyMessage, MessageType]]:
-    """Yield records of the writer, of each message type in turn, each with an empty message of the reader and its type."""
+    """Yield records of the writer, of each type in turn, each with an empty message of the reader and its type."""
     readers, writers = runtime.runtime_of(reader), runtime.runtime_of(writer)
     pairs = dict.fromkeys(records(reader, writer))
     sources = deque((mine, samples(writers.new(theirs.full_name).DESCRIPTOR)) for mine, theirs in pairs)

@@ -147,7 +147,8 @@ class _Pair:
     def _is_same_symbol(self, number: int) -> bool:
         """Return whether a number has a name in common on both sides.
 
-        If one side has no name for it: whether the reader has none of the writer's names under another number."""
+        If one side has no name for it: whether the reader has none of the writer's names under another number.
+        """
         names = {value.name for value in self.field.enum_type.values if value.number == number}
         known = {value.name for value in self.other.enum_type.values if value.number == number}
         elsewhere = {value.name for value in self.other.enum_type.values if value.number != number}

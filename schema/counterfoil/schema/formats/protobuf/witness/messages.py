@@ -48,7 +48,10 @@ class NoMessage(CounterfoilError):
 
 
 def minimal(descriptor: AnyDescriptor, depth: int = 0) -> AnyMessage:
-    """Return a message with its required fields, a map's entry with its value; raise ``NoMessage`` if they never end."""
+    """Return a message with only its required fields, a map's entry with its value.
+
+    Raises ``NoMessage`` if the required fields contain each other, so that no such message is finite.
+    """
     if depth > _MAX_DEPTH:
         raise NoMessage("the writer cannot write it in a message of finite size")
     message: AnyMessage = GetMessageClass(descriptor)()

@@ -42,7 +42,7 @@ def with_unchecked_text(descriptor: AnyDescriptor, field: AnyField) -> Iterator[
 
 
 def has_unchecked_text(message: AnyMessage) -> bool:
-    """Return whether a string of the message or of an inner one is not UTF-8, so that the runtime returns it as bytes."""
+    """Return whether a string of the message or of an inner one is not UTF-8; the runtime returns it as bytes."""
     return any(_is_unchecked(field, value) for field, value in message.ListFields())
 
 
