@@ -16,7 +16,7 @@ class StepKind(Enum):
     VALUE = "value"
     """The values of a map; those whose keys match, if the step has a pattern."""
     BRANCH = "branch"
-    """A branch: of a union, by its type's name; of ``oneOf``, ``anyOf`` or ``allOf``, by number; of a oneof, by its field."""
+    """A branch: of a union, by its type's name; of ``oneOf``, ``anyOf``, ``allOf``, by number; of a oneof, by field."""
     DEPENDENCY = "dependency"
     """The schema that applies if the object has the property of this name."""
     KEY = "key"

@@ -1,11 +1,13 @@
 """The text form of field paths, in reports, contract files and options. Parsing is the inverse of printing.
 
 ======================  ====================================================================================
-``order.id``            the field ``id`` inside the field ``order`` ``items[].sku``         a field of the items of an
-array; ``pair[1]`` is the second item of a tuple ``attrs{}``             the values of a map; ``{^x-}`` are those whose
-keys match a pattern ``payment<Card>``       the branch of a union by its type's name, of ``oneOf`` by its number, of a
-oneof by its field ``(card is there)``     the schema of JSON Schema that applies if an object has the property ``card``
-``$key.id``             a field of the record's key ``$header.trace_id``    a header of the record
+``order.id``            the field ``id`` inside the field ``order``
+``items[].sku``         a field of the items of an array; ``pair[1]`` is the second item of a tuple
+``attrs{}``             the values of a map; ``{^x-}`` are those whose keys match a pattern
+``payment<Card>``       the branch of a union by its type's name, of ``oneOf`` by its number, of a oneof by its field
+``(card is there)``     in JSON Schema, the schema that applies if an object has the property ``card``
+``$key.id``             a field of the record's key
+``$header.trace_id``    a header of the record
 ======================  ====================================================================================
 
 The empty text is the whole record. In Protobuf a path may start with the name of a message, if it is not in the first
