@@ -48,7 +48,7 @@ class ParsedSchema(Protocol):
 
     @property
     def schema_type(self) -> SchemaType:
-        """The language."""
+        """The schema's language."""
 
     @property
     def text(self) -> str:

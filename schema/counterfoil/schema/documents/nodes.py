@@ -32,7 +32,7 @@ class Kind(Enum):
     BOOLEAN = "bool"
     NULL = "null"
     UNCLEAR = "unclear"
-    """A scalar with one meaning in YAML 1.1 and another one in YAML 1.2, such as ``yes`` or ``0755``."""
+    """A scalar with different meanings in YAML 1.1 and YAML 1.2, such as ``yes`` or ``0755``."""
     LIST = "seq"
     MAPPING = "map"
 

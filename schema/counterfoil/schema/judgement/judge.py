@@ -77,7 +77,7 @@ class Judgement:
 
     @property
     def incompatibilities(self) -> tuple[Incompatibility, ...]:
-        """Every reason against the candidate, in the order of the report."""
+        """All reasons against the candidate, in the order of the report."""
         return tuple(
             Incompatibility(failure, difference)
             for failure in self.report.failures

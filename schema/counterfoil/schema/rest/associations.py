@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.rest.object_forms import Document
 
 TOPIC: Final = "topic"
-"""The only type of resource there is."""
+"""The only type of resource."""
 
 WILDCARD: Final = "-"
 """The value for any name, or any namespace, in a look-up by name."""

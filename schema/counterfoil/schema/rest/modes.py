@@ -25,7 +25,7 @@ class Mode(StrEnum):
 
     @property
     def takes_ids(self) -> bool:
-        """Whether registrations contain their ids; their schemas are stored unchanged and without a check of compatibility."""
+        """Whether registrations contain their ids; their schemas are stored unchanged and without compatibility checks."""
         return self in {Mode.IMPORT, Mode.FORWARD}
 
 

@@ -20,7 +20,7 @@ VersionNumber: TypeAlias = int | Literal["latest"]
 
 
 class Visibility(Enum):
-    """Which subjects or versions a response includes. Soft-deleted ones are still readable by schema id."""
+    """The subjects or versions that a response includes. Soft-deleted ones are still readable by schema id."""
 
     ACTIVE = "active"
     WITH_DELETED = "with deleted"
@@ -28,7 +28,7 @@ class Visibility(Enum):
 
 
 class Deletion(Enum):
-    """How to delete: ``SOFT`` hides it and keeps the schema readable by id.
+    """The kind of deletion: ``SOFT`` hides a version, and its schema is still readable by id.
 
     ``PERMANENT`` requires an earlier ``SOFT``.
     """

@@ -1,4 +1,4 @@
-"""Protobuf as one of the schema languages."""
+"""The schema language Protobuf."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _LONGEST_HEAD: Final = 3
 
 
 def outline_protobuf(text: str) -> Outline | None:
-    """Return the full name of the first message, and the import paths used."""
+    """Return the outline: the full name of the first message, and the used import paths with positions."""
     found = _Scan()
     for token in _TOKEN.finditer(text):
         found.take(token, text)

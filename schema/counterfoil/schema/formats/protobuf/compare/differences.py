@@ -286,7 +286,7 @@ def _kind(held: Held) -> str:
 
 
 def scalar_of(held: Held) -> str:
-    """Return the scalar type that a field is written as, ``enum`` for one that holds an enum; empty for a message."""
+    """Return the scalar type of a field, ``enum`` for an enum; empty for a message."""
     return held.scalar or ("enum" if held.enum else "")
 
 

@@ -1,11 +1,12 @@
 """The policy SOUND: differences that lose, change or refuse a writer's message.
 
-Confluent's findings are kept if a value is lost or changed at their place, and findings that Confluent does not have
-are added. Every pair of messages that a record can contain is compared: those of one name, and those that fields of one
-number hold, whatever their names. Differences of names alone are no findings: of packages, of messages that only fields
-use, of fields. The name of an enum's number defines the meaning of the number, and so does the name of a well-known
-type. A field that the reader does not have is no loss: it is skipped, and a reserved number is never used for another
-field.
+Confluent's findings are included if a value is lost or changed at their place, and findings that Confluent does not
+have are added. Every pair of messages that a record can contain is compared: those of one name, and those that fields
+of one number hold, whatever their names.
+
+Differences of names alone are no findings: of packages, of messages that only fields use, of fields. The name of an
+enum's number defines the meaning of the number, and so does the name of a well-known type. A field that the reader does
+not have is no loss: it is skipped, and a reserved number is never used for another field.
 """
 
 from __future__ import annotations

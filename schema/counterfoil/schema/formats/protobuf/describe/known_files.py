@@ -26,7 +26,7 @@ _RUNTIME_MODULE_BY_PATH: Final = {
 }
 
 KNOWN_PATHS: Final = frozenset((*_TEXT_BY_PATH, *_RUNTIME_MODULE_BY_PATH))
-"""The import paths of all of them."""
+"""The import paths of all built-in files."""
 
 
 @cache

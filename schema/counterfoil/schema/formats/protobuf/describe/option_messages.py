@@ -63,7 +63,7 @@ def _options(proto: Described) -> Iterator[Option]:
 
 
 def _features(path: str, message: Message) -> Iterator[Option]:
-    """Yield one option for each feature, as files write them: ``features.field_presence = EXPLICIT``."""
+    """Yield one option for each feature, as written in files: ``features.field_presence = EXPLICIT``."""
     for field, value in message.ListFields():
         name = f"{path}.({field.full_name})" if field.is_extension else f"{path}.{field.name}"
         if isinstance(value, Message):

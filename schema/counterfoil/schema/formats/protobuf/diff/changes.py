@@ -68,7 +68,7 @@ class _Diff:
         self._new_name = {was.full_name: now.full_name for was, now in pairs}
 
     def run(self) -> None:
-        """Compare the files."""
+        """Compare the files and collect the changes."""
         self._head(*self._files)
         self._type_names()
         for was, now in self._messages:

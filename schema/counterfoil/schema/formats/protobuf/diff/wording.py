@@ -97,5 +97,5 @@ def doc_words(node: Documented) -> str | None:
 
 
 def quoted(text: str) -> str | None:
-    """Return the text in quotation marks; None for an empty one."""
+    """Return the text as a JSON string; None for an empty one."""
     return json.dumps(text, ensure_ascii=False) if text else None

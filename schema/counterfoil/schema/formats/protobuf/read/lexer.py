@@ -107,7 +107,7 @@ class Cursor:
         self.fail(f"unexpected {shown!r}", expected=expected)
 
     def descend(self) -> None:
-        """Count one more level of nesting; the caller counts down with ``depth -= 1``."""
+        """Increase the depth of nesting; the caller decreases it with ``depth -= 1``."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             self.fail(f"nested more than {MAX_DEPTH} levels deep", expected="fewer levels")
