@@ -25,7 +25,7 @@ class Mode(StrEnum):
 
     @property
     def takes_ids(self) -> bool:
-        """Whether registrations contain their ids; their schemas are stored unchanged and without compatibility checks."""
+        """Whether registrations contain their ids; their schemas are stored unchanged, without compatibility checks."""
         return self in {Mode.IMPORT, Mode.FORWARD}
 
 

@@ -24,7 +24,7 @@ LIKE_CONFLUENT: Final = frozenset(
 )
 """The policies with Confluent's result; for Protobuf all three have the same result."""
 PROVABLE: Final = LIKE_CONFLUENT | {CompatibilityPolicy.SOUND}
-"""Those, and SOUND if it is not proved that the bytes stay readable."""
+"""The policies of :data:`LIKE_CONFLUENT`, and SOUND if it is not proved that the bytes stay readable."""
 
 NOTHING: Final = "Nothing needs to be fixed."
 """The advice about a difference that breaks no reader."""

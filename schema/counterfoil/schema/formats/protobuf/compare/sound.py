@@ -1,4 +1,4 @@
-"""The policy SOUND: differences that lose, change or refuse a writer's message.
+"""The policy SOUND: differences by which a reader loses, changes or refuses a writer's message.
 
 Confluent's findings are included if a value is lost or changed at their place, and findings that Confluent does not
 have are added. Every pair of messages that a record can contain is compared: those of one name, and those that fields

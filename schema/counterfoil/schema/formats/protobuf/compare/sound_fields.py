@@ -1,4 +1,4 @@
-"""Problems of reading, with one field, the bytes that a writer's field of the same number writes.
+"""The problems of a reader's field with the bytes that a writer's field of the same number writes.
 
 Source: the Protocol Buffers encoding guide, "Updating a message type", and the behaviour of its runtime.
 """

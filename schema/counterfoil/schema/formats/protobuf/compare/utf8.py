@@ -26,7 +26,8 @@ _VALUES: Final = "the values"
 def newly_checked_strings(reader: FieldType, writer: FieldType) -> str:
     """Return the strings of a field that the reader checks to be UTF-8 and the writer does not, in words; else empty.
 
-    The fields of messages are not compared, except if the other side is a map: then they are its entries.
+    The fields of messages are not compared, except if the other side is a map: then the message is compared with its
+    entries.
     """
     as_entries = reader.holds.is_map or writer.holds.is_map
     checked, written = (_checks_by_part(field, as_entries=as_entries) for field in (reader, writer))
