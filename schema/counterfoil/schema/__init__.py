@@ -1,6 +1,6 @@
-"""The kernel: schemas, what they mean, and the rules between them. No I/O, no framework.
+"""The kernel: schemas, their meaning, and the rules between them. No I/O, no framework.
 
-The names below are loaded when they are first used, so that importing the kernel costs next to nothing.
+The names below are loaded at their first use, so that the import of the kernel is fast.
 
 >>> from counterfoil.schema import parse_schema
 >>> parse_schema('{"type": "record", "name": "Order", "fields": []}').name

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ChangeKind(StrEnum):
-    """What sort of change it is."""
+    """The kind of a change."""
 
     FIELD_ADDED = "field-added"
     FIELD_REMOVED = "field-removed"
@@ -81,12 +81,12 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that differs.
+    """One change between two schemas.
 
-    ``place`` is where, in the later schema's names; empty for the schema itself. ``earlier`` and ``later`` are what
-    was and what is, as people write it: a type, a JSON value, a name; None on the side that has nothing. The
-    pointers are JSON pointers into the texts of the two schemas, to the thing or to the nearest one around it; they
-    are empty for what came in by a reference.
+    ``place`` is its place in the later schema's names; empty for the schema itself. ``earlier`` and ``later`` are the
+    old and the new value as texts: a type, a JSON value, a name; None on the side that has none. The pointers are JSON
+    pointers into the texts of the two schemas, to the element or to its nearest ancestor; they are empty for an element
+    of a reference.
     """
 
     kind: ChangeKind
@@ -98,7 +98,7 @@ class Change:
 
     @property
     def element(self) -> str:
-        """The place as people write it: ``items[].sku``, ``attrs{}``, ``payment<Card>.last4``."""
+        """The place as a text: ``items[].sku``, ``attrs{}``, ``payment<Card>.last4``."""
         return print_path(self.place)
 
     @property

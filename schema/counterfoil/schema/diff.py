@@ -1,4 +1,4 @@
-"""What changed between two schemas, whatever their language, in words and without judgement."""
+"""The changes between two schemas of any language, independent of compatibility."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def find_changes(earlier: ParsedSchema, later: ParsedSchema) -> list[Change]:
-    """Everything that differs between two schemas, in the order of the later one; empty when they say the same.
+    """Return the changes between two schemas, in the order of the later one; empty if they are equal.
 
-    Raises ``InvalidSchema`` for schemas of different languages, and for those nested too deep to be compared.
+    Raises ``InvalidSchema`` for schemas of different languages, and for those that are nested too deep.
 
     >>> from counterfoil.schema.parsing import parse_schema
     >>> [change.text for change in find_changes(parse_schema('"int"'), parse_schema('"long"'))]

@@ -1,4 +1,4 @@
-"""What can carry tags, and a change to them."""
+"""The entities that can have tags, and changes of their tags."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class EntityKind(StrEnum):
-    """What sort of thing, in the REST API's words."""
+    """The kind of an entity; the values are those of the REST API."""
 
     RECORD = "sr_record"
     FIELD = "sr_field"
@@ -21,14 +21,14 @@ class EntityKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """Something that can carry tags, by its ``path``: ``ns.Order``, ``ns.Order.id``, ``object.id``."""
+    """An element of a schema that can have tags, by its ``path``: ``ns.Order``, ``ns.Order.id``, ``object.id``."""
 
     path: str
     kind: EntityKind
 
     @classmethod
     def named(cls, path: str, kind: str) -> Self:
-        """The entity that a caller names; a leading dot says the same as none. ``InvalidSchema`` for another kind."""
+        """Return the entity of a request; a leading dot is ignored. Raise ``InvalidSchema`` for an unknown kind."""
         try:
             return cls(path.removeprefix("."), EntityKind(kind))
         except ValueError:
@@ -38,17 +38,17 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class TagEdit:
-    """Tags to add and to remove, by entity; what is added comes first."""
+    """Tags to add and to remove, by entity; tags are added first, then removed."""
 
     add: Mapping[Entity, tuple[str, ...]] = field(default_factory=dict)
     remove: Mapping[Entity, tuple[str, ...]] = field(default_factory=dict)
 
     def applied(self, entity: Entity, tags: tuple[str, ...]) -> tuple[str, ...]:
-        """The tags that ``entity`` carries afterwards, in the order in which they came."""
+        """Return the tags of ``entity`` after the edit: ``tags``, then the added ones, without the removed ones."""
         kept = dict.fromkeys((*tags, *self.add.get(entity, ())))
         return tuple(tag for tag in kept if tag not in self.remove.get(entity, ()))
 
     @property
     def entities(self) -> frozenset[Entity]:
-        """Everything that is named."""
+        """All entities of the edit."""
         return frozenset({*self.add, *self.remove})

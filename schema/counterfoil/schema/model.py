@@ -1,4 +1,4 @@
-"""The nouns of a registry, as frozen values: schema type, reference, metadata, rule set, schema.
+"""The terms of a registry, as frozen values: schema type, reference, metadata, rule set, schema.
 
 Source of the vocabulary: the REST entities of Confluent Schema Registry's public API.
 """
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class SchemaType(StrEnum):
-    """The language a schema is written in, spelt as the REST API spells it."""
+    """The language of a schema; the values are those of the REST API."""
 
     AVRO = "AVRO"
     PROTOBUF = "PROTOBUF"
     JSON = "JSON"
 
-    __hash__ = str.__hash__  # as equality is that of texts; an enum's own is a slow one
+    __hash__ = str.__hash__  # equality is that of texts, too; the hash of enums is slower
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedReference:
-    """A reference together with the text that its subject and version hold."""
+    """A reference together with the text of its subject and version."""
 
     reference: Reference
     text: str
@@ -47,7 +47,7 @@ class ResolvedReference:
 class Metadata:
     """Tags by path, free properties, and the names of properties that are sensitive.
 
-    An all-empty value is not the same as no metadata: the two have different fingerprints.
+    Empty metadata differ from no metadata: the two have different fingerprints.
     """
 
     tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """The rules that travel with a schema: migrations, domain rules, encodings."""
+    """The rules of a schema: migration rules, domain rules, encoding rules."""
 
     migration_rules: tuple[Rule, ...] = ()
     domain_rules: tuple[Rule, ...] = ()
@@ -89,7 +89,7 @@ class RuleSet:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A schema as a client sends it: text, type, and what belongs to its identity."""
+    """A schema as a client sends it: text, type, and the other parts of its identity."""
 
     text: str
     schema_type: SchemaType = SchemaType.AVRO

@@ -1,4 +1,4 @@
-"""A schema that was read: what all languages' schemas have in common."""
+"""A parsed schema: the interface that the schemas of all languages have in common."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
 
 
 class Validation(Enum):
-    """How strictly a text is read.
+    """The strictness of parsing.
 
-    ``STRICT`` is for new schemas: names, defaults and references must be valid. ``LOOKUP`` is for schemas that are only
-    looked for: as strict, but for defaults. ``LENIENT`` is for stored schemas and imports: what an earlier writer was
-    allowed to store must load.
+    ``STRICT`` is for new schemas: names, defaults and references must be valid. ``LOOKUP`` is for schemas of look-ups:
+    it is strict except for defaults. ``LENIENT`` is for stored schemas and imports: every schema that could be stored
+    earlier must load.
     """
 
     STRICT = "strict"
     LOOKUP = "lookup"
     LENIENT = "lenient"
 
-    __hash__ = object.__hash__  # members are singletons; an enum's own hash is a slow one
+    __hash__ = object.__hash__  # members are singletons; the hash of enums is slower
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaWarning:
-    """Something that the language's own specification forbids and the reference registry accepts.
+    """A violation of the language's specification that the reference registry accepts.
 
-    It is accepted here, too, and refused under the policy SOUND. ``rule`` is its id, ``text`` one sentence for people,
-    ``pointer`` the place in the schema's text.
+    It is accepted here, too, and breaks under the policy SOUND. ``rule`` is its id, ``text`` one sentence, ``pointer``
+    the place in the schema's text.
     """
 
     rule: str
@@ -44,11 +44,11 @@ class SchemaWarning:
 
 
 class ParsedSchema(Protocol):
-    """A schema that was read: immutable, safe to share between threads, comparable by its texts."""
+    """A parsed schema: immutable, safe to share between threads, comparable by its texts."""
 
     @property
     def schema_type(self) -> SchemaType:
-        """The language."""
+        """The schema's language."""
 
     @property
     def text(self) -> str:
@@ -56,34 +56,38 @@ class ParsedSchema(Protocol):
 
     @property
     def name(self) -> str | None:
-        """The full name of the top-level type, such as ``ns.Order``; None where the language gives it none."""
+        """The full name of the top-level type, such as ``ns.Order``; None if it has none."""
 
     def canonical(self) -> str:
-        """The text that a registry stores and returns: one fixed spelling of the same content."""
+        """Return the text that a registry stores and returns: the content in one fixed layout."""
 
     def normalized(self) -> str:
-        """The canonical text with everything that has no meaning put in one order (``normalize=true``)."""
+        """Return the canonical text with a fixed order of elements whose order has no meaning (``normalize=true``)."""
 
     def formatted(self, form: str) -> str | None:
-        """The text in another form, by the name that the REST API has for it; None for a form that is not known here.
+        """Return the text in another form, given by its name in the REST API; None for an unknown form.
 
-        ``resolved`` (Avro) declares what references supply, ``serialized`` (Protobuf) is a descriptor in base64.
+        ``resolved`` (Avro) includes the declarations of references, ``serialized`` (Protobuf) is a descriptor in
+        base64.
         """
 
     def field_names(self) -> Sequence[str]:
-        """The names of the top-level fields: of a record, a file's first message, an object; in their order."""
+        """Return the names of the top-level fields: of a record, a file's first message, an object; in their order."""
 
     def is_equivalent(self, other: ParsedSchema) -> bool:
-        """Whether the two say the same, attribute order aside; docs, aliases and enum defaults count."""
+        """Return whether the two schemas are equal except for the order of attributes.
+
+        Docs, aliases and the defaults of enums are compared, too.
+        """
 
     def warnings(self) -> Sequence[SchemaWarning]:
-        """What the language's specification forbids here although the reference registry accepts it; mostly empty."""
+        """Return the violations of the language's specification that the reference registry accepts; mostly empty."""
 
     def locate(self, pointer: str) -> Position | None:
-        """The place in ``text`` of a JSON pointer, or of its nearest ancestor that stands in the text."""
+        """Return the position in ``text`` of a JSON pointer, or of its nearest ancestor in the text."""
 
     def path_at(self, pointer: str) -> FieldPath:
-        """The field path of what a JSON pointer leads to, or of the nearest thing around it that has one."""
+        """Return the field path of the element at a JSON pointer, or of its nearest ancestor with one."""
 
     def target_of(self, path: FieldPath) -> Target:
-        """What a field path leads to; raises ``Fault`` for a step that leads nowhere."""
+        """Return the target of a field path; raise ``Fault`` for a step without a target."""

@@ -1,4 +1,4 @@
-"""From schema text to a parsed schema, or to the names in the text, whatever the language."""
+"""Parsing of schema texts of any language, and outlines of their names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def parse_schema(
     references: Sequence[ResolvedReference] = (),
     validation: Validation = Validation.STRICT,
 ) -> ParsedSchema:
-    """The schema that ``text`` declares.
+    """Return the schema that ``text`` declares.
 
     ``references`` are resolved, in dependency order. Raises ``SchemaParseError`` (an ``InvalidSchema``) with line,
     column and JSON pointer.
@@ -37,5 +37,5 @@ def parse_schema(
 
 @lru_cache(maxsize=8192)
 def outline(text: str, schema_type: SchemaType = SchemaType.AVRO) -> Outline | None:
-    """The names that ``text`` declares and uses, found without parsing it; None where it is unreadable or too deep."""
+    """Return the names that ``text`` declares and uses, without parsing it; None if it is unreadable or too deep."""
     return format_for(schema_type).outline(text)

@@ -1,4 +1,4 @@
-"""Where something stands in a schema text."""
+"""A position in a schema text."""
 
 from __future__ import annotations
 

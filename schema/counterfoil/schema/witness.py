@@ -1,4 +1,4 @@
-"""What a search for a witness brings back."""
+"""The results of searches for witnesses and of confirmations."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """A datum that the writer may write and the reader cannot read, seen to fail in a decoder that is not ours.
+    """A datum that the writer may write and the reader cannot read, confirmed with a decoder of another project.
 
-    ``datum_json`` is the datum as plain JSON for people: a union's value stands plain, bytes are text in which each
-    character is one byte. ``body`` is what a message would carry, without framing: Avro binary, a Protobuf message, or
-    JSON in UTF-8. ``stop`` says where the reader stops and why; ``confirmed_by`` names the decoder and quotes what it
-    said.
+    ``datum_json`` is the datum as plain JSON: a union's value has no type name, bytes are text in which each character
+    is one byte. ``body`` is the value of a message without framing: Avro binary, a Protobuf message, or JSON in UTF-8.
+    ``stop`` is the place at which the reader stops and why; ``confirmed_by`` has the decoder's name and its error.
     """
 
     datum_json: str
@@ -26,17 +25,17 @@ class Witness:
 
     @property
     def step(self) -> str:
-        """Where the reader stops and why, with the two sides called "the reader" and "the writer"."""
+        """The place at which the reader stops and why, with the two sides called "the reader" and "the writer"."""
         return self.stop.render(is_start=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What came of writing generated values with the writer's schema and reading them with the reader's.
+    """The result of writing generated values with the writer's schema and reading them with the reader's.
 
-    ``round_tripped`` counts the values that were read. ``counter_witness`` is the first that was not: it proves a
-    verdict "compatible" wrong. ``reason`` says in a few words why fewer values than asked for were read, where nothing
-    speaks against the verdict: the decoder does not take the schemas, or no more values of bearable size exist.
+    ``round_tripped`` is the number of values that were read as they were written. ``counter_witness`` is the first that
+    was not: it proves a verdict "compatible" wrong. ``reason`` is why fewer values than requested were read although
+    nothing contradicts the verdict: the decoder refuses the schemas, or there are no more values of a limited size.
     """
 
     round_tripped: int
@@ -51,7 +50,7 @@ class Confirmation:
 
 @dataclass(frozen=True, slots=True)
 class NoWitness:
-    """A search that found none: how many data were ``tried``, and the ``reason`` in a few words. It is falsy."""
+    """The result of a search without a witness: the number of data ``tried``, and the ``reason``. It is falsy."""
 
     tried: int
     reason: str

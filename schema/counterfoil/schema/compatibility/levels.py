@@ -1,7 +1,7 @@
-"""The seven compatibility levels as a table of directions and reach.
+"""The seven compatibility levels: their directions, and whether they are transitive.
 
-Source: Confluent Schema Registry's documentation of compatibility types; the order of directions under FULL is the
-order in which its messages come.
+Source: Confluent Schema Registry's documentation of compatibility types; the order of directions under FULL is that of
+its messages.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from counterfoil.schema.errors import InvalidCompatibilityLevel
 
 
 class Direction(Enum):
-    """Who reads whom. The value says it in words, for reports."""
+    """Which of the new and the earlier schema is the reader. The value is the sentence of reports."""
 
     BACKWARD = "the new schema reads records of the earlier one"
     FORWARD = "the earlier schema reads records of the new one"
 
 
 class CompatibilityLevel(StrEnum):
-    """What a subject asks of a new version."""
+    """The compatibility that a subject requires of a new version."""
 
     NONE = "NONE"
     BACKWARD = "BACKWARD"
@@ -31,12 +31,12 @@ class CompatibilityLevel(StrEnum):
 
     @property
     def directions(self) -> tuple[Direction, ...]:
-        """The questions asked of each earlier version, in order."""
+        """The directions in which each earlier version is checked, in order."""
         return _DIRECTIONS_BY_NAME[self.value.removesuffix("_TRANSITIVE")]
 
     @property
     def is_transitive(self) -> bool:
-        """Whether all active versions are asked, not the latest alone."""
+        """Whether all active versions are checked, and not only the latest."""
         return self.value.endswith("_TRANSITIVE")
 
 
@@ -49,7 +49,7 @@ _DIRECTIONS_BY_NAME = {
 
 
 def parse_level(text: str) -> CompatibilityLevel:
-    """The level that ``text`` names, in any letter case; ``InvalidCompatibilityLevel`` names the seven."""
+    """Return the level named ``text``, in any letter case; raise ``InvalidCompatibilityLevel`` for another name."""
     try:
         return CompatibilityLevel(text.upper())
     except ValueError:

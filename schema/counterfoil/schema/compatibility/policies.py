@@ -1,7 +1,7 @@
-"""Compatibility policies: whose answer is given where the reference, its relaxations, and proof differ.
+"""Compatibility policies: which differences count as breaking.
 
-A level says which versions read which; a policy says what counts as breaking. Each rule carries the policies under
-which it breaks (:class:`~counterfoil.schema.compatibility.rules.CompatibilityRule`).
+A level determines which versions read which; a policy determines what counts as breaking. Each rule has the policies
+under which it breaks (:class:`~counterfoil.schema.compatibility.rules.CompatibilityRule`).
 
 Source: Confluent Schema Registry's ``compatibilityPolicy`` (STRICT, LENIENT, LOGICAL); the categories WIRE and
 WIRE_JSON of ``buf breaking``; SOUND is ours.
@@ -15,13 +15,13 @@ from counterfoil.schema.errors import BadRequest
 
 
 class CompatibilityPolicy(StrEnum):
-    """What counts as breaking.
+    """The definition of what counts as breaking.
 
-    ``STRICT`` (the default) answers as Confluent does. ``LENIENT`` relaxes the content models of JSON Schema as
-    Confluent does, and is STRICT for other languages. ``LOGICAL`` adds to STRICT what breaks a table in which records
-    land: fields removed or moved, nullability, types. ``SOUND`` is STRICT with every answer corrected that a value
-    proves wrong, in both directions. ``WIRE`` and ``WIRE_JSON`` ask, for Protobuf, whether bytes, or bytes and JSON,
-    stay readable; they are STRICT for other languages.
+    ``STRICT`` (the default) gives Confluent's results. ``LENIENT`` relaxes the content models of JSON Schema as
+    Confluent does, and is STRICT for other languages. ``LOGICAL`` adds to STRICT the differences that break a table
+    into which records are written: fields removed or moved, nullability, types. ``SOUND`` is STRICT with every result
+    corrected that a value proves wrong, in both directions. ``WIRE`` and ``WIRE_JSON`` check, for Protobuf, whether
+    bytes, or bytes and JSON, stay readable; they are STRICT for other languages.
     """
 
     STRICT = "STRICT"
@@ -33,7 +33,7 @@ class CompatibilityPolicy(StrEnum):
 
 
 def parse_policy(text: str) -> CompatibilityPolicy:
-    """The policy that ``text`` names, in any letter case; ``BadRequest`` names those there are."""
+    """Return the policy named ``text``, in any letter case; raise ``BadRequest`` for another name."""
     try:
         return CompatibilityPolicy(text.upper())
     except ValueError:

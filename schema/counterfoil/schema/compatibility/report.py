@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The declaration that holds the place of a difference on one side, in whichever text that stands.
+    """The declaration that contains the place of a difference on one side.
 
-    ``holder`` names it: an Avro type, a Protobuf message or enum by its full name, a JSON document by the name of the
-    reference that supplies it (empty for the schema's own). ``steps`` lead on from there; in a JSON document they are
-    one, a JSON pointer. ``is_own`` says whether the schema's own text holds it, and not one that it refers to.
+    ``holder`` is its name: the full name of an Avro type, or of a Protobuf message or enum; for a JSON document the
+    name of its reference (empty for the schema's own). ``steps`` lead from there to the place; in a JSON document they
+    are one JSON pointer. ``is_own`` is whether it is in the schema's own text, and not in a referenced one.
     """
 
     holder: str
@@ -32,7 +32,7 @@ class Origin:
     is_own: bool
 
     def below(self, *steps: str) -> Origin:
-        """The place that ``steps`` lead to from this one, inside the same declaration."""
+        """Return the place ``steps`` below this one, inside the same declaration."""
         return Origin(self.holder, (*self.steps, *steps), self.is_own)
 
 
@@ -40,11 +40,11 @@ class Origin:
 class Difference:
     """One reason why a reader cannot read everything that a writer may write: a rule, facts, and a place.
 
-    ``kind`` is the rule, ``facts`` fill its sentence by their names; ``gist`` is a template of those facts alone that
-    tell what it is about (the field's name, the missing symbols). The walk of each language makes differences of a
-    class of its own, which knows the place as the walk met it. Everything else (texts, Confluent's path and message,
-    JSON pointers) is worked out from these when it is asked for, since most differences are only counted. Differences
-    are equal where all of that is.
+    ``kind`` is the rule, ``facts`` fill its sentence by their names; ``gist`` is a template of only those facts that
+    identify the difference (the field's name, the missing symbols). The walk of each language has a subclass of its
+    own, which has the place in the form of that walk. All other properties (texts, Confluent's path and message, JSON
+    pointers) are computed from these at their use, since most differences are only counted. Differences are equal if
+    all of these are.
     """
 
     kind: CompatibilityRule
@@ -53,37 +53,37 @@ class Difference:
 
     @property
     def rule(self) -> str:
-        """Our word for it, such as ``reader-field-missing-default``."""
+        """The id of the rule, such as ``reader-field-missing-default``."""
         return self.kind.id
 
     @property
     def error_type(self) -> str:
-        """Confluent's word for it, such as ``READER_FIELD_MISSING_DEFAULT_VALUE``."""
+        """Confluent's error type, such as ``READER_FIELD_MISSING_DEFAULT_VALUE``."""
         return self.kind.error_type
 
     @property
     def path(self) -> str:
-        """The place as Confluent counts and spells it, such as ``/fields/1/type``; empty where it names none."""
+        """Confluent's path of the place, such as ``/fields/1/type``; empty if it has none."""
         return ""
 
     @property
     def steps(self) -> tuple[str, ...] | None:
-        """The steps of the path one by one, where names in it may hold a ``/``; else None."""
+        """The steps of the path as a tuple if names in it may contain a ``/``; else None."""
         return None
 
     @property
     def detail(self) -> str:
-        """The bare fact that goes with it: the field's name, the missing symbols."""
+        """The facts that identify it as a text: the field's name, the missing symbols."""
         return self.gist.format_map({name: show(fact) for name, fact in self.facts.items()})
 
     @property
     def own_facts(self) -> tuple[str, ...]:
-        """The facts that tell it from others of its rule at its place, one by one."""
+        """The facts that distinguish it from others of its rule at its place, as texts."""
         return tuple(show(self.facts[name]) for _, name, _, _ in Formatter().parse(self.gist) if name)
 
     @property
     def sentence(self) -> Sentence:
-        """What it says to people, whatever they call the two sides."""
+        """The sentence that describes it, in which the names of the two sides can be chosen."""
         return self.kind.about(self.facts)
 
     @property
@@ -93,42 +93,42 @@ class Difference:
 
     @property
     def because(self) -> Difference | None:
-        """The difference further inside that this one comes from, where the sentence names it."""
+        """The inner difference that causes this one, if the sentence names it; else None."""
         return None
 
     @property
     def reader_pointer(self) -> str:
-        """The JSON pointer of the place in the reader's own text, or of the nearest thing around it."""
+        """The JSON pointer of the place in the reader's own text, or of its nearest ancestor there."""
         return ""
 
     @property
     def writer_pointer(self) -> str:
-        """The same in the writer's text."""
+        """The JSON pointer of the place in the writer's own text, or of its nearest ancestor there."""
         return ""
 
     @property
     def reader_path(self) -> FieldPath:
-        """The steps to the place in the reader, in names and through references."""
+        """The steps to the place in the reader: names, also through references."""
         return ()
 
     @property
     def writer_path(self) -> FieldPath:
-        """The same in the writer."""
+        """The steps to the place in the writer: names, also through references."""
         return self.reader_path
 
     @property
     def element(self) -> FieldPath:
-        """What the difference is called after: the place in the reader, or in the writer where that says more."""
+        """The path that names the difference: the place in the reader, or in the writer if that is more precise."""
         return self.reader_path
 
     @property
     def reader_origin(self) -> Origin | None:
-        """The declaration that holds the place on the reader's side; None where that is not known."""
+        """The declaration that contains the place on the reader's side; None if it is not known."""
         return None
 
     @property
     def writer_origin(self) -> Origin | None:
-        """The same on the writer's side."""
+        """The declaration that contains the place on the writer's side; None if it is not known."""
         return None
 
     def __eq__(self, other: object) -> bool:
@@ -144,7 +144,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """An earlier version to judge against. ``version`` is None where the history has no numbers (a file in git)."""
+    """An earlier version to compare with. ``version`` is None if versions have no numbers (a file in git)."""
 
     schema: ParsedSchema
     version: int | None = None
@@ -152,7 +152,7 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One earlier version that the candidate breaks with, in one direction."""
+    """The breaking differences of the candidate and one earlier version, in one direction."""
 
     earlier: Earlier
     direction: Direction
@@ -163,7 +163,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class CompatibilityReport:
-    """The verdict on a candidate. ``checked`` counts the earlier versions that were looked at."""
+    """The verdict on a candidate. ``checked`` is the number of earlier versions that were compared."""
 
     level: CompatibilityLevel
     failures: tuple[Failure, ...] = ()
@@ -171,5 +171,5 @@ class CompatibilityReport:
 
     @property
     def is_compatible(self) -> bool:
-        """Whether nothing was found."""
+        """Whether there is no breaking difference."""
         return not self.failures

@@ -1,4 +1,4 @@
-"""A compatibility rule as data. Pair walks find where it applies; reports, pages and tests read the rule tables.
+"""A compatibility rule as data. Pair walks find the places where it applies; reports, pages and tests read the tables.
 
 Each language has its table in ``formats/<language>/rules.py``; :mod:`counterfoil.schema.formats.rules` joins them.
 """
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from counterfoil.schema.model import SchemaType
 
 ALWAYS: Final = frozenset(CompatibilityPolicy)
-"""Breaks under every policy."""
+"""All policies: the rule breaks under every one."""
 NEVER: Final[frozenset[CompatibilityPolicy]] = frozenset()
-"""A difference that is reported and breaks no reader."""
+"""No policy: the difference is reported and breaks no reader."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompatibilityRule:
-    """One kind of difference between what a writer writes and a reader reads.
+    """One kind of difference between a writer and a reader.
 
     ``id`` is this project's name of the rule and unique across all languages. ``schema_type`` is the language (None:
-    all of them). ``error_type`` is Confluent's name (empty where the reference has none). ``breaks`` are the policies
+    all of them). ``error_type`` is Confluent's name (empty if the reference has none). ``breaks`` are the policies
     under which the reader cannot read everything. ``sentence`` is the template of a
-    :class:`~counterfoil.schema.compatibility.sentences.Sentence`. ``why`` says what goes wrong with the records (or
-    why nothing does), and ``fix`` how to correct it (empty: nothing needs to be corrected). ``promises_witness`` says
-    whether every finite place of this rule has a datum that a decoder refuses; checkers are stricter than decoders
-    about some things, such as the names of records.
+    :class:`~counterfoil.schema.compatibility.sentences.Sentence`. ``why`` is what goes wrong with the records (or why
+    nothing does), and ``fix`` how to correct it (empty: nothing needs to be corrected). ``promises_witness`` is whether
+    every finite place of this rule has a datum that a decoder refuses or misreads; some checks are stricter than
+    decoders, such as those of the names of records.
 
-    Each rule has a folder of its id under ``tests/rules/`` with the schemas ``previous`` and ``current`` and the
-    expected findings. The rule's page in the docs shows these schemas as its example.
+    Each rule has a folder named after its id under ``tests/rules/`` with the schemas ``previous`` and ``current`` and
+    the expected findings. The rule's page in the docs shows these schemas as its example.
     """
 
     id: str
@@ -48,5 +48,5 @@ class CompatibilityRule:
     promises_witness: bool = True
 
     def about(self, facts: Mapping[str, object]) -> Sentence:
-        """Return the rule's sentence about a difference with these facts."""
+        """Return the rule's sentence with these facts."""
         return Sentence.of(self.sentence, facts)

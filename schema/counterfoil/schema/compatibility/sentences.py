@@ -1,8 +1,8 @@
-"""Sentences about a reader and a writer, kept as values and rendered where somebody reads them.
+"""Sentences about a reader and a writer, stored as values and rendered when they are printed.
 
-A sentence is a template of ours and the facts that fill it. "The reader" and "the writer" in a template stand for the
-two sides, and each place that prints the sentence has its own names for them. Facts (names, texts, values out of a
-schema) are never searched for anything.
+A sentence is a template and the facts that fill it. "The reader" and "the writer" in a template are placeholders of the
+two sides, and each caller that prints the sentence chooses their names. These words are never replaced in facts (names,
+texts, values of a schema).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SIDE: Final = re.compile(r"\b([Tt])he (reader|writer)('s)?\b")
 
 @dataclass(frozen=True, slots=True)
 class SideNames:
-    """What the reader and the writer are called, each alone and as an owner (``the reader's``)."""
+    """The names of the reader and the writer, each in the plain form and as a possessive (``the reader's``)."""
 
     reader: str
     writer: str
@@ -36,25 +36,24 @@ PLAIN_NAMES: Final = SideNames("the reader", "the writer", "the reader's", "the 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A template for ``str.format``, and what fills it: texts, lists of texts, and sentences that continue it."""
+    """A template for ``str.format``, and its facts: texts, tuples of texts, and sentences that continue it."""
 
     template: str
     facts: tuple[tuple[str, Fact], ...] = ()
 
     @classmethod
     def of(cls, template: str, facts: Mapping[str, object]) -> Self:
-        """The sentence that ``template`` makes of ``facts``; what is neither a sentence nor a tuple becomes a text."""
+        """Return the sentence of ``template`` and ``facts``; facts other than sentences and tuples become texts."""
         return cls(template, tuple((name, _as_fact(fact)) for name, fact in facts.items()))
 
     def fact(self, name: str) -> Fact | None:
-        """The fact called ``name``; None where there is none."""
+        """Return the fact named ``name``; None if there is none."""
         return next((fact for known, fact in self.facts if known == name), None)
 
     def render(self, names: SideNames = PLAIN_NAMES, *, is_start: bool = True) -> str:
-        """The text, with the two sides called by ``names``.
+        """Return the text, with ``names`` for the two sides.
 
-        Where it is not the start of a sentence the template's own first letter is made small; a fact that comes first
-        stays as it is.
+        If ``is_start`` is false, the first letter of the template is in lower case; a fact at the start is unchanged.
 
         >>> sentence = Sentence.of("The reader lacks {name}", {"name": "the writer"})
         >>> sentence.render(SideNames("this schema", "that one", "this schema's", "that one's"), is_start=False)
@@ -78,7 +77,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A piece of a template: a text, the name of a side (a member of :class:`SideNames`), or the name of a fact."""
+    """A part of a template: a text, the name of a side (a member of :class:`SideNames`), or the name of a fact."""
 
     text: str = ""
     side: str | None = None
@@ -121,7 +120,7 @@ def _as_fact(fact: object) -> Fact:
 
 
 def show(fact: object) -> str:
-    """A fact as a text; the parts of a list with commas between them."""
+    """Return a fact as a text; the items of a tuple are joined with commas."""
     return ", ".join(fact) if isinstance(fact, tuple) else str(fact)
 
 

@@ -1,1 +1,1 @@
-"""Documents that users write, as values that know their line and column: settings, bridge files."""
+"""Documents that users write, such as settings and bridge files, as values with line and column."""

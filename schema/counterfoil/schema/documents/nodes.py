@@ -1,4 +1,4 @@
-"""What a document consists of: scalars, lists and mappings, each with its position."""
+"""The nodes of a document: scalars, lists and mappings, each with its position."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class InvalidDocument(CounterfoilError):
-    """A document that cannot be read: ``problem`` says what is wrong and what would be right, ``position`` where."""
+    """A document cannot be read: ``problem`` is what is wrong and what would be right, ``position`` the place."""
 
     def __init__(self, problem: str, position: Position | None = None) -> None:
         super().__init__(problem if position is None else f"{position}: {problem}")
@@ -24,7 +24,7 @@ class InvalidDocument(CounterfoilError):
 
 
 class Kind(Enum):
-    """What a node is. The values are YAML's own names."""
+    """The kind of a node. The values are YAML's names."""
 
     TEXT = "str"
     INTEGER = "int"
@@ -32,16 +32,17 @@ class Kind(Enum):
     BOOLEAN = "bool"
     NULL = "null"
     UNCLEAR = "unclear"
-    """A scalar with one meaning in YAML 1.1 and another one in YAML 1.2, such as ``yes`` or ``0755``."""
+    """A scalar with different meanings in YAML 1.1 and YAML 1.2, such as ``yes`` or ``0755``."""
     LIST = "seq"
     MAPPING = "map"
 
 
 @dataclass(frozen=True, slots=True)
 class ScalarNode:
-    """A single value: as it is written (without quotes), and what it means.
+    """A single value: ``text`` as it is written (without quotes), and ``value`` as it is interpreted.
 
-    ``value`` is None for ``Kind.NULL`` and for ``Kind.UNCLEAR``; ``meanings`` says what an unclear one may mean.
+    ``value`` is None for ``Kind.NULL`` and for ``Kind.UNCLEAR``; ``meanings`` describes the interpretations of an
+    unclear one.
     """
 
     position: Position
@@ -60,13 +61,13 @@ class ListNode:
 
     @property
     def kind(self) -> Kind:
-        """What the node is."""
+        """The kind of the node."""
         return Kind.LIST
 
 
 @dataclass(frozen=True, slots=True)
 class MappingNode:
-    """A mapping; its keys are texts, as they are written, and ``key_positions`` has the place of each."""
+    """A mapping; its keys are texts, as they are written, and ``key_positions`` has the position of each."""
 
     position: Position
     entries: Mapping[str, Node]
@@ -74,7 +75,7 @@ class MappingNode:
 
     @property
     def kind(self) -> Kind:
-        """What the node is."""
+        """The kind of the node."""
         return Kind.MAPPING
 
 
@@ -82,7 +83,7 @@ Node: TypeAlias = ScalarNode | ListNode | MappingNode
 
 
 def plain_value(node: Node) -> Any:
-    """Return the node as dicts, lists and scalars; ``InvalidDocument`` for a scalar that is unclear."""
+    """Return the node as dicts, lists and scalars; raise ``InvalidDocument`` for an unclear scalar."""
     match node:
         case MappingNode():
             return {key: plain_value(item) for key, item in node.entries.items()}
@@ -93,7 +94,7 @@ def plain_value(node: Node) -> Any:
 
 
 def clear(node: ScalarNode) -> ScalarNode:
-    """Return the scalar if it has one meaning; else raise ``InvalidDocument``."""
+    """Return the scalar; raise ``InvalidDocument`` if it is unclear."""
     if node.kind is Kind.UNCLEAR:
         raise InvalidDocument(
             f"{node.text} has two meanings: {node.meanings}; write the one that is meant", node.position

@@ -1,8 +1,8 @@
-"""YAML text as nodes with positions, by PyYAML, for the documents that users write.
+"""Parsing of YAML text as nodes with positions, with PyYAML, for the documents that users write.
 
-A scalar means what YAML 1.2 (core schema) says. PyYAML reads YAML 1.1, in which ``yes`` is a boolean and ``0755`` is
-octal; where the two versions differ the scalar is unclear, and whoever needs its value refuses it. Dates are texts.
-Keys are texts as they are written, so that ``null:`` and ``on:`` are words.
+A scalar has its meaning in YAML 1.2 (core schema). PyYAML reads YAML 1.1, in which ``yes`` is a boolean and ``0755`` is
+octal; if the two versions differ, the scalar is unclear, and the code that needs its value raises an error. Dates are
+texts. Keys are texts as they are written, so that ``null:`` and ``on:`` are words.
 
 Source: YAML 1.2.2, chapter 10.3 (core schema); YAML 1.1, types bool, int, float and null.
 """
@@ -35,9 +35,10 @@ _NUMBER: Final = re.compile(
 
 
 def read_yaml(text: str) -> Node | None:
-    """Return the root of the one document in ``text``; None where there is nothing but comments.
+    """Return the root of the one document in ``text``; None if there are only comments.
 
-    Raises ``InvalidDocument``, also for a key that stands twice in a mapping, and for what is too large or too deep.
+    Raises ``InvalidDocument``, also for a key that is twice in a mapping, and for a document that is too large or too
+    deep.
     """
     if len(text) > MAX_CHARACTERS:
         raise InvalidDocument(f"the document has {len(text)} characters; expected at most {MAX_CHARACTERS}")
@@ -63,14 +64,14 @@ def _position_at(text: str, offset: int) -> Position:
 
 
 class _Conversion:
-    """PyYAML's nodes as ours. An alias counts as often as it is used, so that a short text cannot mean a huge value."""
+    """The conversion of PyYAML's nodes. An alias counts at each use, which limits what a short text can expand to."""
 
     def __init__(self) -> None:
         self._count = 0
         self._loader = yaml.SafeLoader("")
 
     def node(self, given: yaml.Node, depth: int) -> Node:
-        """Return the node with all that is in it, ``depth`` levels at most."""
+        """Return the converted node with its content, which may have at most ``depth`` levels."""
         position = _position(given.start_mark)
         self._count += 1
         if self._count > MAX_NODES:
@@ -105,7 +106,7 @@ class _Conversion:
         older = self._older_meaning(given, position)
         implied = self._loader.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call] # not in the stubs
         if given.style is not None or given.tag != implied:
-            return ScalarNode(position, text, *older)  # in quotes, or with a tag: both versions agree
+            return ScalarNode(position, text, *older)  # in quotes, or with a tag: both versions are equal
         newer = _newer_meaning(text, position)
         if older == newer or _shown(older) == _shown(newer):
             return ScalarNode(position, text, *newer)

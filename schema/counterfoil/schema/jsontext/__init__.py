@@ -1,1 +1,1 @@
-"""JSON text with positions, read leniently and printed as Jackson prints it."""
+"""JSON text: lenient parsing with positions, and printing in the format of Jackson."""

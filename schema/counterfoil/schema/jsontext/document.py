@@ -1,8 +1,8 @@
-"""JSON texts: read fast, and located precisely when somebody asks.
+"""Parsing of JSON texts, and positions of their values, which are computed at the first use.
 
-Ordinary JSON goes through the standard library at C speed. Only a text that it refuses (comments, faults, extreme
-depth) is read again by :class:`~counterfoil.schema.jsontext.scanner.JsonScanner`, which accepts a little more and says
-where the fault is.
+Ordinary JSON is parsed by the standard library, at C speed. Only a text that it refuses (comments, faults, extreme
+depth) is parsed again by :class:`~counterfoil.schema.jsontext.scanner.JsonScanner`, which accepts comments and reports
+the position of a fault.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _RAW_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_json(text: str) -> Any:
-    """The value that ``text`` holds: None, bool, int, float, str, list or dict.
+    """Return the value that ``text`` holds: None, bool, int, float, str, list or dict.
 
-    Comments are skipped and the last of two equal keys wins. ``SchemaParseError`` carries line and column; it covers
-    nesting beyond ``MAX_DEPTH`` and half surrogate pairs, which no UTF-8 text can carry on.
+    Comments are skipped, and of two equal keys the last one counts. Raises ``SchemaParseError`` with line and column,
+    also for nesting beyond ``MAX_DEPTH`` and for half surrogate pairs, which UTF-8 cannot encode.
     """
     if _needs_scanner(text):
         return JsonScanner(text).read()
@@ -44,18 +44,18 @@ def read_json(text: str) -> Any:
 
 
 def locate(text: str, pointer: str) -> Position | None:
-    """Where the value of a JSON pointer starts, or its nearest ancestor that is in the text; None if unreadable."""
+    """Return the start of the value at a JSON pointer, or of its nearest ancestor; None for invalid JSON."""
     return TextIndex(text).locate(pointer)
 
 
 class TextIndex:
-    """Where everything in a JSON text stands; the text is read once, when the first place is asked for."""
+    """The positions of all values in a JSON text; the text is scanned once, at the first use."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     def locate(self, pointer: str) -> Position | None:
-        """Where the value of a JSON pointer starts, or its nearest ancestor that is in the text; None if unreadable."""
+        """Return the start of the value at a JSON pointer, or of its nearest ancestor; None for invalid JSON."""
         offsets = self._offsets
         while pointer and pointer not in offsets:
             pointer = pointer.rpartition("/")[0]
@@ -80,12 +80,12 @@ class TextIndex:
 
 
 def pointer_steps(pointer: str) -> tuple[str, ...]:
-    """The steps of a JSON pointer (RFC 6901), unescaped."""
+    """Return the steps of a JSON pointer (RFC 6901), unescaped."""
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
 
 
 def _needs_scanner(text: str) -> bool:
-    """Whether the text may hold half a surrogate pair, which the standard library lets through."""
+    """Return whether the text may contain half a surrogate pair, which the standard library accepts."""
     if _SURROGATE_ESCAPE.search(text):
         return True
     return not text.isascii() and _RAW_SURROGATE.search(text) is not None

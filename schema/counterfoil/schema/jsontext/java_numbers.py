@@ -1,4 +1,4 @@
-"""Numbers that a schema gives as text, read as Java reads them.
+"""Numbers written as text in a schema, parsed by Java's rules.
 
 Source: ``java.lang.Double.valueOf(String)``.
 """
@@ -15,9 +15,10 @@ _TRIMMED = "".join(map(chr, range(0x21)))
 
 
 def read_java_double(text: str) -> float | None:
-    """The double that ``text`` spells, None when it spells none.
+    """Return the double that ``text`` represents; None if it is not a number.
 
-    Decimal or hexadecimal digits, ``NaN``, ``Infinity``, white space around them, ``f`` or ``d`` behind them.
+    Accepted are decimal or hexadecimal digits, ``NaN``, ``Infinity``, white space around them, ``f`` or ``d`` behind
+    them.
     """
     text = text.strip(_TRIMMED)
     if match := _NOT_FINITE.fullmatch(text):

@@ -1,9 +1,9 @@
-"""The order in which Java's hash sets give back their strings.
+"""The iteration order of strings in Java's hash sets.
 
-The reference registry walks the properties of two objects, and the types of two files, in this order. Its clients see
-it in the order of messages, so that equal messages need equal order.
+The reference registry compares the properties of two objects, and the types of two files, in this order. Its messages
+are in this order, so that equal messages require the same order here.
 
-Source: the documented ``String.hashCode``, and the order that ``java.util.HashSet`` is seen to have.
+Source: the documented ``String.hashCode``, and the observed order of ``java.util.HashSet``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LOAD: Final = 0.75
 
 
 def java_hash_order(texts: Iterable[str]) -> list[str]:
-    """``texts``, each once, in the order of a hash set to which they were added in the order given.
+    """Return ``texts``, each once, in the order of a hash set to which they were added in the given order.
 
     >>> java_hash_order(["sku", "id", "name"])
     ['name', 'id', 'sku']
@@ -33,7 +33,7 @@ def java_hash_order(texts: Iterable[str]) -> list[str]:
 
 @lru_cache(maxsize=65536)
 def java_hash(text: str) -> int:
-    """``String.hashCode``: a 32-bit polynomial over the UTF-16 code units, without its sign.
+    """Return ``String.hashCode`` as an unsigned number: a 32-bit polynomial over the UTF-16 code units.
 
     >>> java_hash("id")
     3355
@@ -46,5 +46,5 @@ def java_hash(text: str) -> int:
 
 
 def _spread(code: int) -> int:
-    """What a hash map makes of a hash, so that its high bits count."""
+    """Return a hash with its high bits mixed into the low ones, as in ``java.util.HashMap``."""
     return code ^ code >> 16

@@ -1,7 +1,8 @@
-"""JSON printed as Jackson prints it: compact, keys in the order given, doubles in Java's spelling.
+"""Printing of JSON in the format of Jackson: compact, keys in the given order, doubles in Java's format.
 
-A registry's content identity is a hash over this text, so every character counts: ``1e3`` reads as a double and comes
-back as ``1000.0``, control characters have upper-case hexadecimal escapes, everything from U+0020 up stays as it is.
+The identity of a schema in a registry is a hash over this text, so every character counts: ``1e3`` is a double and is
+printed as ``1000.0``, control characters have upper-case hexadecimal escapes, of the characters from U+0020 up only the
+quote and the backslash are escaped.
 
 Source: ``java.lang.Double.toString`` and Jackson's default ``JsonGenerator``.
 """
@@ -17,8 +18,7 @@ from typing import Any
 
 _LOWER_HEX_ESCAPE = re.compile(r"\\u00[01][a-f]|\\\\")
 _NUMBER_WITH_SPELLING = re.compile(r"[:\[,]-?(?:[0-9]+[.e]|NaN|Infinity)")
-"""A number inside something that is not an integer, as Python spells it; or a text that looks like one, which costs
-nothing but time."""
+"""A non-integer number inside a list or object as Python prints it; a match inside a string only costs time."""
 _ENCODER_BY_SORTING = {
     sort_keys: json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"), sort_keys=sort_keys)
     for sort_keys in (False, True)
@@ -26,13 +26,13 @@ _ENCODER_BY_SORTING = {
 _PLAIN_MIN = 1e-3
 _PLAIN_MAX = 1e7
 _FLOAT_DIGITS = 9
-"""Decimal digits that tell any two 32-bit floats apart."""
+"""The number of decimal digits that distinguish any two 32-bit floats."""
 
 
 def print_json(value: Any, *, sort_keys: bool = False) -> str:
-    """The text of a JSON value; ``sort_keys`` puts the keys of every object in code-point order.
+    """Return the text of a JSON value; ``sort_keys`` sorts the keys of every object by code point.
 
-    The standard library prints most values the same, at C speed; those with doubles or control characters are printed
+    The standard library prints most values equally, at C speed; those with doubles or control characters are printed
     here.
     """
     if type(value) is float:
@@ -46,7 +46,7 @@ def print_json(value: Any, *, sort_keys: bool = False) -> str:
 
 
 def print_string(value: str) -> str:
-    r"""A string with its quotes: ``"``, ``\`` and control characters escaped, nothing else."""
+    r"""Return a string with its quotes: ``"``, ``\`` and control characters escaped, nothing else."""
     printed = encode_basestring(value)
     if "\\u00" in printed:
         return _LOWER_HEX_ESCAPE.sub(_upper_hex, printed)
@@ -54,20 +54,20 @@ def print_string(value: str) -> str:
 
 
 def print_double(value: float) -> str:
-    """A 64-bit float: at least one digit on both sides of the point, ``E`` notation below 1e-3 and from 1e7 on.
+    """Return the text of a 64-bit float: digits on both sides of the point, ``E`` notation below 1e-3 and from 1e7 on.
 
-    A value that JSON has no number for becomes a string: ``"NaN"``, ``"Infinity"``, ``"-Infinity"``.
+    A value that JSON cannot represent as a number becomes a string: ``"NaN"``, ``"Infinity"``, ``"-Infinity"``.
     """
     if not math.isfinite(value):
         return _print_not_finite(value)
     if value == 0.0 or _PLAIN_MIN <= abs(value) < _PLAIN_MAX:
         return repr(value)
-    two_digits = f"{value:.1e}"  # nearer than one digit, for the smallest values: 4.9E-324, not 5.0E-324
+    two_digits = f"{value:.1e}"  # two digits are more exact than one for the smallest values: 4.9E-324, not 5.0E-324
     return _scientific(two_digits if float(two_digits) == value else repr(value))
 
 
 def print_float(value: float) -> str:
-    """A double rounded to 32 bits, with the fewest digits that give the same 32-bit float back."""
+    """Return the text of a double rounded to 32 bits, with the fewest digits that identify this 32-bit float."""
     single = round_to_float(value)
     if not math.isfinite(single) or single == 0.0:
         return print_double(single)
@@ -80,7 +80,7 @@ def print_float(value: float) -> str:
 
 
 def round_to_float(value: float) -> float:
-    """The nearest 32-bit float, infinite when there is none."""
+    """Return the nearest 32-bit float; infinity for a value that is too large."""
     try:
         return float(struct.unpack("<f", struct.pack("<f", value))[0])
     except OverflowError:
@@ -129,7 +129,7 @@ def _print_not_finite(value: float) -> str:
 
 
 def _scientific(text: str) -> str:
-    """Java's ``d.dddEn`` for the digits of a Python ``repr``."""
+    """Return Java's ``d.dddEn`` for the digits of a Python ``repr``."""
     sign, text = ("-", text[1:]) if text.startswith("-") else ("", text)
     mantissa, _, exponent = text.partition("e")
     whole, _, fraction = mantissa.partition(".")

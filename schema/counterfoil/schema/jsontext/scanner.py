@@ -1,8 +1,8 @@
-"""A JSON reader that knows where everything stands and says what is wrong in one place.
+"""A JSON parser that reports the positions of values and of a fault.
 
-It reads what Avro's own parser reads with Jackson: comments, ``/* */`` and ``//``, before the value and between its
-tokens, but nothing except blanks behind it; the last of two equal keys wins. It is slower than the standard library and
-keeps its own stack, so no depth of nesting can exhaust Python's.
+It accepts what Avro's parser accepts with Jackson: comments, ``/* */`` and ``//``, before the value and between its
+tokens, but only blanks behind it; of two equal keys the last one counts. It is slower than the standard library and has
+its own stack, so that no depth of nesting can exhaust Python's.
 
 Source: RFC 8259; the limits are explained at their names.
 """
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MAX_DEPTH = 200
-"""How deep arrays and objects may nest: whatever walks a schema recurses, and must stay inside Python's stack."""
+"""The largest depth of arrays and objects: the functions that walk schemas are recursive and need Python's stack."""
 
 MAX_NUMBER_LENGTH = 1000
-"""Characters of one number: reading longer ones takes quadratic time."""
+"""The largest number of characters of one number: parsing takes quadratic time."""
 
 _BLANK = re.compile(r"(?:[ \t\n\r]+|/\*[\s\S]*?\*/|//[^\n\r]*)*")
 _TRIMMED = "".join(map(chr, range(ord(" ") + 1)))
-"""What may stand behind the value: the characters that Java's ``trim`` takes away."""
+"""The characters that may follow the value: those that Java's ``trim`` removes."""
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _PLAIN_CHARACTERS = re.compile(r'[^"\\\x00-\x1f]*')
 _HEX4 = re.compile(r"[0-9a-fA-F]{4}")
@@ -37,7 +37,7 @@ _SHOWN_CHARACTERS = 20
 
 
 class JsonScanner:
-    """One text being read. ``offsets`` maps JSON pointers to the offset where their value starts, when asked for."""
+    """A parser of one text. ``offsets``, if given, is filled with the start of each value, by JSON pointer."""
 
     def __init__(self, text: str, *, offsets: dict[str, int] | None = None) -> None:
         self._text = text
@@ -45,7 +45,7 @@ class JsonScanner:
         self._offsets = offsets
 
     def read(self) -> Any:
-        """The one value that the text holds; ``SchemaParseError`` with line and column when it holds none, or more."""
+        """Return the value of the text; raise ``SchemaParseError`` with line and column if it has none or several."""
         if not self._text.strip():
             raise self._fault("the text is empty", expected="a schema")
         value = self._read_value()
@@ -56,7 +56,7 @@ class JsonScanner:
         return value
 
     def _read_value(self) -> Any:
-        """A value of any depth, by a stack of open containers."""
+        """Read and return a value of any depth, with a stack of open containers."""
         stack: list[_Open] = []
         pointer = ""
         while True:
@@ -90,7 +90,7 @@ class JsonScanner:
         return True
 
     def _closes(self, opened: _Open) -> bool:
-        """Whether the container that has just begun ends at once."""
+        """Return whether the container that was just opened is empty; its closing bracket is consumed."""
         self._skip_blank()
         if self._peek() != opened.closing:
             return False
@@ -98,7 +98,7 @@ class JsonScanner:
         return True
 
     def _continues(self, opened: _Open) -> bool:
-        """Whether another entry follows the one just read; its comma, or the closing bracket, is consumed."""
+        """Return whether another entry follows; the comma, or the closing bracket, is consumed."""
         self._skip_blank()
         character = self._peek()
         if character not in (",", opened.closing):
@@ -107,7 +107,7 @@ class JsonScanner:
         return character == ","
 
     def _begin_entry(self, opened: _Open) -> str:
-        """The pointer of the entry that comes next; an object's key and colon are consumed."""
+        """Return the pointer of the next entry; an object's key and colon are consumed."""
         if isinstance(opened.container, list):
             return f"{opened.pointer}/{len(opened.container)}"
         self._skip_blank()
@@ -170,7 +170,7 @@ class JsonScanner:
         return chr(int(digits.group(), 16))
 
     def _whole(self, value: str, start: int) -> str:
-        r"""The string with surrogate escapes joined in pairs; ``\ud83d\ude00`` is one character."""
+        r"""Return the string with surrogate escapes joined in pairs; ``\ud83d\ude00`` is one character."""
         if value.isascii():
             return value
         try:
@@ -210,15 +210,15 @@ class _Open:
         self.add: Callable[[Any], None] = container.append if isinstance(container, list) else self._put
 
     def _put(self, value: Any) -> None:
-        self.container[self.key] = value  # type: ignore[call-overload]  # only set when the container is a dict
+        self.container[self.key] = value  # type: ignore[call-overload]  # only used if the container is a dict
 
 
 def escape_pointer(key: str) -> str:
-    """A key as one step of a JSON pointer (RFC 6901): ``~`` and ``/`` are escaped."""
+    """Return a key as one step of a JSON pointer (RFC 6901): ``~`` and ``/`` are escaped."""
     return key.replace("~", "~0").replace("/", "~1") if "~" in key or "/" in key else key
 
 
 def position_at(text: str, offset: int) -> Position:
-    """Line and column of an offset; an offset at the end of the text is the place after its last character."""
+    """Return line and column of an offset; an offset at the end of the text is the place after its last character."""
     before = text.count("\n", 0, offset)
     return Position(before + 1, offset - text.rfind("\n", 0, offset))

@@ -1,4 +1,4 @@
-"""Tags of schemas that are JSON: ``confluent:tags`` of the JSON objects that declare things."""
+"""Tags of schemas that are JSON: ``confluent:tags`` of the JSON objects that declare types and fields."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TAGS: Final = "confluent:tags"
 
 
 def read_tags(declarations: Iterable[tuple[Entity, dict[str, Any]]]) -> list[tuple[Entity, tuple[str, ...]]]:
-    """Return the entities with the tags that their declarations carry; what is no list of texts is none."""
+    """Return the entities with the tags of their declarations; a value that is not a list counts as no tags."""
     return [(entity, _tags_of(node)) for entity, node in declarations]
 
 

@@ -1,1 +1,1 @@
-"""Judgements of schemas: whether one may follow others, why not, and the values that prove it."""
+"""Judgements of schemas: whether one may follow others, the reasons why not, and the values that prove them."""

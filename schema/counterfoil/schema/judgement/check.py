@@ -1,4 +1,4 @@
-"""The check: a candidate against a subject's history, as its compatibility level asks."""
+"""The check of a candidate against a subject's history under its compatibility level."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCHEMA_TYPE_CHANGED: Final = CompatibilityRule(
     why="Records of one language cannot be read with a schema of another.",
     promises_witness=False,
 )
-"""Two schemas in different languages; the reference gives it no error type."""
+"""The rule for two schemas in different languages; the reference has no error type for it."""
 
 
 def check_compatibility(
@@ -36,11 +36,12 @@ def check_compatibility(
     *,
     policy: CompatibilityPolicy = CompatibilityPolicy.STRICT,
 ) -> CompatibilityReport:
-    """Whether ``candidate`` may follow ``history`` under ``level`` and ``policy``, and every reason why not.
+    """Return whether ``candidate`` may follow ``history`` under ``level`` and ``policy``, and every reason why not.
 
-    ``history`` comes newest first and is consumed no further than needed: the latest alone for a level that is not
-    transitive, else up to the first version that fails, which is the only one reported. A schema of another language
-    fails under every level but NONE. Raises ``InvalidSchema`` for schemas that are nested too deep to be compared.
+    ``history`` is in order from the newest version and is consumed no further than needed: only the latest version for
+    a level that is not transitive, else up to the first version that fails, which is the only one reported. A schema of
+    another language fails under every level but NONE. Raises ``InvalidSchema`` for schemas that are nested too deep to
+    be compared.
 
     >>> from counterfoil.schema.parsing import parse_schema
     >>> earlier = Earlier(parse_schema('"string"'), version=1)

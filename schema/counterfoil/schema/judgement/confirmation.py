@@ -1,4 +1,4 @@
-"""The proof of a verdict "compatible": generated values, written with one schema and read with the other."""
+"""The confirmation of a verdict "compatible": generated values, written with one schema and read with the other."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from counterfoil.schema.parsed import ParsedSchema
 
 DEFAULT_COUNT: Final = 200
-"""How many values are written and read."""
+"""The number of values that are written and read."""
 
 
 def confirm_compatible(reader: ParsedSchema, writer: ParsedSchema, count: int = DEFAULT_COUNT) -> Confirmation:
-    """How many of ``count`` values that ``writer`` may write mean the same to ``reader``, or the first that does not.
+    """Return how many of ``count`` values of ``writer`` mean the same to ``reader``, or the first that does not.
 
-    The values are the same on every call: telling ones first, every branch of a union and every symbol of an enum among
-    them. Encoder and decoder are not ours. What was read is compared with what was written by its meaning: an instant
-    with an instant, a decimal with a decimal. Raises nothing: what the decoder does not take is reported in the result,
-    and a defect of this function is logged.
+    The values are the same on every call; every branch of a union and every symbol of an enum are among the first.
+    Encoder and decoder are of other projects. Read and written values are compared by their meaning: an instant with an
+    instant, a decimal with a decimal. Raises nothing: schemas that the decoder refuses are reported in the result, and
+    a defect of this function is logged.
     """
     return guarded(
         lambda: confirm_unguarded(reader, writer, count),
@@ -32,7 +32,7 @@ def confirm_compatible(reader: ParsedSchema, writer: ParsedSchema, count: int = 
 
 
 def confirm_unguarded(reader: ParsedSchema, writer: ParsedSchema, count: int = DEFAULT_COUNT) -> Confirmation:
-    """The confirmation itself, which lets its defects out; tests call it, so that none is hidden from them."""
+    """Return the confirmation, but raise the exceptions of defects; tests call it to see them."""
     if reader.schema_type is not writer.schema_type:
         return Confirmation(0, reason="the two schemas are of different languages")
     return format_for(writer.schema_type).confirm_compatible(reader, writer, count)

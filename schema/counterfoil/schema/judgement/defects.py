@@ -1,6 +1,6 @@
-"""The one guard around searches and confirmations: a defect of theirs is logged, and never ends an answer.
+"""The guard around searches and confirmations: a defect in them is logged, and never makes a request fail.
 
-A verdict stands by itself; a record that proves it is an addition. So whatever a search raises costs the record alone.
+A verdict does not depend on the record that proves it. So an exception in a search only means that there is no record.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.parsed import ParsedSchema
 
 LOGGER: Final = logging.getLogger("counterfoil.schema.witness")
-"""Where defects are logged, each with its traceback and the two schemas."""
+"""The logger of defects, each with its traceback and the two schemas."""
 
 _LONGEST_TEXT: Final = 20_000
 
@@ -27,13 +27,13 @@ def guarded(
     reader: ParsedSchema,
     writer: ParsedSchema,
 ) -> _Outcome:
-    """What ``work`` returns; where it raises anything, what ``instead`` makes of the reason, in words.
+    """Return the result of ``work``; if it raises, the result of ``instead``, called with the reason as a text.
 
-    The exception is logged with both schemas as its notes, which is enough to report the defect and to repeat it.
+    The exception is logged with both schemas as its notes, which is enough to report and reproduce the defect.
     """
     try:
         return work()
-    except Exception as defect:  # whatever goes wrong must not end the answer
+    except Exception as defect:  # no defect may make the request fail
         defect.add_note(f"The reader's schema ({reader.schema_type}):\n{_cut(reader.text)}")
         defect.add_note(f"The writer's schema ({writer.schema_type}):\n{_cut(writer.text)}")
         name = type(defect).__name__

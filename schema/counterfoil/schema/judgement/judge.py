@@ -1,4 +1,4 @@
-"""The judgement of a schema against earlier versions: why it may not follow them, and the values that prove it."""
+"""The judgement of a schema against earlier versions: the reasons against it, and the values that prove them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much is spent on proofs; the verdict itself does not depend on it.
+    """The limits of searches and confirmations; the verdict does not depend on them.
 
-    ``witnesses`` is for how many incompatibilities, the first ones, :meth:`Judgement.witnesses` searches; None is for
-    all. ``confirmed`` is how many generated values are written and read in each direction in which the rules find
-    nothing. A single search is limited by itself, in steps and in the size of the values, whatever the budget is.
+    ``witnesses`` is the number of incompatibilities, from the first, for which :meth:`Judgement.witnesses` searches;
+    None for all. ``confirmed`` is the number of generated values that are written and read in each direction in which
+    the rules find nothing. Each search has limits of its own, for the number of steps and the size of the values.
     """
 
     witnesses: int | None = None
@@ -36,18 +36,18 @@ class Budget:
 
 
 DEFAULT_BUDGET: Final = Budget()
-"""A witness for every incompatibility, and no confirmation."""
+"""The default: a search for a witness of every incompatibility, and no confirmation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Incompatibility:
-    """One reason why a candidate may not follow an earlier version: ``failure`` says which schema fails to read."""
+    """One reason why a candidate may not follow an earlier version; ``failure`` has the schemas and the direction."""
 
     failure: Failure
     difference: Difference
 
     def search_for_witness(self) -> Witness | NoWitness:
-        """Return a value that proves it, or why none was found; every call searches again."""
+        """Search for a value that proves it and return it, or why none was found; every call searches again."""
         return search_for_witness(self.failure.reader, self.failure.writer, self.difference)
 
 
@@ -55,7 +55,7 @@ class Incompatibility:
 class UnreadValue:
     """A value that is not read as it was written, although the rules of the policy find nothing in that direction.
 
-    ``failure`` holds the two schemas and, as its differences, what the policy SOUND finds between them.
+    ``failure`` has the two schemas and, as its differences, those of the policy SOUND.
     """
 
     failure: Failure
@@ -64,10 +64,10 @@ class UnreadValue:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a judgement found.
+    """The result of a judgement.
 
-    ``report`` is the verdict. ``round_tripped`` counts the generated values that were read as they were written,
-    ``unread`` are the first in each direction that were not.
+    ``report`` is the verdict. ``round_tripped`` is the number of generated values that were read as they were written,
+    ``unread`` has the first value in each direction that was not.
     """
 
     report: CompatibilityReport
@@ -77,7 +77,7 @@ class Judgement:
 
     @property
     def incompatibilities(self) -> tuple[Incompatibility, ...]:
-        """Every reason against the candidate, in the order of the report."""
+        """All reasons against the candidate, in the order of the report."""
         return tuple(
             Incompatibility(failure, difference)
             for failure in self.report.failures
@@ -85,7 +85,7 @@ class Judgement:
         )
 
     def witnesses(self) -> dict[Difference, Witness]:
-        """Search for witnesses as far as the budget goes, and return those that were found."""
+        """Search for as many witnesses as the budget permits, and return those that were found."""
         found: dict[Difference, Witness] = {}
         for each in self.incompatibilities[: self.budget.witnesses]:
             witness = each.search_for_witness()
@@ -104,10 +104,10 @@ def judge(
 ) -> Judgement:
     """Judge whether ``candidate`` may follow ``history`` under ``level`` and ``policy``.
 
-    The verdict is that of :func:`~counterfoil.schema.judgement.check.check_compatibility`: ``history`` comes newest
-    first, and the first version that fails is the only one reported. Searches for witnesses are done when the
-    judgement is asked for them, confirmations at once. Nothing is read, written or kept. Raises ``InvalidSchema`` for
-    schemas that are nested too deep to be compared.
+    The verdict is that of :func:`~counterfoil.schema.judgement.check.check_compatibility`: ``history`` is in order from
+    the newest version, and the first version that fails is the only one reported. Searches for witnesses are done when
+    :meth:`Judgement.witnesses` is called, confirmations at once. There is no I/O. Raises ``InvalidSchema`` for schemas
+    that are nested too deep to be compared.
 
     >>> from counterfoil.schema import CompatibilityLevel, Earlier, parse_schema
     >>> judgement = judge(parse_schema('"int"'), [Earlier(parse_schema('"string"'))], CompatibilityLevel.BACKWARD)

@@ -1,7 +1,7 @@
-"""A report as the message list that Confluent's clients know, in our own sentences.
+"""A report as the list of messages that Confluent's clients parse, with sentences of this project.
 
-Source: the answers of Confluent Schema Registry 8.5 to ``POST /compatibility/…?verbose=true``: one text for each
-difference, ``errorType`` and ``path`` in it where clients look for them, then the earlier version and its text.
+Source: the responses of Confluent Schema Registry 8.5 to ``POST /compatibility/…?verbose=true``: one text for each
+difference, with ``errorType`` and ``path`` in the form that clients parse, then the earlier version and its text.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     from counterfoil.schema.witness import Witness
 
 OLD_SCHEMA_LIMIT: Final = 10 * 1024
-"""How many characters of an earlier schema's text a message carries."""
+"""The largest number of characters of an earlier schema's text in a message."""
 
 _NEW, _OLD = ("the new schema", "the new schema's"), ("the old schema", "the old schema's")
 SIDE_NAMES_BY_DIRECTION: Final = {
     Direction.BACKWARD: SideNames(_NEW[0], _OLD[0], _NEW[1], _OLD[1]),
     Direction.FORWARD: SideNames(_OLD[0], _NEW[0], _OLD[1], _NEW[1]),
 }
-"""What messages to Confluent's clients call the two sides."""
+"""The names of the two sides in messages to Confluent's clients."""
 
 
 def confluent_messages(
     report: CompatibilityReport, *, witnesses: Mapping[Difference, Witness] | None = None
 ) -> list[str]:
-    """The messages of ``report``, empty when it is compatible; without the last line, which names the level.
+    """Return the messages of ``report``, empty if it is compatible; without the last line, which names the level.
 
-    Differences of the direction in which the earlier schema reads come first; after those of the last direction that
-    was asked ``oldSchemaVersion`` (where the earlier schema has a number) and ``oldSchema``, its canonical text, cut
-    at 10 KiB. So there are no such lines where both were asked and only the earlier schema's reading failed, nor
-    after the one sentence about another schema type. A difference that has a witness in ``witnesses`` says in its
-    description which record breaks the reader.
+    Differences of the direction in which the earlier schema reads come first; after those of the last checked direction
+    come ``oldSchemaVersion`` (if the earlier schema has a number) and ``oldSchema``, its canonical text, cut at 10 KiB.
+    These lines are missing if both directions were checked and only the earlier schema fails to read, and after the one
+    sentence about another schema type. The description of a difference with a witness in ``witnesses`` contains the
+    record that breaks the reader.
     """
     known = witnesses or {}
     messages = [

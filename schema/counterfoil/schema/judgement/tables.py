@@ -1,4 +1,4 @@
-"""What breaks a table of records, for schemas of any language: the policy LOGICAL."""
+"""The differences that break a table of records, for schemas of any language: the policy LOGICAL."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 def find_logical_differences(
     reader: ParsedSchema, writer: ParsedSchema, *, candidate: ParsedSchema
 ) -> list[Difference]:
-    """What breaks a table when rows of ``writer`` meet the columns of ``reader``; in the order of the columns.
+    """Return what breaks a table with the columns of ``reader`` and rows of ``writer``, in the order of the columns.
 
-    ``candidate`` is the one of the two that is new: it must have a table type, which is else the only difference. An
-    earlier schema without one is not compared. Raises ``InvalidSchema`` for schemas nested too deep to be walked.
+    ``candidate`` is the new one of the two schemas: if it has no table type, that is the only difference. With an
+    earlier schema without a table type the result is empty. Raises ``InvalidSchema`` for schemas that are nested too
+    deep.
     """
     try:
         new = _column(candidate)
@@ -33,7 +34,7 @@ def find_logical_differences(
         earlier = _column(writer if candidate is reader else reader)
     except NotATable:
         return []
-    is_named_by_type = candidate.schema_type is SchemaType.PROTOBUF  # there messages name what is in them
+    is_named_by_type = candidate.schema_type is SchemaType.PROTOBUF  # there a column's path starts with its message
     sides = (new, earlier) if candidate is reader else (earlier, new)
     return compare_columns(*sides, path_at=reader.path_at if is_named_by_type else None)
 

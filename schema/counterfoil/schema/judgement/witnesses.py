@@ -1,4 +1,4 @@
-"""The search for a witness of a difference, whatever the language."""
+"""The search for a witness of a difference, in any language."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _ABOUT_TABLES: Final = frozenset(rule.id for rule in TABLE_RULES)
 
 
 def search_for_witness(reader: ParsedSchema, writer: ParsedSchema, difference: Difference) -> Witness | NoWitness:
-    """A value that ``writer`` may write and ``reader`` cannot read because of ``difference``, or why none was found.
+    """Return a value of ``writer`` that ``reader`` cannot read because of ``difference``, or why none was found.
 
-    Raises nothing: a schema that the decoder does not take has no witness; a search that fails by a defect of its own
-    found nothing, and the defect is logged.
+    Raises nothing: a schema that the decoder refuses has no witness; a search that fails with a defect finds none, and
+    the defect is logged.
     """
     return guarded(
         lambda: search_unguarded(reader, writer, difference),
@@ -31,7 +31,7 @@ def search_for_witness(reader: ParsedSchema, writer: ParsedSchema, difference: D
 
 
 def search_unguarded(reader: ParsedSchema, writer: ParsedSchema, difference: Difference) -> Witness | NoWitness:
-    """The search itself, which lets its defects out; tests call it, so that none is hidden from them."""
+    """Return the result of the search, but raise the exceptions of defects; tests call it to see them."""
     if reader.schema_type is not writer.schema_type:
         return NoWitness(0, "the two schemas are of different languages")
     if difference.rule in _ABOUT_TABLES:

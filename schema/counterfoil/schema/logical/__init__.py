@@ -1,1 +1,1 @@
-"""The policy LOGICAL: a schema as the type of a table's rows, and what breaks such a table."""
+"""The policy LOGICAL: schemas as the types of a table's rows, and the differences that break such a table."""

@@ -1,4 +1,4 @@
-"""The pair walk of two table types: what a table with the reader's columns cannot take from the writer's rows."""
+"""The pair walk of two table types: whether a table with the reader's columns can store the writer's rows."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _WIDENED: Final = frozenset({("int", "long"), ("float", "double")})
 def compare_columns(
     reader: Column, writer: Column, *, path_at: Callable[[str], FieldPath] | None = None
 ) -> list[Difference]:
-    """What breaks a table when rows of ``writer`` meet the columns of ``reader``; in the order of the columns.
+    """Return what breaks a table with the columns of ``reader`` and rows of ``writer``, in the order of the columns.
 
-    ``path_at`` finds what is at a pointer, where a column is called after the type that holds it.
+    ``path_at``, if given, returns the path at a pointer; it is used where a column's path starts with its type.
     """
     walk = _Walk(path_at)
     walk.columns(reader, writer, (), ())
@@ -39,7 +39,7 @@ class _Walk:
         self._path_at = path_at
 
     def columns(self, reader: Column, writer: Column, path: tuple[str, ...], place: FieldPath) -> None:
-        """Compare two columns that belong together; ``path`` and ``place`` both lead there."""
+        """Compare two matched columns; ``path`` (names) and ``place`` (steps) are those of both."""
         at = _At(path, place, reader.type_pointer, writer.type_pointer, reader.origin, writer.origin)
         column = {"column": _spelt(path)}
         if writer.nullable and not reader.nullable:
@@ -93,13 +93,13 @@ class _Walk:
 
 
 def not_a_table(reason: str, place: FieldPath, pointers: tuple[str, str]) -> Difference:
-    """The finding that a schema has no type as tables have it."""
+    """Return the finding that a schema has no table type."""
     return ColumnDifference(rules.NOT_A_TABLE, {"reason": reason}, "{reason}", _At((), place, *pointers))
 
 
 @dataclass(frozen=True, slots=True)
 class _At:
-    """Where a difference is: its path and place, the pointers into both texts, and the declarations that hold it."""
+    """The location of a difference: its path and place, the pointers into both texts, and its declarations."""
 
     path: tuple[str, ...]
     place: FieldPath
@@ -111,23 +111,23 @@ class _At:
 
 @dataclass(eq=False, slots=True)
 class ColumnDifference(Difference):
-    """A difference between two columns, or in what the whole schema is."""
+    """A difference between two columns, or that a schema has no table type."""
 
     at: _At
 
     @property
     def steps(self) -> tuple[str, ...] | None:
-        """The steps of the path; None where the whole schema is meant."""
+        """The steps of the path; None if the difference is about the whole schema."""
         return None if self.kind is rules.NOT_A_TABLE else self.at.path
 
     @property
     def path(self) -> str:
-        """The path of the column as the reference spells it."""
+        """The path of the column in the reference's format."""
         return _spelt(self.at.path)
 
     @property
     def detail(self) -> str:
-        """The path of the column, or why there is none."""
+        """The path of the column, or the reason why there is no table type."""
         return str(self.facts["reason"]) if self.kind is rules.NOT_A_TABLE else self.path
 
     @property
@@ -137,32 +137,32 @@ class ColumnDifference(Difference):
 
     @property
     def reader_pointer(self) -> str:
-        """What makes the column in the reader's own text."""
+        """The pointer of the column's declaration in the reader's own text."""
         return self.at.reader_pointer
 
     @property
     def writer_pointer(self) -> str:
-        """What makes the column in the writer's own text."""
+        """The pointer of the column's declaration in the writer's own text."""
         return self.at.writer_pointer
 
     @property
     def reader_origin(self) -> Origin | None:
-        """The reader's declaration that holds the column."""
+        """The reader's declaration that contains the column."""
         return self.at.reader_origin
 
     @property
     def writer_origin(self) -> Origin | None:
-        """The writer's declaration that holds the column."""
+        """The writer's declaration that contains the column."""
         return self.at.writer_origin
 
 
 def _spelt(path: tuple[str, ...]) -> str:
-    """The path as the reference spells it."""
+    """Return the path in the reference's format."""
     return f"#/{'/'.join(path)}"
 
 
 def _takes(reader: TableType, writer: TableType) -> bool:
-    """Whether a column of the reader's type takes the writer's values."""
+    """Return whether a column of the reader's type can store the writer's values."""
     if not isinstance(reader, Scalar) or not isinstance(writer, Scalar):
         return False
     if reader == writer or (writer.name, reader.name) in _WIDENED:

@@ -1,4 +1,4 @@
-"""The type of a table's rows, whatever language the schema is in.
+"""The type of a table's rows, independent of the schema's language.
 
 Source: the type systems of Apache Iceberg (format version 2) and Apache Flink SQL, as far as they agree.
 """
@@ -33,11 +33,11 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Something that holds a value: a column, an array's element, a map's value.
+    """A place of a value: a column, an array's element, a map's value.
 
-    The pointers lead into the schema's own text: ``pointer`` to the column, ``type_pointer`` to its type, and
-    ``required_pointer`` to what says that it must be there, empty where nothing does. ``is_optional`` is whether it is
-    nullable since it may be left out. ``origin`` is the declaration that holds it.
+    The pointers are into the schema's own text: ``pointer`` to the column, ``type_pointer`` to its type, and
+    ``required_pointer`` to the declaration that it is required, empty if there is none. ``is_optional`` is whether it
+    is nullable because it may be left out. ``origin`` is the declaration that contains it.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Columns, in their order; ``pointer`` leads to where they are listed, ``origin`` is the declaration with them."""
+    """Columns, in order; ``pointer`` is that of their list, ``origin`` the declaration that contains them."""
 
     columns: tuple[Column, ...]
     pointer: str = ""
@@ -88,7 +88,7 @@ TableType: TypeAlias = Scalar | Row | ListOf | MapOf
 
 
 class NotATable(Exception):
-    """A schema has no table type; ``reason`` says why, ``pointer`` where."""
+    """A schema has no table type; ``reason`` is why, ``pointer`` the place."""
 
     def __init__(self, reason: str, pointer: str) -> None:
         super().__init__(reason)

@@ -1,4 +1,4 @@
-"""The rules of the policy LOGICAL, for every language: what breaks a table in which the records land.
+"""The rules of the policy LOGICAL, for every language: differences that break a table into which records are written.
 
 Source of the words: Confluent Schema Registry's rules of its ``LOGICAL`` policy; of the promotions: Apache Iceberg's
 specification, "Schema Evolution".

@@ -1,7 +1,7 @@
-"""Field paths: where something stands in a schema, by names, and what such a path leads to.
+"""Field paths: places in a schema as steps by names, and their resolution.
 
-One value for findings, elements of reports, changes, tags and what a consumer reads, with one text form for people and
-files (:mod:`counterfoil.schema.paths.text`).
+The same value is used for findings, elements of reports, changes, tags and the fields that a consumer reads, with one
+text form for people and files (:mod:`counterfoil.schema.paths.text`).
 """
 
 from counterfoil.schema.paths.errors import InvalidPath, PathNotFound

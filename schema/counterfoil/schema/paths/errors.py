@@ -1,4 +1,4 @@
-"""What may be wrong with a field path."""
+"""The errors of field paths."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from counterfoil.schema.errors import CounterfoilError
 
 
 class InvalidPath(CounterfoilError):
-    """A text that is no field path; ``text`` is the text, ``offset`` where in it the fault is."""
+    """A text is not a field path; ``offset`` is the place of the fault in ``text``."""
 
     def __init__(self, text: str, offset: int, expected: str) -> None:
         super().__init__(f"Invalid field path {text!r} at character {offset + 1}: expected {expected}")
@@ -15,7 +15,7 @@ class InvalidPath(CounterfoilError):
 
 
 class PathNotFound(CounterfoilError):
-    """A field path that leads nowhere in a schema; ``path`` is its text, ``reached`` the part that leads somewhere."""
+    """A field path has no target in a schema; ``path`` is its text, ``reached`` the part that could be resolved."""
 
     def __init__(self, path: str, reached: str, problem: str) -> None:
         where = f"at {reached}" if reached else "at the top"

@@ -1,4 +1,4 @@
-"""A field path: steps by names into the records of a schema, whatever its language."""
+"""A field path: steps by names into the records of a schema, in any language."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import NamedTuple, TypeAlias
 
 
 class StepKind(Enum):
-    """What a step leads into."""
+    """The kind of element that a step selects."""
 
     MEMBER = "member"
     """A field, property, oneof, constant or declared type, by its name."""
     ITEM = "item"
-    """The items of an array; one of them where the step has a number."""
+    """The items of an array; one of them if the step has a number."""
     VALUE = "value"
-    """The values of a map; those whose keys match, where the step has a pattern."""
+    """The values of a map; those whose keys match, if the step has a pattern."""
     BRANCH = "branch"
-    """A branch of a union, by its type's name; of ``oneOf`` and its kind, by its number; of a oneof, by its field."""
+    """A branch: of a union, by its type's name; of ``oneOf``, ``anyOf``, ``allOf``, by number; of a oneof, by field."""
     DEPENDENCY = "dependency"
-    """What holds where the object has the property of this name."""
+    """The schema that applies if the object has the property of this name."""
     KEY = "key"
     """The record's key instead of its value; only the first step."""
     HEADER = "header"
@@ -26,7 +26,7 @@ class StepKind(Enum):
 
 
 class Step(NamedTuple):
-    """One step into a schema; ``name`` is empty where there is only one way."""
+    """One step into a schema; ``name`` is empty if the kind needs none."""
 
     kind: StepKind
     name: str = ""
@@ -41,30 +41,30 @@ KEY = Step(StepKind.KEY)
 
 
 def member(name: str) -> Step:
-    """The step into a field or property."""
+    """Return the step into a field or property."""
     return Step(StepKind.MEMBER, name)
 
 
 def item(index: str | int) -> Step:
-    """The step into one item of an array."""
+    """Return the step into one item of an array."""
     return Step(StepKind.ITEM, str(index))
 
 
 def value(pattern: str) -> Step:
-    """The step into the values of a map whose keys match a pattern."""
+    """Return the step into the values of a map whose keys match a pattern."""
     return Step(StepKind.VALUE, pattern)
 
 
 def branch(name: str | int) -> Step:
-    """The step into a branch of a union, by its type's name or its number."""
+    """Return the step into a branch of a union, by its type's name or its number."""
     return Step(StepKind.BRANCH, str(name))
 
 
 def dependency(name: str) -> Step:
-    """The step into what holds where a property is there."""
+    """Return the step into the schema that applies if the object has a property."""
     return Step(StepKind.DEPENDENCY, name)
 
 
 def header(name: str) -> Step:
-    """The step into a header of the record."""
+    """Return the step into a header of the record."""
     return Step(StepKind.HEADER, name)

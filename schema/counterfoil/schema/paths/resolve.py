@@ -1,4 +1,4 @@
-"""What a field path leads to in a schema, whatever its language."""
+"""The resolution of field paths in a schema of any language."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ NodeT = TypeVar("NodeT")
 
 
 class Target(NamedTuple):
-    """What a path leads to: its ``pointer`` in the schema's own text, and the ``node`` of the language's own tree.
+    """The target of a path: its ``pointer`` in the schema's own text, and the ``node`` of the language's syntax tree.
 
-    The pointer is empty for the schema itself and for what another text declares.
+    The pointer is empty for the schema itself and for an element that another text declares.
     """
 
     pointer: str
@@ -30,24 +30,24 @@ class Target(NamedTuple):
 
 
 class Fault(Exception):
-    """A step leads nowhere, as a language's walk finds it: ``problem`` says what is there instead."""
+    """A step has no target: ``problem`` describes the node at which it fails."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
         self.problem = problem
         self.depth = 0
-        """How many steps lead somewhere."""
+        """The number of steps that could be resolved."""
 
     @classmethod
     def of_names(cls, around: str, kind: str, name: str, known: Collection[str]) -> Self:
-        """There is nothing of this name among those that are ``known``; those most like it are named first."""
+        """Return the fault that ``name`` is not among ``known``; its text has similar names, or else the first ones."""
         alike = get_close_matches(name, known, n=3, cutoff=0.6) or list(known)[:_SHOWN_NAMES]
         shown = f"; it has {', '.join(alike)}" if alike else ""
         return cls(f"{around} has no {kind} {name!r}{shown}")
 
 
 def follow(start: NodeT, path: FieldPath, inside: Callable[[NodeT, Step], NodeT]) -> NodeT:
-    """What ``path`` leads to from ``start``, where ``inside`` takes one step or raises ``Fault``."""
+    """Return the target of ``path`` from ``start``; ``inside`` resolves one step or raises ``Fault``."""
     node = start
     for depth, step in enumerate(path):
         try:
@@ -59,17 +59,17 @@ def follow(start: NodeT, path: FieldPath, inside: Callable[[NodeT, Step], NodeT]
 
 
 class Resolving(Protocol):
-    """A schema that finds what field paths lead to."""
+    """A schema that resolves field paths."""
 
     def target_of(self, path: FieldPath) -> Target:
-        """What a path leads to; raises ``Fault`` for a step that leads nowhere."""
+        """Return the target of a path; raise ``Fault`` for a step without a target."""
 
 
 def resolve_path(schema: Resolving, path: FieldPath) -> Target:
-    """What ``path`` leads to in ``schema``; ``PathNotFound`` says how far it leads and what is there instead.
+    """Return the target of ``path`` in ``schema``; raise ``PathNotFound`` if there is none.
 
-    A path that starts at the record's key is one in the key's schema, and is looked for without that step. Headers
-    have no schema.
+    A path that starts at the record's key is resolved without that step, since ``schema`` is then that of the key. A
+    header is always a ``PathNotFound``: headers have no schema.
     """
     inside = path[1:] if path and path[0].kind is StepKind.KEY else path
     if inside and inside[0].kind is StepKind.HEADER:

@@ -1,17 +1,17 @@
-"""The text form of field paths, in reports, contract files and options: parsing and printing are each other's inverse.
+"""The text form of field paths, in reports, contract files and options. Parsing is the inverse of printing.
 
 ======================  ====================================================================================
 ``order.id``            the field ``id`` inside the field ``order``
 ``items[].sku``         a field of the items of an array; ``pair[1]`` is the second item of a tuple
 ``attrs{}``             the values of a map; ``{^x-}`` are those whose keys match a pattern
 ``payment<Card>``       the branch of a union by its type's name, of ``oneOf`` by its number, of a oneof by its field
-``(card is there)``     what JSON Schema asks for where an object has the property ``card``
+``(card is there)``     in JSON Schema, the schema that applies if an object has the property ``card``
 ``$key.id``             a field of the record's key
 ``$header.trace_id``    a header of the record
 ======================  ====================================================================================
 
-The empty text is the whole record. In Protobuf a path may start with the name of a message, where another than the
-first is meant. A name that could be mistaken for one of these signs is written as a JSON string: ``"a.b"``.
+The empty text is the whole record. In Protobuf a path may start with the name of a message, if it is not in the first
+one. A name that could be parsed as one of these signs is written as a JSON string: ``"a.b"``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _DEPENDED: Final = rf'(?:{_QUOTED}|[^"()][^()]*|)'
 _DEPENDENCY: Final = rf"\({_DEPENDED}\x20is\x20there\)"
 _MEMBER: Final = rf'(?:{_QUOTED}|(?!")(?:(?!{_DEPENDENCY})[^.\[{{<])+)'
 _BALANCED: Final = reduce(lambda inner, _: rf"[^<>]*(?:<{inner}>[^<>]*)*", range(5), "[^<>]*")
-"""The words of a type, such as ``array<map<string>>``."""
+"""The pattern of a type in words, such as ``array<map<string>>``."""
 _STEP: Final = re.compile(
     rf"""
       \.(?P<member>{_MEMBER})
@@ -56,7 +56,7 @@ _PLAIN: Final[Mapping[StepKind, re.Pattern[str]]] = {
     StepKind.BRANCH: re.compile(rf'(?!"){_BALANCED}'),
     StepKind.DEPENDENCY: re.compile(r'(?:[^"()][^()]*)?'),
 }
-"""What a name may look like without quotes, by where it stands."""
+"""The patterns of names that are written without quotes, by kind of step."""
 _FORM: Final[Mapping[StepKind, str]] = {
     StepKind.MEMBER: ".{}",
     StepKind.ITEM: "[{}]",
@@ -70,7 +70,7 @@ _FORM: Final[Mapping[StepKind, str]] = {
 
 @lru_cache(maxsize=4096)
 def print_path(path: FieldPath) -> str:
-    """The text of a path.
+    """Return the text of a path.
 
     >>> from counterfoil.schema.paths.model import ITEMS, branch, member
     >>> print_path((member("lines"), ITEMS, branch("Card"), member("last 4"), member("a.b")))
@@ -83,7 +83,7 @@ def print_path(path: FieldPath) -> str:
 
 
 def parse_path(text: str) -> FieldPath:
-    """The path that a text says; ``InvalidPath`` names the place of a fault and what would be right there.
+    """Return the path of a text; raise ``InvalidPath`` with the place of a fault and what would be right there.
 
     >>> [step.name for step in parse_path('$header."trace.id"')]
     ['trace.id']

@@ -1,4 +1,4 @@
-"""Associations: which subject holds the schemas of a topic's keys or values, and whom that subject belongs to.
+"""Associations: the subjects of the schemas of a topic's keys or values, and the owners of these subjects.
 
 Source: Confluent's description of the Schema Registry REST API, associations.
 """
@@ -17,36 +17,36 @@ if TYPE_CHECKING:
     from counterfoil.schema.rest.object_forms import Document
 
 TOPIC: Final = "topic"
-"""The only type of resource there is."""
+"""The only type of resource."""
 
 WILDCARD: Final = "-"
-"""In a look-up by name: any name, or any namespace."""
+"""The value for any name, or any namespace, in a look-up by name."""
 
 
 class AssociationType(StrEnum):
-    """Which part of a topic's records."""
+    """The part of a topic's records that an association is about."""
 
     KEY = "key"
     VALUE = "value"
 
 
 class Lifecycle(StrEnum):
-    """Whom the subject belongs to."""
+    """The ownership of the subject."""
 
     STRONG = "STRONG"
-    """To the resource alone: it carries the resource's name and goes with it."""
+    """It belongs to one resource: it has the resource's name and is deleted with it."""
     WEAK = "WEAK"
-    """To nobody: resources may share it, and it stays when they go."""
+    """It belongs to no resource: resources may share it, and it is kept when they are deleted."""
 
     @property
     def freezes(self) -> bool:
-        """Whether an association is frozen where nothing else is said."""
+        """Whether an association is frozen by default."""
         return self is Lifecycle.STRONG
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Resource:
-    """What a subject is associated with: a topic, in the namespace of its cluster, known by an id."""
+    """The resource of an association: a topic, in the namespace of its cluster, with an id."""
 
     name: str
     namespace: str
@@ -54,7 +54,7 @@ class Resource:
     id: str
 
     def subject_of(self, association_type: AssociationType) -> QualifiedSubject:
-        """The subject that belongs to this resource alone: ``:.namespace:name-type``."""
+        """Return the subject that belongs to this resource only: ``:.namespace:name-type``."""
         return QualifiedSubject(f".{self.namespace}", f"{self.name}-{association_type}")
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class Association:
-    """One subject of one resource. Times are epoch milliseconds; ``guid`` is the association's own."""
+    """The association of one subject with one resource. Times are epoch milliseconds; ``guid`` is the association's."""
 
     subject: QualifiedSubject
     guid: UUID
@@ -76,13 +76,13 @@ class Association:
 
     @property
     def sort_key(self) -> tuple[str, ...]:
-        """By name, namespace, type of resource, type of association, subject."""
+        """The sort key: name, namespace, type of resource, type of association, subject, id."""
         resource = self.resource
         return resource.name, resource.namespace, resource.type, self.type, str(self.subject), resource.id
 
 
 def association_document(association: Association) -> Document:
-    """Return the JSON of an association: ``frozen`` only where the lifecycle does not say it already."""
+    """Return the JSON of an association, with ``frozen`` only if it is not the lifecycle's default."""
     document: Document = {
         "subject": str(association.subject),
         "guid": str(association.guid),
@@ -94,7 +94,7 @@ def association_document(association: Association) -> Document:
 
 
 def resource_fields(resource: Resource) -> Document:
-    """Return the members that name a resource."""
+    """Return the JSON members that identify a resource."""
     return {
         "resourceName": resource.name,
         "resourceNamespace": resource.namespace,
@@ -104,7 +104,7 @@ def resource_fields(resource: Resource) -> Document:
 
 
 def bond_fields(lifecycle: Lifecycle, *, frozen: bool) -> Document:
-    """Return the members that say how close an association is."""
+    """Return the JSON members for the lifecycle and for ``frozen``, if that is not the lifecycle's default."""
     if frozen == lifecycle.freezes:
         return {"lifecycle": lifecycle.value}
     return {"lifecycle": lifecycle.value, "frozen": frozen}

@@ -40,7 +40,7 @@ class Config:
 
 
 LEVEL_IN_FORCE: Final = "compatibilityLevel"
-"""What answers to GET and DELETE call the level, which is ``compatibility`` elsewhere."""
+"""The name of the level in responses to GET and DELETE; elsewhere it is ``compatibility``."""
 
 
 def _level(value: JsonValue) -> CompatibilityLevel:
@@ -72,21 +72,21 @@ CONFIG: Final = ObjectForm(
 )
 
 CONFIG_KEYS: Final = {member.name: member.key for member in CONFIG.members}
-"""What an update calls each field of :class:`Config`."""
+"""The JSON name in an update of each field of :class:`Config`."""
 
 
 def read_config(value: JsonValue) -> Config:
-    """Return the config in ``value``, whichever of its two names the level has."""
+    """Return the config in ``value``, in which the level may have either of its two names."""
     config = CONFIG.read(value)
     level = value.optional(LEVEL_IN_FORCE, _level)
     return config if level is None else replace(config, compatibility_level=level)
 
 
 def read_config_changes(value: JsonValue) -> dict[str, Any]:
-    """Return what an update changes, by the name of the field; a null clears a field, so it is None."""
+    """Return the changes of an update, by the name of the field; a null clears a field, and is None."""
     return CONFIG.read_changes(value)
 
 
 def config_document(config: Config) -> Document:
-    """Return all that ``config`` sets, as an update spells it; empty texts stay, as an update is answered."""
+    """Return the JSON of the fields that ``config`` sets, with the names of an update; empty texts are included."""
     return CONFIG.write(config)

@@ -1,7 +1,8 @@
-"""A JSON value that was received, with its place, read as one type: by a server in a request, by a client in a reply.
+"""Received JSON values with their places, read as typed values: by a server in a request, by a client in a response.
 
-The two differ in what they accept. A server reads a request as lenient servers of this API do, and refuses the rest
-with the API's errors; a client reads a reply exactly, and accepts what a registry that knows more may answer.
+The two differ in what they accept. A server reads a request as leniently as other servers of this API, and refuses the
+rest with the API's errors; a client accepts only the exact types in a response, but also unknown words, which a newer
+registry may return.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ _MAX_INT_DIGITS = 20
 
 
 class UnexpectedShapeError(Exception):
-    """A reply does not have the form that the API describes. The SDK turns it into ``RegistryUnavailable``."""
+    """A response does not have the form that the API describes. The SDK raises ``RegistryUnavailable`` instead."""
 
 
 class JsonValue(ABC):
-    """A JSON value and its place in the body, such as ``references[0].name``; the methods read it as one type.
+    """A JSON value and its place in the body, such as ``references[0].name``; each method reads it as one type.
 
-    ``root`` is the name of the outermost value, which has no place, in messages.
+    ``root`` is the name in messages of the outermost value, which has no place.
     """
 
     __slots__ = ("_root", "place", "value")
@@ -50,49 +51,49 @@ class JsonValue(ABC):
 
     @abstractmethod
     def text(self) -> str:
-        """Return the value, a text."""
+        """Return the value, which must be a text."""
 
     @abstractmethod
     def integer(self) -> int:
-        """Return the value, a whole number."""
+        """Return the value, which must be a whole number."""
 
     @abstractmethod
     def flag(self) -> bool:
-        """Return the value, true or false."""
+        """Return the value, which must be true or false."""
 
     @abstractmethod
     def word(self, words: Collection[str]) -> str:
-        """Return the value, one of ``words``; a reply may hold a word that is not known here."""
+        """Return the value, which must be one of ``words``; in a response it may be an unknown word."""
 
     @abstractmethod
     def known_word(self, words: type[StrEnum]) -> str | None:
         """Return the value, one of ``words`` in any letter case.
 
-        Another word is None in a request, where the API ignores it, and itself in a reply.
+        For another word return None in a request, where the API ignores it, and the word itself in a response.
         """
 
     @abstractmethod
     def parsed(self, parse: Callable[[str], _T], expected: str) -> _T:
-        """Return what ``parse`` makes of the value, a text; ``expected`` says what is right."""
+        """Return the result of ``parse`` for the value, a text; ``expected`` is the correct form, for the error."""
 
     @abstractmethod
     def member(self, key: str) -> Self:
-        """Return the member ``key`` of the value, an object, which a reply must have."""
+        """Return the member ``key`` of the value, an object; a response must have it."""
 
     @abstractmethod
     def absent(self, key: str, otherwise: object) -> object:
-        """Return what stands for an absent ``key``: ``otherwise`` in a request, while a reply must have it."""
+        """Return the value for an absent ``key``: ``otherwise`` in a request; a response must have it."""
 
     @abstractmethod
     def misfit(self, expected: str) -> Exception:
-        """Return the error that names the place, what is there, and what was expected."""
+        """Return an error with the place, the value, and what was expected."""
 
     @abstractmethod
     def _not_among(self, words: Collection[str]) -> Exception:
-        """Return the error for a text that is not one of ``words``."""
+        """Return an error for a text that is not one of ``words``."""
 
     def one_of(self, words: type[_Word], *, any_case: bool = False) -> _Word:
-        """Return the value, one of ``words``; with ``any_case`` in any letter case."""
+        """Return the value, which must be one of ``words``; with ``any_case`` in any letter case."""
         word = self.text()
         try:
             return words(word.upper() if any_case else word)
@@ -117,21 +118,21 @@ class JsonValue(ABC):
         return {key: read(self.child(key, found[key])) for key in sorted(found) if found[key] is not None}
 
     def optional(self, key: str, read: Callable[[JsonValue], _T]) -> _T | None:
-        """Return the member ``key`` of the value, an object, read by ``read``; None where it is absent or null."""
+        """Return the member ``key`` of the value, an object, read by ``read``; None if it is absent or null."""
         value = self.members().get(key)
         return None if value is None else read(self.child(key, value))
 
     def child(self, key: str, value: Any) -> Self:
-        """Return ``value``, which stands under ``key``, with its place."""
+        """Return ``value``, the member ``key`` of this value, with its place."""
         return type(self)(value, f"{self.place}.{key}" if self.place else key)
 
 
 class RequestJson(JsonValue):
-    """A JSON value of a request, read as lenient servers of this API do.
+    """A JSON value of a request, read as leniently as other servers of this API do.
 
-    A number where a text is expected is its own spelling, a fraction where an integer is expected is cut, the words
-    ``true`` and ``false`` are booleans. A list or an object in the place of a plain value, or a word where a number is
-    expected, is a ``BadRequest`` that names the place.
+    If a text is expected, a number is converted to text; if an integer is expected, a fraction is cut; the words
+    ``true`` and ``false`` are booleans. A list or an object instead of a plain value, or a word instead of a number, is
+    a ``BadRequest`` that names the place.
     """
 
     __slots__ = ()
@@ -141,7 +142,7 @@ class RequestJson(JsonValue):
     root_name = "The request body"
 
     def text(self) -> str:
-        """Return the value as a text: a text itself, or the spelling of a number or boolean."""
+        """Return the value as a text: a text itself, or the text of a number or boolean."""
         value = self.value
         if isinstance(value, str):
             return value
@@ -185,7 +186,7 @@ class RequestJson(JsonValue):
         raise self.misfit("true or false")
 
     def word(self, words: Collection[str]) -> str:
-        """Return the value, one of ``words``."""
+        """Return the value, which must be one of ``words``."""
         word = self.text()
         if word not in words:
             raise self._not_among(words)
@@ -199,12 +200,12 @@ class RequestJson(JsonValue):
             return None
 
     def parsed(self, parse: Callable[[str], _T], expected: str) -> _T:
-        """Return what ``parse`` makes of the value, a text; its own error says what is right."""
+        """Return the result of ``parse`` for the value, a text; ``parse`` raises the error for an invalid one."""
         del expected
         return parse(self.text())
 
     def member(self, key: str) -> Self:
-        """Return the member ``key`` of the value, an object; null where it is absent."""
+        """Return the member ``key`` of the value, an object; null if it is absent."""
         return self.child(key, self.members().get(key))
 
     def absent(self, key: str, otherwise: object) -> object:
@@ -213,7 +214,7 @@ class RequestJson(JsonValue):
         return otherwise
 
     def misfit(self, expected: str) -> BadRequest:
-        """Return the error that names the place, the type of what is there, and what was expected."""
+        """Return an error with the place, the type of the value, and what was expected."""
         names = {dict: "an object", list: "an array", str: "a text", bool: "a boolean", type(None): "null"}
         return BadRequest(f"{self} must be {expected}, not {names.get(type(self.value), 'a number')}")
 
@@ -222,7 +223,7 @@ class RequestJson(JsonValue):
 
 
 class ReplyJson(JsonValue):
-    """A JSON value of a registry's reply: of exactly the expected type, or an ``UnexpectedShapeError``."""
+    """A JSON value of a registry's response: it has exactly the expected type, or is an ``UnexpectedShapeError``."""
 
     __slots__ = ()
 
@@ -234,31 +235,31 @@ class ReplyJson(JsonValue):
         return f".{self.place}" if self.place and not self.place.startswith("[") else super().__str__()
 
     def text(self) -> str:
-        """Return the value, a string."""
+        """Return the value, which must be a string."""
         return self._typed(str, "a string")
 
     def integer(self) -> int:
-        """Return the value, a whole number."""
+        """Return the value, which must be a whole number."""
         if isinstance(self.value, bool):
             raise self.misfit("a whole number")
         return self._typed(int, "a whole number")
 
     def flag(self) -> bool:
-        """Return the value, true or false."""
+        """Return the value, which must be true or false."""
         return self._typed(bool, "true or false")
 
     def word(self, words: Collection[str]) -> str:
-        """Return the value, a text: a registry may know more words than ``words``."""
+        """Return the value, a text: a registry may return other words than ``words``."""
         del words
         return self.text()
 
     def known_word(self, words: type[StrEnum]) -> str:
-        """Return the value, a text: a registry may know more words than ``words``."""
+        """Return the value, a text: a registry may return other words than ``words``."""
         del words
         return self.text()
 
     def parsed(self, parse: Callable[[str], _T], expected: str) -> _T:
-        """Return what ``parse`` makes of the value, a text."""
+        """Return the result of ``parse`` for the value, a text."""
         try:
             return parse(self.text())
         except (ValueError, RegistryError):
@@ -272,12 +273,12 @@ class ReplyJson(JsonValue):
         return self.child(key, found[key])
 
     def absent(self, key: str, otherwise: object) -> object:
-        """Raise: the reply must have ``key``."""
+        """Raise ``UnexpectedShapeError``, since the response must have ``key``."""
         del otherwise
         raise self._without(key)
 
     def misfit(self, expected: str) -> UnexpectedShapeError:
-        """Return the error that names the place, what is there, and what was expected."""
+        """Return an error with the place, the value, and what was expected."""
         shown = repr(self.value)
         if len(shown) > _SHOWN_CHARACTERS:
             shown = f"{shown[:_SHOWN_CHARACTERS]}…"
@@ -299,35 +300,35 @@ class ReplyJson(JsonValue):
 
 
 def read_text(value: JsonValue) -> str:
-    """Return ``value``, a text."""
+    """Return ``value`` as a text."""
     return value.text()
 
 
 def read_integer(value: JsonValue) -> int:
-    """Return ``value``, a whole number."""
+    """Return ``value`` as a whole number."""
     return value.integer()
 
 
 def read_flag(value: JsonValue) -> bool:
-    """Return ``value``, true or false."""
+    """Return ``value`` as a boolean."""
     return value.flag()
 
 
 def read_texts(value: JsonValue) -> tuple[str, ...]:
-    """Return ``value``, a list of texts."""
+    """Return ``value`` as a tuple of texts."""
     return tuple(item.text() for item in value.items())
 
 
 def read_text_set(value: JsonValue) -> tuple[str, ...]:
-    """Return ``value``, a list of texts whose order says nothing, sorted and each once."""
+    """Return ``value`` as a sorted tuple of distinct texts; the order of the list has no meaning."""
     return tuple(sorted(set(read_texts(value))))
 
 
 def read_text_by_key(value: JsonValue) -> dict[str, str]:
-    """Return ``value``, an object whose members are texts."""
+    """Return ``value`` as texts by key."""
     return value.by_key(read_text)
 
 
 def read_each(read: Callable[[JsonValue], _T]) -> Callable[[JsonValue], tuple[_T, ...]]:
-    """Return the reader of a list whose elements ``read`` reads."""
+    """Return a function that reads a list, with ``read`` for each element."""
     return lambda value: tuple(map(read, value.items()))

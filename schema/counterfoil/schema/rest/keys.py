@@ -1,7 +1,7 @@
-"""Encryption keys: what encrypts data (DEK), wrapped by what a key management service holds (KEK).
+"""Encryption keys: data encryption keys (DEK), wrapped by key encryption keys (KEK) of a key management service.
 
-A key encryption key never leaves its key management service; the registry knows where it is. A data encryption key is
-kept wrapped.
+A key encryption key never leaves its key management service; the registry stores its type and id there. A data
+encryption key is stored wrapped.
 
 Source: Confluent's documentation of client-side field level encryption, and the public API of its DEK registry.
 """
@@ -24,7 +24,7 @@ _ALTERNATE_IDS: Final = "encrypt.alternate.kms.key.ids"
 
 
 class Algorithm(StrEnum):
-    """What a data encryption key is for."""
+    """The algorithm of a data encryption key."""
 
     AES128_GCM = "AES128_GCM"
     AES256_GCM = "AES256_GCM"
@@ -36,10 +36,10 @@ DEFAULT_ALGORITHM: Final = Algorithm.AES256_GCM
 
 @dataclass(frozen=True, slots=True)
 class Kek:
-    """A key encryption key: where it is, and whether the registry may use it (``shared``).
+    """A key encryption key: its id in the key management service, and whether the registry may use it (``shared``).
 
-    ``ts`` (epoch ms) is when it was stored as it is; ``dek_count`` is how many keys it wraps, soft-deleted ones too,
-    which the registry keeps for itself.
+    ``ts`` (epoch ms) is the time of its last change; ``dek_count`` is the number of keys that it wraps, including
+    soft-deleted ones, which is not part of responses.
     """
 
     name: str
@@ -54,19 +54,19 @@ class Kek:
 
     @property
     def kms_key_ids(self) -> tuple[str, ...]:
-        """The key's id, and after it those that may stand in for it."""
+        """The key's id, and after it the ids of alternate keys."""
         listed = self.kms_props.get(_ALTERNATE_IDS, "").split(",")
         return (self.kms_key_id, *(each.strip() for each in listed if each.strip()))
 
     @property
     def content(self) -> tuple[object, ...]:
-        """What makes two keys of one name the same, deleted or not."""
+        """The content that is equal for equal keys of one name, whether deleted or not."""
         return (self.kms_type, self.kms_key_id, dict(self.kms_props), self.doc, self.shared)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class DekId:
-    """What tells data encryption keys apart."""
+    """The identity of a data encryption key."""
 
     kek_name: str
     subject: QualifiedSubject
@@ -76,7 +76,7 @@ class DekId:
 
 @dataclass(frozen=True, slots=True)
 class Dek:
-    """A data encryption key, wrapped: ``wrapped`` is the base64 of it. ``ts`` (epoch ms) is when it was made."""
+    """A wrapped data encryption key: ``wrapped`` is its base64. ``ts`` (epoch ms) is the time of its creation."""
 
     id: DekId
     wrapped: str
@@ -96,7 +96,7 @@ CHANGEABLE: Final = ObjectForm(
         Member("shared", "shared", read_flag),
     ),
 )
-"""What may be changed in a key encryption key."""
+"""The changeable members of a key encryption key."""
 
 _NAMING: Final = (
     Member("name", "name", read_text, otherwise=""),
@@ -106,16 +106,16 @@ _NAMING: Final = (
 _DELETED: Final = Member("deleted", "deleted", read_flag, _if_true)
 
 NEW_KEK: Final = ObjectForm(Kek, (*_NAMING, *CHANGEABLE.members, _DELETED))
-"""What a request says of a key encryption key."""
+"""The members of a key encryption key in a request."""
 
 KEK: Final = ObjectForm(
     Kek, (*_NAMING, *CHANGEABLE.members, Member("ts", "ts", read_integer), _DELETED), keeps_empty=True
 )
-"""What a registry answers about a key encryption key."""
+"""The members of a key encryption key in a response."""
 
 
 def dek_document(dek: Dek, *, plain: str | None) -> Document:
-    """Return the JSON of a data encryption key; ``plain`` is the base64 of it unwrapped, where the KEK is shared."""
+    """Return the JSON of a data encryption key; ``plain`` is the base64 of it unwrapped, if the KEK is shared."""
     return without_null(
         {
             "kekName": dek.id.kek_name,

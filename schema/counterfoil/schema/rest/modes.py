@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Mode(StrEnum):
-    """What a registry, a context or a subject permits."""
+    """The operations that a registry, a context or a subject permits."""
 
     READWRITE = "READWRITE"
     READONLY = "READONLY"
@@ -20,12 +20,12 @@ class Mode(StrEnum):
 
     @property
     def is_read_only(self) -> bool:
-        """Whether nothing but modes can be written."""
+        """Whether only modes can be written."""
         return self in {Mode.READONLY, Mode.READONLY_OVERRIDE}
 
     @property
     def takes_ids(self) -> bool:
-        """Whether registrations bring their ids along, unchecked and unmerged."""
+        """Whether registrations contain their ids; their schemas are stored unchanged, without compatibility checks."""
         return self in {Mode.IMPORT, Mode.FORWARD}
 
 
@@ -34,5 +34,5 @@ def _mode(value: JsonValue) -> Mode:
 
 
 def read_mode(value: JsonValue) -> Mode | None:
-    """Return the mode in ``value``; None where there is none, as after a recursive deletion of one that was not set."""
+    """Return the mode in ``value``; None if there is none, as after a recursive deletion of one that was not set."""
     return value.optional("mode", _mode)

@@ -1,4 +1,4 @@
-"""How a value stands in JSON as an object: one table of members, for reading requests and replies, and for writing."""
+"""The forms of values as JSON objects: one table of members, for reading requests and responses, and for writing."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _T = TypeVar("_T")
 _OPTIONAL: Final = object()
 
 REQUIRED: Final = object()
-"""Stands for an absent member that there must be."""
+"""The value of ``otherwise`` for a member that requests must have, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One member: its ``key`` in JSON, the field of the value that it is, how it is read and written.
+    """One member: its ``key`` in JSON, the ``name`` of its field, and the functions that read and write it.
 
-    Absent and null are the field's default. With ``otherwise``, a reply must have the member, and that value stands for
-    it in a request without it; with :data:`REQUIRED`, a request must have it too. What is read as None counts as
-    absent. Without ``write``, the field's value is its JSON.
+    An absent or null member has the field's default. With ``otherwise``, a response must have the member, and a request
+    without it has that value; with :data:`REQUIRED`, a request must have it, too. A member that is read as None counts
+    as absent. Without ``write``, the field's value is its JSON.
     """
 
     key: str
@@ -38,14 +38,14 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class ObjectForm(Generic[_T]):
-    """The JSON form of the dataclass ``kind``. None is not written, and nothing empty unless ``keeps_empty``."""
+    """The JSON form of the dataclass ``kind``. None is not written, and empty values only if ``keeps_empty``."""
 
     kind: type[_T]
     members: tuple[Member, ...]
     keeps_empty: bool = False
 
     def read(self, value: JsonValue) -> _T:
-        """Return what ``value`` describes; unknown members are ignored."""
+        """Return the dataclass value of ``value``; unknown members are ignored."""
         found = value.members()
         read: dict[str, Any] = {}
         for member in self.members:
@@ -60,7 +60,7 @@ class ObjectForm(Generic[_T]):
         return self.kind(**read)
 
     def read_changes(self, value: JsonValue) -> dict[str, Any]:
-        """Return what ``value`` changes, by the name of the field; a null is the field's default."""
+        """Return the changes in ``value``, by the name of the field; a null is the field's default."""
         found = value.members()
         defaults = {field.name: field for field in fields(self.kind)}  # type: ignore[arg-type] # it is a dataclass
         changes: dict[str, Any] = {}
@@ -89,7 +89,7 @@ class ObjectForm(Generic[_T]):
 
 
 def each_written(form: ObjectForm[_T]) -> Callable[[tuple[_T, ...]], list[Document]]:
-    """Return the writer of a list of values of ``form``."""
+    """Return a function that writes a list of values of ``form``."""
     return lambda values: [form.write(value) for value in values]
 
 

@@ -1,4 +1,4 @@
-"""The JSON of a schema and what belongs to it: references, metadata, rules."""
+"""The JSON of a schema and its references, metadata and rules."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 RULE_KINDS: Final = ("TRANSFORM", "CONDITION")
 ENABLE_AT: Final = ("ALL", "CLIENT", "GATEWAY", "SERVER", "NONE")
 MIGRATION_MODES: Final = ("UPGRADE", "DOWNGRADE", "UPDOWN")
-"""What a migration rule is for."""
+"""The modes of a migration rule."""
 OTHER_MODES: Final = ("WRITE", "READ", "WRITEREAD")
-"""What a domain rule or an encoding rule is for."""
+"""The modes of a domain rule or an encoding rule."""
 _RULE_MODES: Final = (*MIGRATION_MODES, *OTHER_MODES)
 _LATEST: Final = -1
 
@@ -103,12 +103,12 @@ BESIDE_TEXT: Final = (
     Member("metadata", "metadata", METADATA.read, METADATA.write),
     Member("ruleSet", "rule_set", RULE_SET.read, RULE_SET.write),
 )
-"""What belongs to a schema's identity beside its text. Empty metadata are not the same as none, and so for rules."""
+"""The members of a schema's identity other than its text. Empty metadata differ from none, and so do empty rules."""
 
 SCHEMA: Final = ObjectForm(
     Schema,
     (
-        Member("schemaType", "schema_type", _schema_type, str),  # registries before 8.0 leave it out where it is AVRO
+        Member("schemaType", "schema_type", _schema_type, str),  # registries before 8.0 leave it out if it is AVRO
         *BESIDE_TEXT,
         Member("schema", "text", read_text, otherwise=REQUIRED),
     ),
@@ -117,7 +117,7 @@ SCHEMA: Final = ObjectForm(
 
 
 class Described(Protocol):
-    """A schema, or something that has a schema's fields."""
+    """A schema, or another value that has a schema's fields."""
 
     @property
     def text(self) -> str:
@@ -137,7 +137,7 @@ class Described(Protocol):
 
     @property
     def rule_set(self) -> RuleSet | None:
-        """The rules that travel with it."""
+        """The rules of the schema."""
 
 
 def schema_document(schema: Described) -> Document:

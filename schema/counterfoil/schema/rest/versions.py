@@ -20,7 +20,7 @@ VersionNumber: TypeAlias = int | Literal["latest"]
 
 
 class Visibility(Enum):
-    """Which subjects or versions a response includes. Soft-deleted ones are still readable by schema id."""
+    """The subjects or versions that a response includes. Soft-deleted ones are still readable by schema id."""
 
     ACTIVE = "active"
     WITH_DELETED = "with deleted"
@@ -28,7 +28,7 @@ class Visibility(Enum):
 
 
 class Deletion(Enum):
-    """How to delete: ``SOFT`` hides it and keeps the schema readable by id.
+    """The kind of deletion: ``SOFT`` hides a version, and its schema is still readable by id.
 
     ``PERMANENT`` requires an earlier ``SOFT``.
     """
@@ -42,8 +42,8 @@ class RegisteredSchema:
     """A version of a subject, with its schema.
 
     ``version`` counts from 1, ``id`` is the registry's number for the content, ``guid`` the content's identity in every
-    registry. ``version`` and ``guid`` are None where a registry does not return them: before Confluent's 8.0 the
-    response to a registration has only the id.
+    registry. ``version`` and ``guid`` are None if a registry does not return them: before Confluent's 8.0 the response
+    to a registration has only the id.
     """
 
     subject: str
@@ -99,12 +99,12 @@ COMPATIBILITY: Final = ObjectForm(
 
 
 def read_guid(value: JsonValue) -> UUID:
-    """Return the guid in ``value``, in any of the spellings that UUIDs have."""
+    """Return the guid in ``value``, in any form of a UUID."""
     return value.parsed(UUID, "a guid")
 
 
 def read_registered(value: JsonValue) -> RegisteredSchema:
-    """Return the schema with its subject, version and id, all of which ``value`` must name."""
+    """Return the schema with its subject, version and id, all of which ``value`` must have."""
     return RegisteredSchema(
         value.member("subject").text(),
         value.member("version").integer(),
@@ -115,7 +115,7 @@ def read_registered(value: JsonValue) -> RegisteredSchema:
 
 
 def read_registration(subject: str, sent: Schema, value: JsonValue) -> RegisteredSchema:
-    """Return what answers a registration; the schema is the one that ``value`` names, or else the one that was sent."""
+    """Return the response to a registration; the schema is the one in ``value``, or else the one that was sent."""
     return RegisteredSchema(
         subject,
         value.optional("version", read_integer),
@@ -126,7 +126,7 @@ def read_registration(subject: str, sent: Schema, value: JsonValue) -> Registere
 
 
 def read_subject_versions(value: JsonValue) -> tuple[SubjectVersion, ...]:
-    """Return the uses of an id, sorted: the API promises no order."""
+    """Return the uses of an id, sorted: the API does not define their order."""
     return tuple(sorted(map(SUBJECT_VERSION.read, value.items())))
 
 

@@ -1,4 +1,4 @@
-"""Finding and changing the tags of a schema, whatever its language."""
+"""Finding and changing the tags of a schema of any language."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _SHOWN_ENTITIES = 20
 
 
 def find_tags(schema: ParsedSchema) -> list[tuple[Entity, tuple[str, ...]]]:
-    """Everything in ``schema`` that can carry tags, in the order of its text, each with the tags that it carries."""
+    """Return every entity of ``schema`` that can have tags, in the order of its text, each with its tags."""
     return format_for(schema.schema_type).find_tags(schema)
 
 
 def edit_tags(schema: ParsedSchema, edit: TagEdit) -> str:
-    """The canonical text of ``schema`` with its tags changed.
+    """Return the canonical text of ``schema`` with its tags changed.
 
-    Raises ``InvalidSchema`` for an entity that is not in the schema, and names those that are.
+    Raises ``InvalidSchema`` for an entity that is not in the schema.
     """
     _check_entities(edit, [entity for entity, _ in find_tags(schema)])
     return format_for(schema.schema_type).edit_tags(schema, edit)

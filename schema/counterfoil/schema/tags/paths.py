@@ -1,7 +1,7 @@
-"""Tags by path: those that a schema's metadata gives to everything whose path matches.
+"""Tags by path: those that a schema's metadata assigns to every entity whose path matches.
 
-Source: Confluent's documentation of data contracts, metadata ``tags``: ``?`` stands for one character and ``*`` for any
-number of them, without dots; ``**`` stands for anything.
+Source: Confluent's documentation of data contracts, metadata ``tags``: ``?`` matches one character and ``*`` any number
+of them, without dots; ``**`` matches anything.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ANY_NUMBER: Final = ("*", "**")
 
 
 def tags_by_entity(schema: ParsedSchema, by_path: Mapping[str, Sequence[str]]) -> dict[Entity, tuple[str, ...]]:
-    """Everything in ``schema`` that carries tags: its own first, then those that ``by_path`` gives it.
+    """Return the tags of every entity of ``schema`` that has some: its own first, then those that ``by_path`` assigns.
 
     ``by_path`` are the tags of a schema's metadata, by path with wildcards: ``**.ssn``, ``ns.Order.*``.
     """
@@ -36,7 +36,7 @@ def tags_by_entity(schema: ParsedSchema, by_path: Mapping[str, Sequence[str]]) -
 
 
 def matches_path(pattern: str, path: str) -> bool:
-    """Whether a path with wildcards means ``path``, in time that grows with the product of their lengths.
+    """Return whether a path with wildcards matches ``path``, in time proportional to the product of their lengths.
 
     >>> matches_path("**.ssn", "shop.Customer.ssn"), matches_path("shop.*.ssn", "shop.a.b.ssn")
     (True, False)
@@ -51,7 +51,7 @@ def matches_path(pattern: str, path: str) -> bool:
 
 
 def _skipping(parts: Sequence[str], reached: set[int]) -> set[int]:
-    """The places in the pattern that are reached when wildcards for any number of characters stand for none."""
+    """Return the places in the pattern that are reached if wildcards for any number of characters match none."""
     waiting = list(reached)
     while waiting:
         at = waiting.pop()
@@ -62,7 +62,7 @@ def _skipping(parts: Sequence[str], reached: set[int]) -> set[int]:
 
 
 def _after(parts: Sequence[str], at: int, character: str) -> Iterator[int]:
-    """The places that one character leads to."""
+    """Yield the places in the pattern that are reached from ``at`` with one character."""
     if at == len(parts):
         return
     part = parts[at]

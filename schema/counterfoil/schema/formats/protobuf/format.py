@@ -1,4 +1,4 @@
-"""Protobuf as one of the schema languages."""
+"""The schema language Protobuf."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class ProtobufFormat(Format):
     def _own(self, schema: ParsedSchema) -> ProtobufSchema:
         return schema_of(self._schema_class, schema)
 
-    # What is used most is imported once: an import statement at each call would be noticed.
+    # The most used functions are imported once: an import statement at each call would take measurable time.
 
     @cached_property
     def _schema_class(self) -> type[ProtobufSchema]:

@@ -1,6 +1,6 @@
 """The outline of a ``.proto`` file: its package, its first message, and what it imports.
 
-Only the marks that end statements and blocks are looked at, so a file with faults has an outline, too.
+Only the ends of statements and blocks are parsed, so that a file with faults has an outline, too.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _TOKEN: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""What is open at the end of the text ends there, so that no text is looked at twice."""
+"""The tokens. An unclosed comment or string ends with the text, so that no text is scanned twice."""
 _LONGEST_HEAD: Final = 3
-"""How many words of a statement count: ``import public "…"``, ``export message Order``."""
+"""The number of words of a statement that are needed: ``import public "…"``, ``export message Order``."""
 
 
 def outline_protobuf(text: str) -> Outline | None:
-    """The full name of the first message, and the import paths used."""
+    """Return the outline: the full name of the first message, and the used import paths with positions."""
     found = _Scan()
     for token in _TOKEN.finditer(text):
         found.take(token, text)
@@ -38,7 +38,7 @@ def outline_protobuf(text: str) -> Outline | None:
 
 @dataclass(slots=True)
 class _Scan:
-    """What was seen so far; ``words`` and ``string`` are those of the statement that is being read."""
+    """The state of a scan; ``words`` and ``string`` are those of the current statement."""
 
     package: str = ""
     message: str | None = None
@@ -48,7 +48,7 @@ class _Scan:
     string: re.Match[str] | None = None
 
     def take(self, token: re.Match[str], text: str) -> None:
-        """Go on with the next token."""
+        """Process the next token."""
         mark = token["mark"]
         if mark:
             self._end_statement(text, is_block=mark == "{")

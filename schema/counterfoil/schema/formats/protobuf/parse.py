@@ -1,4 +1,4 @@
-"""From a Protobuf schema's text, and those of its references, to a parsed schema."""
+"""Parsing of a Protobuf schema's text and those of its references."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 def parse_protobuf(
     text: str, references: Sequence[ResolvedReference] = (), *, validation: Validation = Validation.STRICT
 ) -> ProtobufSchema:
-    """The schema that ``text`` declares: a ``.proto`` file, or a descriptor in base64.
+    """Return the schema that ``text`` declares: a ``.proto`` file, or a descriptor in base64.
 
-    ``references`` are resolved, each named by the path under which files import it. Raises ``SchemaParseError`` with
-    line and column; unless validation is lenient, also for types that are not found, names declared twice, and groups
-    where registries do not take them.
+    ``references`` are resolved, each with the path under which files import it as its name. Raises ``SchemaParseError``
+    with line and column; unless validation is lenient, also for types that are not found, names declared twice, and
+    groups that registries do not accept.
 
     >>> parse_protobuf('syntax="proto3"; message A { int32 n=1; }').name
     'A'

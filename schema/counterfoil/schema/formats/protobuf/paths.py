@@ -1,4 +1,4 @@
-"""Field paths in Protobuf schemas: what a path leads to.
+"""Resolution of field paths in Protobuf schemas.
 
 A path starts in the first message, or with the name of any message or enum of the file.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class HeldIn(NamedTuple):
-    """What one item of a repeated field holds, or one value of a map."""
+    """One item of a repeated field, or one value of a map."""
 
     held: Held
     field: FieldType
@@ -37,7 +37,7 @@ Node: TypeAlias = "MessageType | EnumType | FieldType | HeldIn | OneOfIn | EnumC
 
 
 def target_of(types: FileTypes, path: FieldPath) -> Target:
-    """What ``path`` leads to in a file; raises ``Fault`` for a step that leads nowhere."""
+    """Return the target of ``path`` in a file; raise ``Fault`` for a step without a target."""
     declared: dict[str, Node] = {**types.enums, **types.messages}
     first = path[0] if path else None
     if first is not None and first.kind is StepKind.MEMBER and first.name in declared:
@@ -62,7 +62,7 @@ def _target(node: Node) -> Target:
 
 
 def _inside(node: Node, step: Step) -> Node:
-    """What one step leads to."""
+    """Return the node that ``step`` selects in ``node``; raise ``Fault`` if there is none."""
     match step.kind, node:
         case StepKind.MEMBER, EnumType():
             constants = {each.name: each for each in node.node.constants}
@@ -81,7 +81,7 @@ def _inside(node: Node, step: Step) -> Node:
 
 
 def _message(node: Node) -> MessageType:
-    """The message whose members are meant where a node stands."""
+    """Return the message of a node: itself, or the one that a singular field, an item or a value holds."""
     if isinstance(node, MessageType):
         return node
     if isinstance(node, FieldType) and node.is_repeated:

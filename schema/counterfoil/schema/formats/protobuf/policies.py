@@ -1,4 +1,4 @@
-"""What each compatibility policy finds between two Protobuf schemas."""
+"""The differences of two Protobuf schemas under each compatibility policy."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 def find_differences(
     reader: ProtobufSchema, writer: ProtobufSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
 ) -> list[Difference]:
-    """Why, under ``policy``, ``reader`` cannot read everything that ``writer`` may write; empty when it can.
+    """Return the differences that break under ``policy`` when ``reader`` reads what ``writer`` writes.
 
-    Raises ``InvalidSchema`` for schemas nested too deep to be walked.
+    Empty if the schemas are compatible. Raises ``InvalidSchema`` for schemas that are nested too deep.
     """
     return [found for found in find_all(reader, writer, policy=policy) if policy in found.kind.breaks]
 
 
 def find_all(reader: ProtobufSchema, writer: ProtobufSchema, *, policy: CompatibilityPolicy) -> list[Found]:
-    """The findings that ``policy`` chooses from."""
+    """Return the findings of the walk that ``policy`` uses, also those that do not break under it."""
     if policy is CompatibilityPolicy.SOUND:
         from counterfoil.schema.formats.protobuf.compare.sound import walk_sound
 

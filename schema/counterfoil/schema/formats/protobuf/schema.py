@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 class ProtobufSchema:
-    """A Protobuf schema that was read.
+    """A parsed Protobuf schema.
 
-    ``file`` is the tree of the text; ``imports`` maps import paths to the files that references and the well-known
-    types supply, transitive ones too; ``references`` says which of those paths came from which subject and version.
-    Where the text was a base64 descriptor, positions are those in the canonical text.
+    ``file`` is the tree of the text; ``imports`` maps import paths to the files of references and the built-in files,
+    including transitive ones; ``references`` has the reference (subject and version) by import path. If the text is a
+    base64 descriptor, positions are those in the canonical text.
     """
 
     schema_type = SchemaType.PROTOBUF
@@ -62,44 +62,44 @@ class ProtobufSchema:
 
     @cached_property
     def types(self) -> TypeIndex:
-        """The same types with their fields by number, ready to be compared; built once."""
+        """The types of :attr:`symbols` with their fields by number, for comparisons; built once."""
         from counterfoil.schema.formats.protobuf.types.index import TypeIndex
 
         return TypeIndex(self)
 
     def canonical(self) -> str:
-        """The text that a registry stores and returns: one layout, no comments."""
+        """Return the text that a registry stores and returns: one layout, no comments."""
         return self._canonical
 
     def normalized(self) -> str:
-        """The canonical text with full type names, and everything that has no meaning in one order."""
+        """Return the canonical text with full type names and a fixed order of elements whose order has no meaning."""
         return self._normalized
 
     def formatted(self, form: str) -> str | None:
-        """The text in the form ``serialized``, a file descriptor in base64; None for another one."""
+        """Return the text in the form ``serialized``, a file descriptor in base64; None for any other form."""
         return self.serialized() if form == "serialized" else None
 
     def field_names(self) -> Sequence[str]:
-        """The names of the first message's fields."""
+        """Return the names of the first message's fields."""
         first = next(iter(self.file.messages), None)
         return () if first is None else tuple(field.name for field in first.all_fields)
 
     def is_equivalent(self, other: ParsedSchema) -> bool:
-        """Whether both have the same canonical text."""
+        """Return whether both have the same canonical text."""
         return isinstance(other, ProtobufSchema) and self.canonical() == other.canonical()
 
     def serialized(self) -> str:
-        """The schema's descriptor in base64, as ``format=serialized`` answers it."""
+        """Return the schema's descriptor in base64, as the registry returns it for ``format=serialized``."""
         from counterfoil.schema.formats.protobuf.describe.descriptors import serialized
 
         return serialized(self.canonical(), self.imports)
 
     def warnings(self) -> Sequence[SchemaWarning]:
-        """What the language forbids here although the reference registry accepts it, such as a number used twice."""
+        """Return the violations that the reference registry accepts, such as a field number used twice."""
         return list(self._warnings)
 
     def locate(self, pointer: str) -> Position | None:
-        """The place in ``text`` of what ``/Outer/Inner/field`` names, or of its nearest ancestor there."""
+        """Return the position in ``text`` of the element at ``/Outer/Inner/field``, or of its nearest ancestor."""
         while pointer:
             found = self._positions.get(pointer)
             if found is not None:
@@ -108,13 +108,13 @@ class ProtobufSchema:
         return self.file.position
 
     def path_at(self, pointer: str) -> FieldPath:
-        """The field path of what ``/Outer/Inner/field`` names, or of the nearest thing around it that has one."""
+        """Return the field path of the element at ``/Outer/Inner/field``, or of its nearest ancestor with one."""
         from counterfoil.schema.formats.protobuf.read.places import path_at
 
         return path_at(pointer)
 
     def target_of(self, path: FieldPath) -> Target:
-        """What a field path leads to; raises ``Fault`` for a step that leads nowhere."""
+        """Return the target of a field path; raise ``Fault`` for a step without a target."""
         from counterfoil.schema.formats.protobuf.paths import target_of
 
         return target_of(self.types.root, path)

@@ -1,7 +1,7 @@
 """Protobuf schemas as table types: the first message is the row.
 
-Fields without presence hold a default when they are not set; fields with presence are nullable, required ones are not.
-An enum is a string. Messages that hold themselves have no table type.
+Fields without presence have a default; fields with presence are nullable, unless they are required. An enum is a
+string. A message that contains itself has no table type.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _DIGITS_OF_64_BITS: Final = 20
 
 
 def table_column(schema: ProtobufSchema) -> Column:
-    """The schema's first message as one column; ``NotATable`` says what has no table type."""
+    """Return the schema's first message as one column; raise ``NotATable`` for a type that has no table type."""
     first = next(iter(schema.file.messages), None)
     message = None if first is None else schema.types.types_of(schema.file).message(first)
     if message is None:
@@ -43,7 +43,7 @@ def table_column(schema: ProtobufSchema) -> Column:
 
 
 def _row(message: MessageType, around: tuple[str, ...], pointer: str) -> Row:
-    """The row that a message is; the columns of one from another file stand at ``pointer``, where it is used."""
+    """Return the row type of a message; the columns of an imported one have ``pointer``, that of the using field."""
     if message.full_name in around:
         raise NotATable(f"message {message.full_name} holds itself, which has no table type", pointer)
     within = (*around, message.full_name)

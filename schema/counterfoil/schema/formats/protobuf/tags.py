@@ -22,13 +22,13 @@ _OPTION_BY_KIND: Final = {EntityKind.RECORD: "(confluent.message_meta)", EntityK
 
 
 def find_tags(schema: ProtobufSchema) -> list[tuple[Entity, tuple[str, ...]]]:
-    """Every message and field with the tags that it carries, in the order of the text."""
+    """Return every message and field with its tags, in the order of the text."""
     prefix = schema.file.package_prefix
     return [tagged for message in schema.file.messages for tagged in _of_message(message, prefix)]
 
 
 def edit_tags(schema: ProtobufSchema, edit: TagEdit) -> str:
-    """The canonical text with the tags changed."""
+    """Return the canonical text with the tags changed."""
     return print_file(_with_tags(schema.file, edit))
 
 
@@ -48,7 +48,7 @@ def _fields(message: Message) -> Iterator[Field]:
 
 
 def _with_tags(file: ProtoFile, edit: TagEdit) -> ProtoFile:
-    """The file with the tags changed, and the file imported that declares the options, where they are used."""
+    """Return the file with the tags changed, and with the import of the file of the options if tags are added."""
     messages = tuple(_edited(message, file.package_prefix, edit) for message in file.messages)
     is_imported = any(each.path == _META_FILE for each in file.imports)
     imports = file.imports if is_imported or not edit.add else (*file.imports, Import(_META_FILE))
@@ -91,7 +91,7 @@ def _texts(value: OptionValue) -> list[str]:
 
 
 def _written(options: tuple[Option, ...], entity: Entity, edit: TagEdit) -> tuple[Option, ...]:
-    """The options with the tags of ``entity`` in one place; the other options as they were."""
+    """Return the options with the changed tags of ``entity`` in one option; other options are unchanged."""
     if entity not in edit.entities:
         return options
     name = _OPTION_BY_KIND[entity.kind]

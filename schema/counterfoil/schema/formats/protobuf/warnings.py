@@ -1,9 +1,9 @@
-"""What the language forbids in a file and the reference registry accepts.
+"""Violations of the language in a file that the reference registry accepts.
 
-Every rule here is one that ``protoc`` refuses a file by. What the runtime refuses for a reason without a rule of its
-own is one more warning, ``descriptor-refused``.
+For every rule here ``protoc`` refuses the file. If the runtime refuses a file for a reason without a rule, that is one
+more warning, ``descriptor-refused``.
 
-Source: the Protocol Buffers language specifications, proto2, proto3 and editions, and what ``protoc`` refuses.
+Source: the Protocol Buffers language specifications, proto2, proto3 and editions, and the behaviour of ``protoc``.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _OPTIONS_PREFIX: Final = "google.protobuf."
 
 
 def find_warnings(schema: SchemaFiles) -> list[SchemaWarning]:
-    """What ``protoc`` would refuse, in the order of the tree; what the runtime refuses where that finds nothing."""
+    """Return the violations that ``protoc`` refuses, in the order of the tree, or else the runtime's error."""
     from counterfoil.schema.formats.protobuf.describe.descriptors import find_refusals
 
     found = list(_Finder(schema).find())
@@ -61,7 +61,7 @@ def find_warnings(schema: SchemaFiles) -> list[SchemaWarning]:
 
 
 class _Finder:
-    """Finds the warnings of one schema."""
+    """The search for the warnings of one schema."""
 
     def __init__(self, schema: SchemaFiles) -> None:
         self._schema = schema
@@ -200,7 +200,7 @@ class _Finder:
 
     @staticmethod
     def _constants_in_scope(enums: Iterable[Enum]) -> Iterator[SchemaWarning]:
-        """Constants stand beside their enum, not in it, so that enums of one scope share their names."""
+        """Yield names of constants that occur twice in the enums of one scope, which is the scope of the names."""
         return _twice(chain.from_iterable(enum.constants for enum in enums), "duplicate-constant-name", "constants")
 
     def _extends(self, extends: Iterable[Extend], scope: str, features: Features) -> Iterator[SchemaWarning]:
@@ -256,7 +256,7 @@ def _numbers(message: Message) -> Iterator[SchemaWarning]:
 
 
 def _overlaps(message: Message) -> Iterator[SchemaWarning]:
-    """Whether numbers are kept twice, for nobody or for extensions."""
+    """Yield a warning for each overlap of ranges that are reserved or declared for extensions."""
     kept = (*(each.values for each in message.reserved), *(each.values for each in message.extensions))
     values = (value for each in kept for value in each if not isinstance(value, str))
     bounds = sorted((value.start, value.end) if isinstance(value, Range) else (value, value) for value in values)
@@ -292,7 +292,7 @@ def _twice(nodes: Iterable[Named], rule: str, kinds: str) -> Iterator[SchemaWarn
 
 
 def _repeated(pairs: Iterable[tuple[int | str, Named]], rule: str, text: str) -> Iterator[SchemaWarning]:
-    """One warning for each key that occurs again, at its second node; ``text`` takes the key."""
+    """Yield one warning for each key that occurs again, at its second node; ``text`` is formatted with the key."""
     seen: set[int | str] = set()
     told: set[int | str] = set()
     for key, node in pairs:

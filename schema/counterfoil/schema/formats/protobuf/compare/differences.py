@@ -1,14 +1,14 @@
-"""The pair walk: a reader's and a writer's file, compared as Confluent compares them.
+"""The pair walk: a reader's and a writer's file, compared by Confluent's rules.
 
-The answers are those of the reference's checker, quirks included, since clients parse them:
+The results are those of Confluent's checker, including its errors, since clients parse them:
 
-- Messages and enums are matched by name at each level, fields by number over the whole message. Groups are not looked
-  at, nor are options, extensions, services and what is reserved.
-- Labels count only where both sides write one, for numbers, strings and bytes alone, and only where the type stayed.
+- Messages and enums are matched by name at each level, fields by number over the whole message. Groups are not
+  compared, nor are options, extensions, services and reserved numbers and names.
+- Labels are compared only if both sides write one, only for numbers, strings and bytes, and only if the type is equal.
 - A field that holds a message of the schema's own file is compared by that message's name without the package; the
-  message itself is compared where it stands. A message of an imported file is compared where a field leads to it,
+  message itself is compared where it is declared. A message of an imported file is compared at a field of that type,
   unless both sides took the file from the same subject and version.
-- A pair of messages that is met again while it is being compared counts as compatible.
+- A pair of messages that is reached again while it is being compared counts as compatible.
 
 Source: recorded answers of Confluent Schema Registry 8.5.
 """
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.types.index import FieldType, Held, MessageType, TypeIndex
 
 MAX_DIFFERENCES: Final = 1000
-"""How many differences are reported; imported messages that use each other would otherwise repeat one without bound."""
+"""The largest number of reported differences; imported messages that use each other could repeat one without limit."""
 
 MAX_REPEATED: Final = 1000
-"""How many differences of imported messages are reported again, at each further field that leads to them.
+"""The largest number of differences of imported messages that are reported again, at further fields of their types.
 
-Messages that use each other would otherwise repeat one difference without bound.
+Messages that use each other would otherwise repeat one difference without limit.
 """
 MAX_IMPORT_DEPTH: Final = 40
-"""How many imported messages are entered one through the other; of what lies deeper only the verdict is reported."""
+"""The largest depth of imported messages inside each other; of deeper ones only the verdict is reported."""
 
 _GROUPS: Final = (
     frozenset({"int32", "int64", "uint32", "uint64", "bool", "enum"}),
@@ -61,10 +61,10 @@ _TEXTS: Final = _GROUP_BY_SCALAR["string"]
 
 
 def walk(reader: ProtobufSchema, writer: ProtobufSchema) -> list[Found]:
-    """Every difference that Confluent counts between two schemas, also those that break nobody.
+    """Return every difference that Confluent counts between two schemas, also those that break no reader.
 
-    They come in a fixed order, the reference's: the package, the enums, then the messages, each with its oneofs, its
-    fields by number and what is inside it. Raises ``InvalidSchema`` for schemas nested too deep to be walked.
+    Their order is fixed, as in Confluent's checker: the package, the enums, then the messages, each with its oneofs,
+    its fields by number and its nested types. Raises ``InvalidSchema`` for schemas that are nested too deep.
     """
     try:
         return [*_Walk(reader.types, writer.types).files()]
@@ -78,10 +78,11 @@ _Pair: TypeAlias = "tuple[MessageType, MessageType]"
 class _Walk:
     """One comparison of two files.
 
-    Of imported messages it is found out first which pairs break anything, without recursion, in ``_is_broken_by_pair``
-    (while that goes on, ``_met`` collects the pairs that a message leads to). Only broken ones are then entered.
-    ``_depth_by_open_pair`` holds those that are being compared, ``_outermost_met`` the least depth among them that was
-    met again, ``_found_by_pair`` what was found, ``_seen`` what was entered, ``_repeatable`` how much may be repeated.
+    For imported messages, ``_is_broken_by_pair`` is computed first, without recursion: whether a pair has a breaking
+    difference (meanwhile ``_met`` collects the pairs that a message's fields hold). Only broken pairs are then reported
+    in detail. ``_depth_by_open_pair`` has the pairs that are being compared, ``_outermost_met`` the least depth among
+    them that was reached again, ``_found_by_pair`` the findings, ``_seen`` the compared pairs, ``_repeatable`` how many
+    more findings may be repeated.
     """
 
     def __init__(self, reader: TypeIndex, writer: TypeIndex) -> None:
@@ -119,7 +120,7 @@ class _Walk:
                 yield message_removed(at, theirs, self._reader)
 
     def _message(self, reader: MessageType, writer: MessageType, place: Place) -> Iterator[Found]:
-        """What differs between two messages, and inside them."""
+        """Yield the differences of two messages, including their nested types."""
         if reader.index != writer.index:
             facts = {"name": reader.local_name, "reader": reader.index, "writer": writer.index}
             yield found_at(place, rules.MESSAGE_MOVED, facts=facts, gist="{writer} to {reader}")
@@ -135,7 +136,7 @@ class _Walk:
                 yield from _field_removed(writer, place)
         elif writer is None:
             yield _field_added(reader, place)
-        elif not _is_unchanged(reader, writer):  # most fields of most schemas; only for speed
+        elif not _is_unchanged(reader, writer):  # for speed only: true of most fields
             at = place.at_field(reader, writer, reader.oneof_name)
             if writer.oneof is not None and reader.oneof is None:
                 facts = {**_facts(reader), "oneof": writer.oneof_name}
@@ -164,7 +165,7 @@ class _Walk:
             yield from self._imported(reader, writer, place)
 
     def _imported(self, reader: Held, writer: Held, place: Place) -> Iterator[Found]:
-        """Two messages of one name, where at least one of them is imported."""
+        """Yield the differences of two messages of one name, at least one of which is imported."""
         mine, theirs = reader.message, writer.message
         if mine is None or theirs is None or self._is_compared_elsewhere(mine, theirs):
             return
@@ -182,10 +183,10 @@ class _Walk:
                 yield _type_changed(rules.FIELD_NAMED_TYPE_CHANGED, reader, writer, place)
 
     def _inside(self, pair: _Pair, place: Place) -> tuple[Found, ...] | None:
-        """What is found in a pair of imported messages; None where so much was repeated that it is left out.
+        """Return the differences of a pair of imported messages; None if they are left out after too many repetitions.
 
-        It is kept for the next field that leads there, unless it rests on a pair that is still being compared: then
-        it may be less than what another field would find.
+        They are cached for further fields of this type, unless they depend on a pair that is still being compared: then
+        they may be incomplete.
         """
         known = self._found_by_pair.get(pair)
         if known is not None:
@@ -206,7 +207,7 @@ class _Walk:
         return found
 
     def _is_broken(self, pair: _Pair) -> bool:
-        """Whether something breaks in a pair of imported messages or in what can be reached from it."""
+        """Return whether a pair of imported messages, or one that can be reached from it, has a breaking difference."""
         if pair not in self._is_broken_by_pair:
             self._judge_all_from(pair)
         return self._is_broken_by_pair[pair]
@@ -257,7 +258,10 @@ class _Walk:
 
 
 def message_removed(place: Place, writer: MessageType, reader: TypeIndex) -> Found:
-    """The finding that a message is gone; where the reader has it in another file, at what leads there."""
+    """Return the finding that the reader lacks a message.
+
+    If the reader has it in another file, the reader's pointer is that of the element that uses it.
+    """
     moved = reader.message(f".{writer.full_name}", "") if place.reader is None else None
     mine = place.reader_pointer if moved is None else reader.uses.pointer_to(moved)
     pointers, facts = (mine, place.writer_pointer), {"name": writer.local_name}
@@ -282,12 +286,12 @@ def _kind(held: Held) -> str:
 
 
 def scalar_of(held: Held) -> str:
-    """The scalar type that a field is written as, ``enum`` for one that holds an enum; empty for a message."""
+    """Return the scalar type of a field, ``enum`` for an enum; empty for a message."""
     return held.scalar or ("enum" if held.enum else "")
 
 
 def is_in_group(reader: str, writer: str) -> bool:
-    """Whether Confluent counts two scalar types as one kind."""
+    """Return whether Confluent counts two scalar types as one kind."""
     return writer in _GROUP_BY_SCALAR[reader]
 
 
@@ -296,7 +300,7 @@ def _message_name(held: Held) -> str:
 
 
 def _is_unchanged(reader: FieldType, writer: FieldType) -> bool:
-    """Whether both are the same scalar, outside oneofs."""
+    """Return whether both are the same scalar, outside oneofs."""
     mine, theirs = reader.node, writer.node
     return (
         mine.type == theirs.type

@@ -1,8 +1,8 @@
-"""Messages whose name says what they mean: the well-known types and Google's common types.
+"""Messages whose meaning is defined by their name: the well-known types and Google's common types.
 
-``Timestamp`` and ``Duration`` have the same fields, and so do ``Date`` and ``TimeOfDay``: bytes of the one are taken
-for the other without an error. Any other message means what its fields hold, whatever its name; and so do the wrappers
-of scalars, such as ``Int32Value``.
+``Timestamp`` and ``Duration`` have the same fields, and so do ``Date`` and ``TimeOfDay``: bytes of the one are read as
+the other without an error. The meaning of any other message is defined by its fields alone, and so is that of the
+wrappers of scalars, such as ``Int32Value``.
 
 Source: Protocol Buffers, "Well-Known Types"; the Google API common types.
 """
@@ -19,7 +19,7 @@ _WRAPPERS: Final = frozenset(
 
 
 def mean_different_things(one: str, other: str) -> bool:
-    """Whether two messages, by their full names, stand for things of different sorts.
+    """Return whether two messages, given by their full names, have different meanings.
 
     >>> mean_different_things("google.protobuf.Timestamp", "google.protobuf.Duration")
     True

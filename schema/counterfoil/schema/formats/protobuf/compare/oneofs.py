@@ -1,7 +1,7 @@
-"""Oneofs: which fields came together in one, and which left one.
+"""Differences of oneofs: fields that moved into one, and fields that left one.
 
-Fields are compared by number over the whole message; the oneof that a field belongs to is a property of the field. So
-a field keeps being compared when it moves into a oneof or out of one.
+Fields are compared by number over the whole message; the oneof that a field belongs to is a property of the field. So a
+field is also compared if it moves into a oneof or out of one.
 
 Source: recorded answers of Confluent Schema Registry 8.5.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def oneof_differences(reader: MessageType, writer: MessageType, place: Place) -> Iterator[Found]:
-    """What is found with the oneofs of a pair of messages as a whole, not with their fields."""
+    """Yield the differences of the oneofs of a pair of messages; differences of their fields are not among them."""
     for name in reader.oneofs:
         origins = oneof_origins(reader, writer, name)
         if len(origins) > 1:
@@ -37,10 +37,10 @@ def oneof_differences(reader: MessageType, writer: MessageType, place: Place) ->
 
 
 def oneof_origins(reader: MessageType, writer: MessageType, name: str) -> list[list[FieldType]]:
-    """The writer's fields that the reader's oneof ``name`` unites, by where they come from.
+    """Return the writer's fields that are in the reader's oneof ``name``, grouped by the writer's oneofs.
 
-    Fields of one oneof of the writer can never be set together and make one group; each field that stands by itself
-    makes a group of its own. Fields that the writer does not have are left out.
+    Fields of one oneof of the writer can never be set together and are one group; each field outside oneofs is a group
+    of its own. Fields that the writer does not have are left out.
     """
     origins: dict[str | int, list[FieldType]] = {}
     for field in reader.oneofs[name].fields:
@@ -51,7 +51,7 @@ def oneof_origins(reader: MessageType, writer: MessageType, name: str) -> list[l
 
 
 def is_oneof_gone(field: FieldType, reader: MessageType) -> bool:
-    """Whether the reader has neither the oneof of the writer's ``field`` nor any of its members."""
+    """Return whether the reader has neither the oneof of the writer's ``field`` nor any of its members."""
     oneof = field.oneof
     if oneof is None or oneof.name in reader.oneofs:
         return False
@@ -59,7 +59,7 @@ def is_oneof_gone(field: FieldType, reader: MessageType) -> bool:
 
 
 def oneof_field_removed(writer: FieldType, place: Place) -> Found:
-    """The finding that a oneof's member is gone, at the oneof where the reader still has it."""
+    """Return the finding that the reader lacks a member of a oneof, at the oneof if the reader has that."""
     facts = {"name": writer.name, "tag": writer.number, "oneof": writer.oneof_name}
     kept = place.reader.oneofs.get(writer.oneof_name or "") if place.reader is not None else None
     reader_pointer = kept.pointer if kept is not None else place.reader_pointer

@@ -1,14 +1,14 @@
-"""The rules of Protobuf compatibility as Confluent counts it: the name, the sentence and the reason of each.
+"""The rules of Protobuf compatibility in Confluent's definition: the name, the sentence and the reason of each.
 
-A rule is data; the walk in :mod:`~counterfoil.schema.formats.protobuf.compare.differences` finds the places. Beside
-these stand the rules of SOUND in :mod:`~counterfoil.schema.formats.protobuf.compare.sound_rules` and those of WIRE
-and WIRE_JSON in :mod:`~counterfoil.schema.formats.protobuf.wire.rules`.
+A rule is data; the walk in :mod:`~counterfoil.schema.formats.protobuf.compare.differences` finds the places. The rules
+of SOUND are in :mod:`~counterfoil.schema.formats.protobuf.compare.sound_rules` and those of WIRE and WIRE_JSON in
+:mod:`~counterfoil.schema.formats.protobuf.wire.rules`.
 
-A rule that breaks under SOUND breaks there only where it is not proved that the bytes stay readable: a message that
-took another name with the same fields is a difference of names alone.
+A rule that breaks under SOUND breaks there only if it is not proved that the bytes stay readable: a message that has
+another name and the same fields is no break.
 
-Source: the Protocol Buffers encoding and language guides, and recorded answers of Confluent Schema Registry 8.5,
-whose words the error types are.
+Source: the Protocol Buffers encoding and language guides, and recorded answers of Confluent Schema Registry 8.5, which
+uses the same error types.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from counterfoil.schema.model import SchemaType
 LIKE_CONFLUENT: Final = frozenset(
     {CompatibilityPolicy.STRICT, CompatibilityPolicy.LENIENT, CompatibilityPolicy.LOGICAL}
 )
-"""The policies that answer as Confluent does; for Protobuf all three give the same answer."""
+"""The policies with Confluent's result; for Protobuf all three have the same result."""
 PROVABLE: Final = LIKE_CONFLUENT | {CompatibilityPolicy.SOUND}
-"""Those, and SOUND where the bytes are not proved to stay readable."""
+"""The policies of :data:`LIKE_CONFLUENT`, and SOUND if it is not proved that the bytes stay readable."""
 
 NOTHING: Final = "Nothing needs to be fixed."
 """The advice about a difference that breaks no reader."""

@@ -1,11 +1,12 @@
-"""SOUND: what bytes prove, in both directions.
+"""The policy SOUND: differences by which a reader loses, changes or refuses a writer's message.
 
-Of Confluent's findings those are kept at whose place something is lost or changed, and what Confluent does not see is
-added. It is asked of every pair of messages that a record can lead to: those of one name, and those that fields of one
-number hold, whatever their names. Not asked for are differences of names alone: of packages, of messages that nothing
-but fields use, of fields. The name of an enum's number is what the number means, and so is that of a well-known type.
+Confluent's findings are included if a value is lost or changed at their place, and findings that Confluent does not
+have are added. Every pair of messages that a record can contain is compared: those of one name, and those that fields
+of one number hold, whatever their names.
 
-A field that the reader does not have is no loss: it is skipped, and reserved numbers keep it so.
+Differences of names alone are no findings: of packages, of messages that only fields use, of fields. The name of an
+enum's number defines the meaning of the number, and so does the name of a well-known type. A field that the reader does
+not have is no loss: it is skipped, and a reserved number is never used for another field.
 """
 
 from __future__ import annotations
@@ -38,16 +39,16 @@ _Key: TypeAlias = "tuple[int, int, int | tuple[str, ...]]"
 
 
 def walk_sound(reader: ProtobufSchema, writer: ProtobufSchema) -> list[Found]:
-    """What a message of the writer proves to be lost, changed or refused by the reader, file faults first.
+    """Return the differences by which the reader loses, changes or refuses a message of the writer, file faults first.
 
-    Where Confluent finds something at the same place its finding is given, with its error type. Raises
-    ``InvalidSchema`` for schemas nested too deep to be walked.
+    If Confluent has a finding at the same place, its finding is returned, with its error type. Raises ``InvalidSchema``
+    for schemas that are nested too deep.
     """
     return [*_faults(reader, "reader"), *_faults(writer, "writer"), *_Walk(reader, writer).run()]
 
 
 def renamed_first(reader: FileTypes, writer: FileTypes) -> tuple[MessageType, MessageType] | None:
-    """The first messages of both files where each has a name that the other file does not have."""
+    """Return the first messages of both files if each has a name that the other file does not have, else None."""
     mine, theirs = (next(iter(side.messages.values()), None) for side in (reader, writer))
     if mine is None or theirs is None or mine.local_name in writer.messages or theirs.local_name in reader.messages:
         return None
@@ -62,9 +63,9 @@ def _faults(schema: ProtobufSchema, side: str) -> Iterator[Found]:
 
 
 MAX_PAIRS: Final = 5000
-"""How many pairs of messages are looked at because fields hold them; any further one counts as another message.
+"""The largest number of compared pairs of messages that fields hold; any further pair counts as different messages.
 
-Where many fields changed their messages every message may have to be read as every other.
+If many fields changed their messages, there may be a pair of every two messages.
 """
 
 _CONFLUENT_BY_RULE: Final = {
@@ -72,11 +73,11 @@ _CONFLUENT_BY_RULE: Final = {
     sound.PACKED_REPEATED_TO_SINGULAR: rules.FIELD_NUMERIC_LABEL_CHANGED,
     sound.REPEATED_TO_SINGULAR: rules.FIELD_NUMERIC_LABEL_CHANGED,
 }
-"""The rule of Confluent that says the same, where its finding stands at the same place."""
+"""Confluent's rule for the same difference, used if its finding is at the same place."""
 
 
 class _Walk:
-    """One walk over all pairs of messages that records lead to."""
+    """One walk over all pairs of messages that a record can contain."""
 
     def __init__(self, reader: ProtobufSchema, writer: ProtobufSchema) -> None:
         self._reader = reader.types.root
@@ -119,7 +120,7 @@ class _Walk:
                 yield _field_found(rules.FIELD_NAMED_TYPE_CHANGED, place, facts)
 
     def _first_message(self) -> Iterator[Found]:
-        """The message that the writer's records are, where the reader has none of its name."""
+        """Yield the writer's first message, the type of its records, if the reader has none of that name."""
         theirs = next(iter(self._writer.messages.values()), None)
         if theirs is None or theirs.local_name in self._reader.messages:
             return
@@ -159,7 +160,7 @@ class _Walk:
                 yield oneof_field_removed(theirs, at)
 
     def _enter(self, reader: Held, writer: Held, place: Place) -> Iterator[Found]:
-        """What two fields of one number hold: their enums are compared, their messages put on the list."""
+        """Yield the differences of the enums that two fields of one number hold, and add the messages to the queue."""
         if reader.is_map or writer.is_map:
             mine, theirs = _value_of_entry(reader), _value_of_entry(writer)
             if mine is not None and theirs is not None:
@@ -190,7 +191,7 @@ class _Walk:
     def _symbol_pointers(
         self, reader: tuple[EnumType, str], writer: tuple[EnumType, str], place: Place
     ) -> tuple[str, str]:
-        """Where symbols of the two enums stand; the field, for an enum that is declared in another file."""
+        """Return the pointers of symbols of the two enums; of the field, for an enum declared in another file."""
         (mine, new), (theirs, old) = reader, writer
         return (
             f"{mine.pointer}/{new}" if mine.file is self._reader.file else place.reader_pointer,
@@ -198,19 +199,19 @@ class _Walk:
         )
 
     def _is_same_shape(self, reader: Held, writer: Held) -> bool:
-        """Whether the reader's message reads what the writer's holds, as the same message with fields gone would."""
+        """Return whether the reader's message reads the fields of the writer's without a loss beyond removed fields."""
         if reader.message is None or writer.message is None:
             return False
         pair = (reader.message, writer.message)
         if mean_different_things(reader.message.full_name, writer.message.full_name):
             return False
         if pair not in self._place_by_pair and reader.message.node is not writer.message.node:
-            return False  # one of the pairs that were too many to be looked at
+            return False  # a pair beyond MAX_PAIRS, which was not compared
         return pair not in self._broken and _have_common_fields(*pair)
 
 
 def _extensions(schema: ProtobufSchema) -> dict[str, dict[int, FieldType]]:
-    """The extensions that the schema's own file and those of its references declare, by the message they extend."""
+    """Return the extensions in the schema's own file and its references, by the extended message and by number."""
     index = schema.types
     files = [schema.file, *(schema.imports[path] for path in schema.references if path in schema.imports)]
     found: dict[str, dict[int, FieldType]] = {}
@@ -221,7 +222,7 @@ def _extensions(schema: ProtobufSchema) -> dict[str, dict[int, FieldType]]:
 
 
 def _have_common_fields(reader: MessageType, writer: MessageType) -> bool:
-    """Whether a message goes on in another: one without fields in any, any other where a field's number does."""
+    """Return whether the writer's message has no fields, or both messages have a field of one number."""
     return not writer.fields or not reader.fields.keys().isdisjoint(writer.fields)
 
 
@@ -233,7 +234,7 @@ def _field_found(rule: CompatibilityRule, place: Place, facts: dict[str, object]
 
 
 def _key(place: Place) -> _Key:
-    """What two walks call the same place: the pair of messages, and the step inside them."""
+    """Return the key of a place, equal in both walks: the pair of messages, and the step inside them."""
     field = place.reader_field or place.writer_field
     return (id(place.reader), id(place.writer), field.number if field else place.steps)
 
@@ -243,7 +244,7 @@ def _is_message(held: Held) -> bool:
 
 
 def _value_of_entry(held: Held) -> Held | None:
-    """What the second field of a map's entries holds, or of a message that stands for them."""
+    """Return the type of the second field of a map's entries, or of a message that has the form of entries."""
     if held.is_map or held.message is None:
         return held.value
     value = held.message.fields.get(ENTRY_VALUE)

@@ -1,4 +1,4 @@
-"""What a reader's field makes of the bytes that a writer's field of the same number writes.
+"""The problems of a reader's field with the bytes that a writer's field of the same number writes.
 
 Source: the Protocol Buffers encoding guide, "Updating a message type", and the behaviour of its runtime.
 """
@@ -32,9 +32,9 @@ class Problem:
 
 
 def field_problems(reader: FieldType, writer: FieldType) -> Iterator[Problem]:
-    """Everything that is lost or changed, for any message of the writer that sets the field or leaves it out.
+    """Yield every loss or change of a value, for any message of the writer that sets the field or leaves it out.
 
-    The messages that both fields hold are not looked into, nor the symbols of their enums.
+    The messages that both fields hold are not compared, nor are the symbols of their enums.
     """
     if reader.is_required and not writer.is_required:
         yield Problem(sound.FIELD_MADE_REQUIRED)
@@ -45,7 +45,7 @@ def field_problems(reader: FieldType, writer: FieldType) -> Iterator[Problem]:
 
 
 def enum_renumberings(reader: EnumType, writer: EnumType) -> Iterator[tuple[str, int, int]]:
-    """The writer's symbols whose number means something else to the reader: name, reader's and writer's number."""
+    """Yield the writer's symbols whose number has another meaning in the reader: name, reader's and writer's number."""
     reader_numbers = {constant.name: constant.number for constant in reader.node.constants}
     for number, names in writer.names_by_number.items():
         known = reader.names_by_number.get(number, ())
@@ -55,9 +55,9 @@ def enum_renumberings(reader: EnumType, writer: EnumType) -> Iterator[tuple[str,
 
 
 def enum_renamings(reader: EnumType, writer: EnumType) -> Iterator[tuple[int, str, str]]:
-    """The numbers that the reader calls otherwise, and the writer's name nowhere: number, reader's and writer's name.
+    """Yield the numbers with another name in the reader, if it lacks the writer's: number, reader's and writer's name.
 
-    A number that one of the two does not have, or gives a name of the other's among several, is none of them.
+    Numbers that only one of the two enums has, or for which both have a name in common, are left out.
     """
     names = {constant.name for constant in reader.node.constants}
     for number, written in writer.names_by_number.items():
@@ -90,7 +90,7 @@ def _scalar_problems(reader: Held, writer: Held) -> Iterator[Problem]:
 
 
 def _missing_numbers(reader: EnumType, writer: Held) -> str:
-    """The numbers that a closed enum of the reader does not hold, in words; empty for none."""
+    """Return the numbers that a closed enum of the reader lacks, in words; empty if there are none."""
     known = reader.names_by_number
     if writer.enum is not None:
         names = writer.enum.names_by_number.items()
@@ -101,7 +101,7 @@ def _missing_numbers(reader: EnumType, writer: Held) -> str:
 
 
 def _encoding_problems(reader: FieldType, writer: FieldType) -> Iterator[Problem]:
-    """What is wrong around values that fit: how they are enclosed, how many there are, what none of them means."""
+    """Yield the problems of fields whose types fit: the encoding of messages, repeated or not, the default value."""
     if reader.is_delimited != writer.is_delimited:
         words = ("enclosed as a group", "with its length in front")
         facts = {"reader": words[not reader.is_delimited], "writer": words[not writer.is_delimited]}
@@ -114,7 +114,7 @@ def _encoding_problems(reader: FieldType, writer: FieldType) -> Iterator[Problem
 
 
 def _have_other_defaults(reader: FieldType, writer: FieldType) -> bool:
-    """Whether a field that the writer leaves out means another value to the reader."""
+    """Return whether a field that is not set has another default value in the reader."""
     if (
         reader.is_repeated
         or writer.is_repeated
@@ -131,9 +131,9 @@ def _said(value: str | float | None) -> str:
 
 
 def _is_entry_of(message: Held, map_: Held) -> bool:
-    """Whether the message has the fields of the map's entries, and neither side loses anything of the other's.
+    """Return whether the message has the fields of the map's entries, so that neither side loses a value of the other.
 
-    Either field may be a member of a oneof: an entry sets both, and only members of one oneof displace each other.
+    Either field may be a member of a oneof, but not both of the same one: an entry sets both fields.
     """
     fields = message.message.fields if message.message else {}
     if fields.keys() != {ENTRY_KEY, ENTRY_VALUE} or any(map(_is_unlike_entry, fields.values())):
@@ -159,7 +159,7 @@ def _is_same_value(one: Held | None, other: Held) -> bool:
 
 
 def _is_kept_whole(reader: Held, writer: Held) -> bool:
-    """Whether the reader has a map's entries as messages of their own, or a message as its bytes."""
+    """Return whether the reader has messages in the form of a map's entries, or reads a message as its bytes."""
     if writer.is_map:
         return reader.message is not None and _is_entry_of(reader, writer)
     return reader.scalar == "bytes" and writer.message is not None

@@ -1,8 +1,8 @@
-"""The rules that only SOUND breaks on: what Confluent's answer lets pass and a message proves wrong.
+"""The rules that break only under SOUND: differences that Confluent permits although a message can be misread.
 
-Each says which message shows it. Confluent has no word for them, so their error type is empty.
+Each names such a message. Confluent has no error types for them, so theirs is empty.
 
-Source: the Protocol Buffers encoding guide ("Updating a message type"), and the answers of its runtime.
+Source: the Protocol Buffers encoding guide ("Updating a message type"), and the behaviour of its runtime.
 """
 
 from __future__ import annotations

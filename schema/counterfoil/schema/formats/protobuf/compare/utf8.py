@@ -1,7 +1,7 @@
-"""Which strings of a field are checked to be UTF-8, and where a reader checks what its writer does not.
+"""The strings of a field that are checked to be UTF-8 by a reader and not by its writer.
 
-A string of proto2 is not checked, one of proto3 is; in an edition the feature ``utf8_validation`` says so. Bytes that
-are not UTF-8 can be written by the first, and the parser of the second refuses the whole message.
+A string of proto2 is not checked, one of proto3 is; in an edition the feature ``utf8_validation`` decides. A writer
+that does not check can write bytes that are not UTF-8; the parser of a reader that checks refuses the whole message.
 
 Source: the Protocol Buffers guide, "Feature settings for editions", and the behaviour of its runtime.
 """
@@ -24,9 +24,10 @@ _VALUES: Final = "the values"
 
 
 def newly_checked_strings(reader: FieldType, writer: FieldType) -> str:
-    """What of a field the reader checks to be UTF-8 and the writer does not, in words; empty for nothing.
+    """Return the strings of a field that the reader checks to be UTF-8 and the writer does not, in words; else empty.
 
-    The fields of messages are not looked into, except where the other side has them as the entries of a map.
+    The fields of messages are not compared, except if the other side is a map: then the message is compared with its
+    entries.
     """
     as_entries = reader.holds.is_map or writer.holds.is_map
     checked, written = (_checks_by_part(field, as_entries=as_entries) for field in (reader, writer))
@@ -34,7 +35,7 @@ def newly_checked_strings(reader: FieldType, writer: FieldType) -> str:
 
 
 def _checks_by_part(field: FieldType, *, as_entries: bool) -> Mapping[str, bool]:
-    """Whether each string that a field holds is checked; parts that hold no strings are left out."""
+    """Return, by part of a field, whether its strings are checked; parts that hold no strings are left out."""
     holds, features = field.holds, field.features
     if not as_entries:
         return {_VALUE: features.checks_utf8} if _is_string(holds) else {}

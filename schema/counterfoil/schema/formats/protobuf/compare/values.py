@@ -1,4 +1,4 @@
-"""Values of scalar fields: which numbers a type holds, and what a field that is not set is read as."""
+"""Values of scalar fields: the numbers that a type holds, and the value of a field that is not set."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TEXTS: Final = frozenset({"string", "bytes"})
 
 
 def written_range(held: Held) -> range | None:
-    """The numbers that a writer writes: of an enum, those from its lowest to its highest; None for no number."""
+    """Return the numbers that a writer writes: of an enum, those from its lowest to its highest; None for no number."""
     if held.enum is None:
         return RANGE_BY_SCALAR.get(held.scalar or "")
     numbers = held.enum.names_by_number
@@ -41,19 +41,19 @@ def written_range(held: Held) -> range | None:
 
 
 def read_range(held: Held) -> range | None:
-    """The numbers that a reader holds as they are; what a closed enum lacks is not asked here."""
+    """Return the numbers that a reader can hold unchanged; a closed enum has the range of an open one here."""
     return ENUM_RANGE if held.enum is not None else RANGE_BY_SCALAR.get(held.scalar or "")
 
 
 def is_inside(inner: range, outer: range) -> bool:
-    """Whether every number of ``inner`` is one of ``outer``; both count by one."""
+    """Return whether every number of ``inner`` is one of ``outer``; both count by one."""
     return outer.start <= inner.start and inner.stop <= outer.stop
 
 
 def default_of(field: FieldType) -> str | int | float | None:
-    """What a singular scalar field that is not set is read as: a number (that of an enum's symbol), or a text.
+    """Return the value of a singular scalar field that is not set: a number (that of an enum's symbol), or a text.
 
-    None where that cannot be told: a default that is no value of its type, or an enum without symbols.
+    None if it is unknown: a default that is no value of its type, or an enum without symbols.
     """
     held = field.holds
     written = field.option("default")
@@ -70,7 +70,7 @@ def default_of(field: FieldType) -> str | int | float | None:
 
 
 def _number(text: str) -> str | int | float | None:
-    """The number; the text itself for ``nan``, which would not equal itself."""
+    """Return the number; the text itself for ``nan``, which does not equal itself; None if it is no number."""
     for parse in (_whole, _octal, float):
         try:
             found = parse(text)
@@ -85,5 +85,5 @@ def _whole(text: str) -> int:
 
 
 def _octal(text: str) -> int:
-    """A whole number with a leading zero, as protoc reads it."""
+    """Return a whole number with a leading zero, as protoc reads it."""
     return int(text, 8)

@@ -1,1 +1,1 @@
-"""Protobuf descriptors, from the tree and to it."""
+"""Conversion between Protobuf descriptors and syntax trees."""

@@ -1,9 +1,9 @@
-"""The descriptor of a file with its names as they were written, as registries answer it.
+"""The descriptor of a file with its names as they were written, as registries return it.
 
-Beside the descriptor that ``protoc`` makes, type names are not made full, and what nobody wrote is not there: labels,
-JSON names, the syntax. The runtime takes it all the same, and the text that comes back out of it is what went in.
+It differs from the descriptor that ``protoc`` makes: type names are not resolved, and labels, JSON names and the syntax
+are missing if they were not written. The runtime accepts it, and the text printed from it is the original one.
 
-Source: answers with ``format=serialized`` recorded from Confluent Schema Registry 8.5.
+Source: responses with ``format=serialized`` recorded from Confluent Schema Registry 8.5.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class AsWrittenBuilder(DescriptorBuilder):
-    """Builds the descriptor of one file, as it was written."""
+    """A builder of the descriptor of one file with its names as they were written."""
 
     def _build(self, dependencies: Container[str]) -> None:
         super()._build(dependencies)
@@ -58,5 +58,5 @@ class AsWrittenBuilder(DescriptorBuilder):
 
 
 def _entry_name(name: str) -> str:
-    """The name of a map's entries: camel case only where the field's name is in parts."""
+    """Return the name of a map's entries: in camel case only if the field's name has underscores."""
     return map_entry_name(name) if "_" in name else f"{name}Entry"

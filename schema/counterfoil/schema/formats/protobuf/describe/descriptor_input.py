@@ -1,4 +1,4 @@
-"""Descriptors that come in: one file, or a set of files.
+"""Reading of descriptors: one file, or a set of files.
 
 Source: ``google/protobuf/descriptor.proto``.
 """
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 def files_of_descriptor(data: bytes) -> Sequence[ProtoFile]:
-    """The files of a serialised ``FileDescriptorSet`` or ``FileDescriptorProto``; empty where it is neither.
+    """Return the files of a serialised ``FileDescriptorSet`` or ``FileDescriptorProto``; empty if it is neither.
 
-    Options are named by the extensions that the files declare, and those of the files that need no reference. Raises
-    ``ValueError`` for a name that is not UTF-8.
+    Options have the names of the extensions that the files and the built-in files declare. Raises ``ValueError`` for a
+    string that is not UTF-8.
     """
     protos = _read_set(data) or _read_file(data)
     for proto in protos:
@@ -53,13 +53,13 @@ def _read_file(data: bytes) -> Sequence[FileDescriptorProto]:
 
 
 def _says_something(proto: FileDescriptorProto) -> bool:
-    """Whether the bytes are likely to have been a file's descriptor: most bytes are no message at all."""
+    """Return whether the message has content of a file's descriptor; arbitrary bytes may parse as an empty one."""
     has_content = proto.message_type or proto.enum_type or proto.extension or proto.service or proto.dependency
     return bool(has_content or proto.syntax in {"proto2", "proto3", "editions"})
 
 
 def _check_text(message: Message) -> None:
-    """Raise ``ValueError`` where a string is no UTF-8: the runtime hands it out as bytes, or fails when it is asked."""
+    """Raise ``ValueError`` if a string is not UTF-8: the runtime returns it as bytes, or fails when it is read."""
     for field, value in message.ListFields():
         values = (value,) if isinstance(value, (str, bytes, int, float, Message)) else value
         for each in values:
@@ -70,7 +70,7 @@ def _check_text(message: Message) -> None:
 
 
 def _with_known_options(protos: Sequence[FileDescriptorProto]) -> Iterable[FileDescriptorProto]:
-    """The same files, read again by a runtime that knows the extensions they declare; unchanged where it refuses."""
+    """Return the files parsed again with the extensions that they declare; unchanged if the runtime refuses them."""
     pool = descriptor_pool.DescriptorPool()
     try:
         for path in _needed(protos):
@@ -85,7 +85,7 @@ def _with_known_options(protos: Sequence[FileDescriptorProto]) -> Iterable[FileD
 
 
 def _needed(protos: Sequence[FileDescriptorProto]) -> Sequence[str]:
-    """The known files that the given ones import, in dependency order, and the descriptor's own."""
+    """Return the paths of ``descriptor.proto`` and of the known files that ``protos`` import, in dependency order."""
     ordered: list[str] = []
     own = {proto.name for proto in protos}
 

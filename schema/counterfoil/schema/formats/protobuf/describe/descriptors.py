@@ -1,4 +1,4 @@
-"""Descriptors of schemas, whole: with the files they import, in the order in which a runtime takes them.
+"""Descriptors of schemas with the files they import, each after its own imports, as a runtime requires.
 
 Source: ``google/protobuf/descriptor.proto``.
 """
@@ -29,30 +29,29 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.read.files import SchemaFiles
 
 DEFAULT_NAME: Final = "default"
-"""The file name of a schema, which has none of its own."""
+"""The file name given to a schema, which has none."""
 
 _DESCRIPTOR_PATH: Final = "google/protobuf/descriptor.proto"
 
 
 def descriptor_set(schema: SchemaFiles, *, name: str = DEFAULT_NAME) -> bytes:
-    """A serialised ``FileDescriptorSet`` with the schema last and everything it imports before it.
+    """Return a serialised ``FileDescriptorSet`` with the schema last and everything it imports before it.
 
     ``name`` is the schema's file name in it. An import that is not known is left out. Raises ``InvalidSchema`` for
-    files that import each other in a circle.
+    cyclic imports.
     """
     return descriptor_pb2.FileDescriptorSet(file=_ordered(schema, name)).SerializeToString()
 
 
 def file_descriptor(schema: SchemaFiles, *, name: str = DEFAULT_NAME) -> bytes:
-    """A serialised ``FileDescriptorProto`` of the schema alone; ``name`` is its file name in it."""
+    """Return a serialised ``FileDescriptorProto`` of the schema alone; ``name`` is its file name in it."""
     return _ordered(schema, name)[-1].SerializeToString()
 
 
 def serialized(canonical: str, imports: Mapping[str, ProtoFile]) -> str:
-    """The ``FileDescriptorProto`` of a schema in base64, as ``format=serialized`` answers it.
+    """Return the ``FileDescriptorProto`` of a schema in base64, as the registry returns it for ``format=serialized``.
 
-    It is that of the ``canonical`` text, with its type names as they are written there; read as a schema, it has that
-    same text.
+    It describes the ``canonical`` text with its type names as they are written; parsed as a schema, it has this text.
     """
     builder = _SetBuilder(imports)
     file = parse_file(canonical)
@@ -66,14 +65,14 @@ def serialized(canonical: str, imports: Mapping[str, ProtoFile]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Refusals:
-    """What a runtime does not understand of a schema: options, and why it refuses the whole, ``""`` if it does not."""
+    """The parts of a schema that a runtime refuses: unknown options, and the error for the file, ``""`` for none."""
 
     unknown_options: Sequence[Option]
     runtime: str
 
 
 def find_refusals(schema: SchemaFiles) -> Refusals:
-    """What the runtime does not understand of a schema."""
+    """Return the unknown options of a schema, and the runtime's error for it."""
     builder = _SetBuilder(schema.imports)
     try:
         builder.add(schema.file, DEFAULT_NAME)
@@ -88,7 +87,7 @@ def find_refusals(schema: SchemaFiles) -> Refusals:
 
 @cache
 def known_descriptor(path: str) -> bytes:
-    """The serialised ``FileDescriptorProto`` of a file that needs no reference; ``KeyError`` for any other."""
+    """Return the serialised ``FileDescriptorProto`` of a file that needs no reference; ``KeyError`` for any other."""
     serialized = runtime_descriptor(path)
     if serialized is not None:
         return serialized
@@ -102,14 +101,14 @@ def known_descriptor(path: str) -> bytes:
 
 
 def _ordered(schema: SchemaFiles, name: str) -> list[FileDescriptorProto]:
-    """The descriptors, each behind those it imports."""
+    """Return the descriptors, each after those it imports."""
     builder = _SetBuilder(schema.imports)
     builder.add(schema.file, name)
     return builder.protos
 
 
 class _SetBuilder:
-    """Builds the descriptors of a file and of everything that it imports.
+    """A builder of the descriptors of a file and of all its imports.
 
     ``unknown_options`` are those of the file that was built last.
     """
@@ -122,7 +121,7 @@ class _SetBuilder:
         self.unknown_options: list[Option] = []
 
     def add(self, file: ProtoFile, name: str) -> None:
-        """Add a file behind everything that it imports; no recursion, since chains of imports may be long."""
+        """Add a file after all its imports; without recursion, since chains of imports may be long."""
         waiting = [(file, name, self._dependencies(file))]
         self._open.add(name)
         while waiting:
@@ -150,14 +149,14 @@ class _SetBuilder:
         return self.finish(DescriptorBuilder(file, symbols, name=name, dependencies=self._imports.keys()))
 
     def finish(self, builder: DescriptorBuilder) -> FileDescriptorProto:
-        """The descriptor with the options that need an extension put in."""
+        """Return the descriptor after the options that need an extension were added."""
         if builder.options.has_custom:
             builder.options.write_custom(self._class_finder(builder.proto))
         self.unknown_options = builder.options.unknown
         return builder.proto
 
     def _class_finder(self, proto: FileDescriptorProto) -> Callable[[str], type[Message]] | None:
-        """The classes of a runtime that knows this file and those before it; None where it refuses one."""
+        """Return a function from full name to message class; None if the runtime refuses a file."""
         pool = descriptor_pool.DescriptorPool()
         try:
             if all(each.name != _DESCRIPTOR_PATH for each in self.protos):

@@ -1,6 +1,6 @@
-"""The tree of a file, out of its descriptor.
+"""Conversion of a file's descriptor to its syntax tree.
 
-Type names come out in full, as descriptors hold them. Positions are not known: read the text again to have them.
+Type names are full names, as in descriptors. Positions are not known: print the tree and parse the text to get them.
 
 Source: ``google/protobuf/descriptor.proto``.
 """
@@ -62,12 +62,12 @@ _VISIBILITY_BY_NUMBER: Final = {1: "local", 2: "export"}
 
 
 def file_from_descriptor(proto: FileDescriptorProto, *, path: str = "") -> ProtoFile:
-    """The tree of the file that ``proto`` describes; ``proto`` must be whole, as runtimes accept it."""
+    """Return the tree of the file that ``proto`` describes; ``proto`` must be complete, as runtimes require."""
     return _DescriptorReader(proto).read(path)
 
 
 class _DescriptorReader:
-    """Reads one file descriptor."""
+    """A reader of one file descriptor."""
 
     def __init__(self, proto: FileDescriptorProto) -> None:
         self._proto = proto
@@ -169,7 +169,7 @@ class _DescriptorReader:
     def _extends(
         self, extensions: Iterable[FieldDescriptorProto], nested: Iterable[DescriptorProto]
     ) -> tuple[Extend, ...]:
-        """The extensions, those of one message that stand side by side in one block."""
+        """Return the extensions, consecutive ones of one message in one block."""
         blocks: list[tuple[str, list[Field]]] = []
         for proto in extensions:
             if not blocks or blocks[-1][0] != proto.extendee:
@@ -179,7 +179,7 @@ class _DescriptorReader:
 
 
 def _group_names(fields: Iterable[FieldDescriptorProto]) -> set[str]:
-    """The names of the messages that are bodies of groups."""
+    """Return the names of the messages that are bodies of groups."""
     groups = (field for field in fields if field.type == FieldDescriptorProto.TYPE_GROUP)
     return {field.type_name.rpartition(".")[2] for field in groups}
 
@@ -195,7 +195,7 @@ def _type_name(proto: FieldDescriptorProto) -> str:
 
 
 def _special_options(proto: FieldDescriptorProto) -> Iterable[Option]:
-    """The default and the JSON name; a JSON name that every reader derives by itself is not written."""
+    """Yield the default and the JSON name, the latter only if it differs from the derived one."""
     default, json_name = SPECIAL_OPTIONS
     if proto.HasField("default_value"):
         text = proto.default_value
@@ -240,13 +240,13 @@ def _rpc(proto: MethodDescriptorProto) -> Rpc:
 
 
 def _reserved(names: Sequence[str], ranges: Sequence[tuple[int, int]], *, has_bare_names: bool) -> tuple[Reserved, ...]:
-    """Numbers in one statement, names in another."""
+    """Return up to two statements: one of the numbers, one of the names."""
     numbers = tuple(_range(start, end) for start, end in ranges)
     return tuple(Reserved(values, has_bare_names=has_bare_names) for values in (numbers, tuple(names)) if values)
 
 
 def _extensions(proto: DescriptorProto) -> tuple[ExtensionRange, ...]:
-    """One statement per range that has options, and one for the others."""
+    """Return one statement per range that has options, and one for the others."""
     plain = [each for each in proto.extension_range if not each.HasField("options")]
     statements = [ExtensionRange(tuple(_range(each.start, each.end - 1) for each in plain))] if plain else []
     statements.extend(

@@ -1,6 +1,6 @@
-"""The files that every schema may import without a reference.
+"""The built-in files, which every schema may import without a reference.
 
-``google/protobuf/*.proto`` come from the descriptors of the protobuf runtime, which is loaded when one is asked for.
+``google/protobuf/*.proto`` come from the descriptors of the protobuf runtime, which is imported at the first use.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _RUNTIME_MODULE_BY_PATH: Final = {
 }
 
 KNOWN_PATHS: Final = frozenset((*_TEXT_BY_PATH, *_RUNTIME_MODULE_BY_PATH))
-"""The import paths of all of them."""
+"""The import paths of all built-in files."""
 
 
 @cache
 def known_file(path: str) -> ProtoFile | None:
-    """The file that stands for an import path; None for a path that needs a reference."""
+    """Return the built-in file of an import path; None for a path that needs a reference."""
     text = _TEXT_BY_PATH.get(path)
     if text is None:
         serialized = runtime_descriptor(path)
@@ -46,7 +46,7 @@ def known_file(path: str) -> ProtoFile | None:
 
 
 def runtime_descriptor(path: str) -> bytes | None:
-    """The serialized ``FileDescriptorProto`` that the runtime has for a path; None where it has none."""
+    """Return the serialized ``FileDescriptorProto`` that the runtime has for a path; None if it has none."""
     module = _RUNTIME_MODULE_BY_PATH.get(path)
     if module is None:
         return None

@@ -1,4 +1,4 @@
-"""Options as they stand in descriptors, and as they stand in a file.
+"""Conversion of the options in descriptors to those of syntax trees.
 
 Source: ``google/protobuf/descriptor.proto``; the text format specification.
 """
@@ -44,7 +44,7 @@ _FLOAT_DIGITS: Final = range(6, 10)
 
 
 def read_options(proto: Described) -> tuple[Option, ...]:
-    """The options of a descriptor message: those that the runtime knows, then those not interpreted."""
+    """Return the options of a descriptor message: those that the runtime knows, then the uninterpreted ones."""
     return tuple(_options(proto)) if proto.HasField("options") else ()
 
 
@@ -63,7 +63,7 @@ def _options(proto: Described) -> Iterator[Option]:
 
 
 def _features(path: str, message: Message) -> Iterator[Option]:
-    """One option for each feature, as files write them: ``features.field_presence = EXPLICIT``."""
+    """Yield one option for each feature, as written in files: ``features.field_presence = EXPLICIT``."""
     for field, value in message.ListFields():
         name = f"{path}.({field.full_name})" if field.is_extension else f"{path}.{field.name}"
         if isinstance(value, Message):
@@ -89,7 +89,7 @@ def _value(field: FieldDescriptor, value: object) -> OptionValue:
 
 
 def _shortest_float(value: float) -> str:
-    """The shortest digits that are this number when it is read as 32 bits."""
+    """Return the shortest decimal text that has this value as a 32-bit float."""
     for digits in _FLOAT_DIGITS:
         text = f"{value:.{digits}g}"
         if struct.pack("<f", float(text)) == struct.pack("<f", value):

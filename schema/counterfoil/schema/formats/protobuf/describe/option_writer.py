@@ -1,7 +1,7 @@
-"""Options of a file as they stand in descriptors: by their fields, or as they were written where nobody knows them.
+"""Conversion of a file's options to those of descriptors: as fields, or uninterpreted if their extension is unknown.
 
-The runtime's own reader of the text format turns values into fields, so that enums, nested messages and extensions are
-what they are for every other reader.
+The runtime's parser of the text format converts the values, so that enums, nested messages and extensions are the same
+as for every other reader.
 
 Source: ``google/protobuf/descriptor.proto``; the text format specification.
 """
@@ -33,9 +33,9 @@ _UNSIGNED: Final = 2**64
 
 
 class OptionWriter:
-    """Writes the options of one file; those that need an extension wait until :meth:`write_custom`.
+    """A writer of the options of one file; those that need an extension are written by :meth:`write_custom`.
 
-    ``unknown`` are the options that were not understood then: no such option, or a value that does not fit.
+    ``unknown`` are the options that could not be interpreted: no such option, or a value that does not fit.
     """
 
     def __init__(self, symbols: SymbolTable) -> None:
@@ -44,7 +44,7 @@ class OptionWriter:
         self.unknown: list[Option] = []
 
     def write(self, proto: Described, options: Iterable[Option], scope: str) -> None:
-        """Put ``options`` into ``proto.options``."""
+        """Write ``options`` into ``proto.options``; defer those that need an extension."""
         for option in options:
             if option.name in SPECIAL_OPTIONS:
                 continue
@@ -52,10 +52,10 @@ class OptionWriter:
                 self._waiting.append((proto, option, scope))
 
     def write_custom(self, class_of: Callable[[str], type[Message]] | None) -> None:
-        """Put in the options that waited.
+        """Write the deferred options.
 
-        ``class_of`` gives the class of an options message by full name, from a runtime that knows the file's
-        extensions; without it, and where it does not know one, an option stays as it was written.
+        ``class_of`` returns the class of an options message by full name, from a runtime with the file's extensions;
+        without it, and for an unknown extension, an option is written as uninterpreted.
         """
         for proto, option, scope in self._waiting:
             snippet = _snippet(option, partial(self._symbols.resolve_extension, scope=scope))
@@ -70,12 +70,12 @@ class OptionWriter:
 
     @property
     def has_custom(self) -> bool:
-        """Whether options wait."""
+        """Whether there are deferred options."""
         return bool(self._waiting)
 
 
 def _merge(message: Message, snippet: str) -> bool:
-    """Whether ``snippet`` could be read into ``message``; the message stays as it was where not."""
+    """Merge ``snippet`` into ``message`` and return whether that succeeded; if not, the message is unchanged."""
     if not snippet:
         return False
     fresh = type(message)()
@@ -88,7 +88,7 @@ def _merge(message: Message, snippet: str) -> bool:
 
 
 def _snippet(option: Option, resolve: Callable[[str], str | None] | None) -> str:
-    """The option in text format, its name's parts nested; empty where an extension is not known."""
+    """Return the option in text format, the parts of its name nested; empty if an extension is not known."""
     parts: list[str] = []
     for extension, plain in _PART.findall(option.name):
         if plain:
@@ -100,7 +100,7 @@ def _snippet(option: Option, resolve: Callable[[str], str | None] | None) -> str
         parts.append(f"[{found}]")
     opening = "".join(f"{part} {{ " for part in parts[:-1])
     text = _text(option.value)
-    text = "0" if text == "-0" else text  # protoc has no negative zero here, and has one inside braces
+    text = "0" if text == "-0" else text  # protoc has no negative zero here, but has one inside braces
     return f"{opening}{parts[-1]}: {text}{' }' * (len(parts) - 1)}"
 
 
@@ -118,7 +118,7 @@ def _text(value: OptionValue) -> str:
 
 
 def escape_bytes(text: str) -> str:
-    """The bytes of a string's content in ASCII, as C escapes them."""
+    """Return the bytes of a string's content in ASCII, as C escapes them."""
     return "".join(map(_escape_byte, text.encode("utf-8", "surrogateescape")))
 
 

@@ -1,4 +1,4 @@
-"""From a schema's text, or its descriptor in base64, to a tree.
+"""Reading of a schema's text, or of its descriptor in base64, as a syntax tree.
 
 A text that is not a ``.proto`` file may be a ``FileDescriptorProto``, or a ``FileDescriptorSet`` whose last file is the
 schema and whose others are imports, in base64.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.read.ast import ProtoFile
 
 MAX_CHARACTERS: Final = 4_000_000
-"""How long a text may be. Registries keep schemas in records of a log, which are a quarter of that by default."""
+"""The largest length of a text. Registries store schemas in Kafka records, by default up to a quarter of that size."""
 
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/\s]++={0,2}\s*+")
 _SHORTEST: Final = 4
@@ -30,14 +30,14 @@ _SHORTEST: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class ReadText:
-    """A tree, and the files that came along with it by import path."""
+    """A syntax tree, and the files that were in the same descriptor set, by import path."""
 
     file: ProtoFile
     imports: Mapping[str, ProtoFile] = field(default_factory=dict)
 
 
 def read_text(text: str, *, path: str = "") -> ReadText:
-    """The tree of a text, which is a ``.proto`` file or a descriptor in base64.
+    """Return the tree of a text, which is a ``.proto`` file or a descriptor in base64.
 
     Raises ``SchemaParseError`` with line and column.
     """
@@ -54,7 +54,7 @@ def read_text(text: str, *, path: str = "") -> ReadText:
 
 
 def is_descriptor(text: str) -> bool:
-    """Whether a text that declares something is a descriptor in base64: a ``.proto`` file has other characters."""
+    """Return whether a text is a descriptor in base64: a ``.proto`` file with a declaration has other characters."""
     return len(text) >= _SHORTEST and _BASE64.fullmatch(text) is not None
 
 
@@ -93,11 +93,11 @@ def _read_base64(text: str, path: str) -> ReadText | None:
         if not files:
             return None
         *others, last = files
-        # Texts are read again so that every node has its place, and so that what is kept is what is stored.
+        # Printed and parsed again, so that every node has a position and the tree is that of the stored text.
         imports = {each.path: parse_file(print_file(each), path=each.path) for each in others}
         return ReadText(parse_file(print_file(last), path=path), imports)
     except SchemaParseError as error:
         problem, expected = error.problem, error.expected
-    except (ValueError, KeyError) as error:  # names that are no UTF-8, map entries without a key
+    except (ValueError, KeyError) as error:  # names that are not UTF-8, map entries without a key
         problem, expected = str(error), "a whole descriptor"
     raise SchemaParseError(f"the descriptor declares what no file can: {problem}", expected=expected)

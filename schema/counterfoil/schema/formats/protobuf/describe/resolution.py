@@ -1,4 +1,4 @@
-"""The files that a schema imports: from its references, from its descriptor, or known to everyone."""
+"""The files that a schema imports: from its references, from its descriptor set, or built in."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def resolve_imports(read: ReadText, references: Sequence[ResolvedReference]) -> Mapping[str, ProtoFile]:
-    """Every file that the schema imports, directly or not, by import path.
+    """Return every file that the schema imports, directly or not, by import path.
 
-    A reference is found by its name, which is the import path; it goes before what came along in a descriptor, and
-    that before what is known to everyone. A path that none of them has is left out. Raises ``SchemaParseError`` that
-    names the reference whose text cannot be read.
+    A reference is found by its name, which is the import path; it takes precedence over a file of the descriptor set,
+    and that over a built-in file. A path without a file is left out. Raises ``SchemaParseError`` with the name of the
+    reference if its text cannot be parsed.
     """
     files = dict(read.imports)
     for reference in references:

@@ -56,10 +56,10 @@ _MESSAGE_SET: Final = "message_set_wire_format"
 
 
 class DescriptorBuilder:
-    """Builds the descriptor of one file.
+    """A builder of the descriptor of one file.
 
-    ``proto`` is the descriptor; the options that need an extension are put in by ``options.write_custom``.
-    ``dependencies`` are the import paths that are written: a file that is not known cannot be one.
+    ``proto`` is the descriptor; the options that need an extension are written by ``options.write_custom``.
+    ``dependencies`` are the import paths that may be written; imports of other paths are left out.
     """
 
     def __init__(self, file: ProtoFile, symbols: SymbolTable, *, name: str, dependencies: Container[str]) -> None:
@@ -125,7 +125,7 @@ class DescriptorBuilder:
         self.options.write(proto, message.options, scope)
 
     def _add_nested(self, proto: DescriptorProto, message: Message, scope: str) -> None:
-        """The nested messages in the order of the text, with those of groups and of map entries among them."""
+        """Add the nested messages in the order of the text, including those of groups and of map entries."""
         fields = [*message.all_fields, *_groups_of(message.extends)]
         for name, nested in _in_text_order(message.messages, fields):
             if isinstance(nested, Message):
@@ -134,7 +134,7 @@ class DescriptorBuilder:
                 self._add_map_entry(proto.nested_type.add(), nested, nested.map, scope)
 
     def _add_map_entry(self, proto: DescriptorProto, field: Field, map_type: MapType, scope: str) -> None:
-        """The message of a map's entries; features of the map hold for its keys and values."""
+        """Write the message of a map's entries; features of the map apply to its keys and values."""
         proto.name = map_entry_name(field.name)
         proto.options.map_entry = True
         features = [option for option in field.options if is_feature(option)]
@@ -190,7 +190,7 @@ class DescriptorBuilder:
 
     @staticmethod
     def _add_synthetic_oneofs(proto: DescriptorProto) -> None:
-        """A oneof for each field that is optional in proto3, behind those that were written."""
+        """Add a oneof for each field that is optional in proto3, after the written ones."""
         taken = {*(field.name for field in proto.field), *(oneof.name for oneof in proto.oneof_decl)}
         for field in proto.field:
             if field.proto3_optional:
@@ -248,7 +248,7 @@ class DescriptorBuilder:
 
 
 def _in_text_order(messages: Iterable[Message], fields: Iterable[Field]) -> list[tuple[str, Message | Field]]:
-    """The messages and those of groups, each with the name of its declaration, and the maps among the fields."""
+    """Return the messages, the bodies of groups and the map fields in the order of the text, each with its name."""
     found: list[tuple[Position, str, Message | Field]] = [(each.position, each.name, each) for each in messages]
     declaring = (field for field in fields if field.group is not None or field.map is not None)
     found.extend((field.position, field.name, field.group or field) for field in declaring)
@@ -281,7 +281,7 @@ def _reserved_names(statements: Iterable[Reserved]) -> Iterator[str]:
 
 
 def _default_text(kind: int, text: str) -> str:
-    """A default as descriptors spell it: whole numbers decimal, floats at their shortest, bytes escaped."""
+    """Return a default as in descriptors: whole numbers in decimal, floats in shortest form, bytes escaped."""
     if kind == FieldDescriptorProto.TYPE_BYTES:
         return escape_bytes(text)
     if kind in {FieldDescriptorProto.TYPE_DOUBLE, FieldDescriptorProto.TYPE_FLOAT}:
@@ -293,7 +293,7 @@ def _default_text(kind: int, text: str) -> str:
 
 
 def _as_utf8(text: str) -> str:
-    """The text with what is no UTF-8 replaced, since a descriptor's strings cannot hold it."""
+    """Return the text with bytes that are not UTF-8 replaced, since a descriptor's strings cannot hold them."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

@@ -1,1 +1,1 @@
-"""What changed between two Protobuf schemas."""
+"""Changes between two Protobuf schemas."""

@@ -1,8 +1,8 @@
-"""The diff of two Protobuf files: what a person would say was changed, whatever any compatibility level thinks of it.
+"""The diff of two Protobuf files: the changes that a person would name, independent of compatibility.
 
-Messages and enums belong together by name; failing that one that has the same last name elsewhere (moved), or about
-the same members (renamed). Fields belong together by name, then by number; symbols likewise. What comes in by an import
-is not compared; a field that holds such a type is compared by the type's name.
+Messages and enums are matched by name; otherwise by the last part of the name (moved), or by about the same members
+(renamed). Fields are matched by name, then by number, and so are symbols. Imported types are not compared; a field that
+holds one is compared by the type's name.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _Type: TypeAlias = "MessageType | EnumType"
 
 
 def find_changes(earlier: ProtobufSchema, later: ProtobufSchema) -> list[Change]:
-    """Everything that differs between two Protobuf schemas: the file's head, then types in the order of the later."""
+    """Return the changes between two Protobuf schemas: the file's head, then types in the order of the later one."""
     diff = _Diff(earlier, later)
     diff.run()
     return diff.changes
 
 
 class _Diff:
-    """One comparison, collecting changes. ``_new_name`` says what types of the earlier file are called now."""
+    """One comparison, which collects changes. ``_new_name`` maps earlier full names of types to later ones."""
 
     def __init__(self, earlier: ProtobufSchema, later: ProtobufSchema) -> None:
         self.changes: list[Change] = []
@@ -68,7 +68,7 @@ class _Diff:
         self._new_name = {was.full_name: now.full_name for was, now in pairs}
 
     def run(self) -> None:
-        """Compare the files."""
+        """Compare the files and collect the changes."""
         self._head(*self._files)
         self._type_names()
         for was, now in self._messages:
@@ -92,7 +92,7 @@ class _Diff:
         self._values(ChangeKind.DOC_CHANGED, (), quoted(earlier.doc), quoted(later.doc))
 
     def _type_names(self) -> None:
-        """Types that came, went, moved or took another name, and the order of the messages at the top."""
+        """Add the changes of types (added, removed, moved, renamed), and of the order of the top-level messages."""
         kept = {id(each) for pair in self._pairs for each in pair}
         for was in self._types[0]:
             if id(was) not in kept:
@@ -262,7 +262,7 @@ class _Diff:
 
 
 def _place_of(declared: _Type) -> FieldPath:
-    """The place of a message or enum, by the names on the way to it."""
+    """Return the place of a message or enum: the names of its outer messages, and its own."""
     return tuple(map(member, declared.names))
 
 

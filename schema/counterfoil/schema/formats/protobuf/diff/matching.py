@@ -1,4 +1,4 @@
-"""Which message, enum, field and oneof of a later Protobuf file continues which of the earlier one."""
+"""Matching of the messages, enums, fields and oneofs of an earlier and a later Protobuf file."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.types.index import FieldType, MessageType
 
 _ALIKE: Final = 0.5
-"""The share of members in common from which a type is the same under another name."""
+"""The least share of common members with which a type counts as renamed."""
 
 _MAX_COMPARED: Final = 40_000
-"""How many pairs of types are looked at for likeness; beyond that types of other names are other types."""
+"""The largest number of pairs of types that are compared by members; above it no type counts as renamed."""
 
 T = TypeVar("T")
 
 
 class Named(Protocol):
-    """What has a name inside the file and one of its own."""
+    """A declaration with a name inside the file."""
 
     @property
     def local_name(self) -> str:
@@ -33,26 +33,26 @@ TypeT = TypeVar("TypeT", bound=Named)
 def match_messages(
     earlier: Sequence[MessageType], later: Sequence[MessageType]
 ) -> list[tuple[MessageType, MessageType]]:
-    """Pairs of messages in the order of ``later``: by name, by the last part of the name (moved), by their fields."""
+    """Return pairs of messages in the order of ``later``: by name, last part of the name (moved), or common fields."""
     return _match_types(
         earlier, later, lambda message: {(field.number, field.name) for field in message.fields.values()}
     )
 
 
 def match_enums(earlier: Sequence[EnumType], later: Sequence[EnumType]) -> list[tuple[EnumType, EnumType]]:
-    """The same for enums, by their symbols."""
+    """Return pairs of enums in the order of ``later``: by name, last part of the name (moved), or common symbols."""
     return _match_types(earlier, later, lambda enum: {(each.number, each.name) for each in enum.node.constants})
 
 
 def match_fields(earlier: Iterable[FieldType], later: Iterable[FieldType]) -> list[tuple[FieldType, FieldType]]:
-    """Pairs of fields in the order of ``later``: those of one name, then those of one number."""
+    """Return pairs of fields in the order of ``later``: those of one name, and of the others those of one number."""
     return match_in_turn(earlier, later, (lambda field: field.name, lambda field: field.number))
 
 
 def match_in_turn(
     earlier: Iterable[T], later: Iterable[T], keys: Iterable[Callable[[T], Hashable]]
 ) -> list[tuple[T, T]]:
-    """Pairs of things that have one key in common, the first key first; each thing is in one pair at most."""
+    """Return pairs of elements with an equal key: by the first key, then the next; each is in one pair at most."""
     before, now = list(earlier), list(later)
     match: dict[int, T] = {}
     left = before
@@ -71,7 +71,7 @@ def match_in_turn(
 def match_oneofs(
     earlier: MessageType, later: MessageType, fields: Iterable[tuple[FieldType, FieldType]]
 ) -> Mapping[str, str]:
-    """The later name of each oneof that goes on: its own, or that of the oneof in which its members now are."""
+    """Return the later name of each matched oneof: the same, or that of the oneof that has one of its members."""
     match = {name: name for name in earlier.oneofs if name in later.oneofs}
     for was, now in fields:
         before, after = was.oneof_name, now.oneof_name
@@ -99,5 +99,5 @@ def _match_types(
 
 
 def _likeness(one: set[tuple[int, str]], other: set[tuple[int, str]]) -> float:
-    """The share of members that two types have in common; two without members are not alike."""
+    """Return the share of members that two types have in common; 0 for two without members."""
     return len(one & other) / max(len(one), len(other), 1)

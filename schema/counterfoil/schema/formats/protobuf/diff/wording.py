@@ -1,4 +1,4 @@
-"""Parts of a Protobuf file as people write them."""
+"""Texts of parts of a Protobuf file."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.types.index import FieldType, Held
 
 Documented: TypeAlias = Field | EnumConstant
-"""What may have a comment above and one behind."""
+"""A node that may have a comment above and one behind it."""
 
 _TOLD_OTHERWISE: Final = frozenset({"default"})
 
 
 def type_words(field: FieldType, new_name: Mapping[str, str] | None = None) -> str:
-    """The type of a field: ``int32``, ``map<string, shop.Item>``; types are called as ``new_name`` says, if it does."""
+    """Return the type of a field: ``int32``, ``map<string, shop.Item>``; names in ``new_name`` are replaced."""
     return _held_words(field.holds, new_name or {})
 
 
@@ -41,19 +41,19 @@ def _held_words(held: Held, new_name: Mapping[str, str]) -> str:
 
 
 def label_words(field: FieldType) -> str | None:
-    """The label as written, ``map`` for a map; None for a field without one."""
+    """Return the label as written, ``map`` for a map; None for a field without one."""
     if field.node.map is not None:
         return "map"
     return field.node.label.value if field.node.label else None
 
 
 def syntax_words(file: ProtoFile) -> str:
-    """``proto3``, ``edition 2023``; a file that says nothing is proto2."""
+    """Return ``proto3``, ``edition 2023``; ``proto2`` for a file without a syntax or edition."""
     return f"edition {file.edition}" if file.edition else file.syntax or "proto2"
 
 
 def option_words(options: Iterable[Option]) -> dict[str, str]:
-    """Every option as ``name = value``, by its name; those of one name together. Defaults are told by themselves."""
+    """Return every option as ``name = value``, by its name; options of one name are joined. Defaults are left out."""
     found: dict[str, str] = {}
     for option in options:
         if option.name not in _TOLD_OTHERWISE:
@@ -71,7 +71,7 @@ def _value_words(value: OptionValue) -> str:
 
 
 def range_words(statements: Iterable[Reserved | ExtensionRange]) -> str | None:
-    """Numbers and names of ``reserved`` or ``extensions`` statements, in one line; None for none."""
+    """Return the numbers and names of ``reserved`` or ``extensions`` statements in one line; None for none."""
     said = [_range_words(value) for statement in statements for value in statement.values]
     return ", ".join(said) or None
 
@@ -83,7 +83,7 @@ def _range_words(value: int | Range | str) -> str:
 
 
 def rpc_words(rpc: Rpc) -> str:
-    """``Place(stream Order) returns (Receipt)``."""
+    """Return the signature of a method, such as ``Place(stream Order) returns (Receipt)``."""
     request, response = (
         f"{'stream ' if is_streaming else ''}{name}"
         for name, is_streaming in ((rpc.request, rpc.request_streaming), (rpc.response, rpc.response_streaming))
@@ -92,10 +92,10 @@ def rpc_words(rpc: Rpc) -> str:
 
 
 def doc_words(node: Documented) -> str | None:
-    """The comments above and behind, quoted; None for none."""
+    """Return the comments above and behind the node, quoted; None if there are none."""
     return quoted("\n".join(filter(None, [node.doc, node.trailing_doc])))
 
 
 def quoted(text: str) -> str | None:
-    """The text in quotation marks; None for an empty one."""
+    """Return the text as a JSON string; None for an empty one."""
     return json.dumps(text, ensure_ascii=False) if text else None

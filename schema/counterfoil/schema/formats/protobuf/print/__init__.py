@@ -1,1 +1,1 @@
-"""``.proto`` text from the tree: as it is stored, and normalised."""
+"""Printing of syntax trees as ``.proto`` text: canonical and normalised."""

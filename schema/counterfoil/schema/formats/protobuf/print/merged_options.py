@@ -1,4 +1,4 @@
-"""Options that set fields of one extension one by one, ``(o).s = "x"`` and ``(o).n = 1``, as one value in braces.
+"""Merging of options that set fields of one extension, ``(o).s = "x"`` and ``(o).n = 1``, into one value in braces.
 
 Source: the Protocol Buffers language guide, "Custom Options": both spellings mean the same.
 """
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 _PART: Final = re.compile(r"\([^)]*\)|[^.()]+")
 
 _Assignment: TypeAlias = "tuple[Sequence[str], OptionValue]"
-"""What is set: the steps that lead to a field, none for the message itself, and the value."""
+"""An assignment: the steps to a field, none for the message itself, and the value."""
 
 
 def merge_options(options: Iterable[Option]) -> list[Option]:
-    """The options, with those that set fields of one extension as one of them, where its first stands.
+    """Return the options, with those of one extension merged into one, at the place of the first.
 
-    An extension that a single option sets stays as it is written, and so does one whose options cannot be one value: it
-    is set as a whole more than once, or a field of something is set that is no message.
+    An extension that a single option sets stays as it is written, and so does one whose options cannot be merged: it is
+    set as a whole more than once, or a field is set in a value that is not a message.
     """
     by_extension: dict[str, list[Option]] = {}
     for option in options:
@@ -41,7 +41,7 @@ def _merged(name: str, options: list[Option]) -> list[Option]:
 
 
 def _message(assignments: Sequence[_Assignment]) -> Aggregate | None:
-    """The one message that all set something of; None where there is none."""
+    """Return one message with all assignments; None if they cannot be merged."""
     whole = [value for steps, value in assignments if not steps]
     if len(whole) > 1 or not all(isinstance(value, Aggregate) for value in whole):
         return None
@@ -69,5 +69,5 @@ def _steps(option: Option) -> list[str]:
 
 
 def _entry_name(step: str) -> str:
-    """A step as the name of an entry: that of an extension is in brackets there."""
+    """Return a step as the name of an entry, in which an extension is in brackets."""
     return f"[{step[1:-1]}]" if step.startswith("(") else step

@@ -1,6 +1,6 @@
-"""The tree of the normalised text: full type names, and everything that has no meaning in one order.
+"""The tree of the normalised text: full type names, and a fixed order of elements whose order has no meaning.
 
-Messages, enums, services, methods and extend blocks keep their order: message indexes depend on it.
+Messages, enums, services, methods and extend blocks keep their order: message indexes depend on that of messages.
 
 Source: texts recorded from Confluent Schema Registry 8.5 with ``normalize=true``.
 """
@@ -50,12 +50,12 @@ _NEGATIVE_ZEROS: Final = ("-0", "-0.0")
 
 
 def normalize_file(file: ProtoFile, symbols: SymbolTable) -> ProtoFile:
-    """The tree whose canonical text is the normalised text of ``file``."""
+    """Return the tree whose canonical text is the normalised text of ``file``."""
     return _Normalizer(file, symbols).file()
 
 
 class _Normalizer:
-    """Normalises one file."""
+    """The normalisation of one file."""
 
     def __init__(self, file: ProtoFile, symbols: SymbolTable) -> None:
         self._file = file
@@ -121,7 +121,7 @@ class _Normalizer:
         )
 
     def _extensions(self, statements: Iterable[ExtensionRange], scope: str) -> tuple[ExtensionRange, ...]:
-        """One statement per value, in the order of their starts."""
+        """Return one statement per value, in the order of their starts."""
         normalized = [replace(each, options=self._options(each.options, scope)) for each in statements]
         values = [(value, statement) for statement in normalized for value in statement.values]
         values.sort(key=lambda pair: _range_key(pair[0]))
@@ -151,7 +151,7 @@ class _Normalizer:
         return tuple(sorted(merged, key=lambda option: option.name.lstrip("(")))
 
     def _option_name(self, name: str, scope: str) -> str:
-        """The option's name with the full name of its extension, without a leading dot."""
+        """Return the option's name with the full name of its extension, without a leading dot."""
         if not name.startswith("("):
             return name
         extension, _, rest = name[1:].partition(")")
@@ -166,7 +166,7 @@ def _option_value(option: Option) -> OptionValue:
 
 
 def _value(value: OptionValue) -> OptionValue:
-    """The value with numbers in one spelling, entries by name, and lists of one without brackets."""
+    """Return the value with numbers in normal form, entries sorted by name, and lists of one item without brackets."""
     if isinstance(value, Scalar):
         return Scalar(value.kind, _number(value.text)) if value.kind is ValueKind.NUMBER else value
     if isinstance(value, Aggregate):
@@ -177,7 +177,7 @@ def _value(value: OptionValue) -> OptionValue:
 
 
 def _with_plain_default(field: Field, option: Option) -> Option:
-    """The option; of a default that is zero the one spelling that its type has."""
+    """Return the option; a default that is a negative zero in the normal form of its type."""
     value = option.value
     if option.name != _DEFAULT or not isinstance(value, Scalar) or _number(value.text) not in _NEGATIVE_ZEROS:
         return option
@@ -185,7 +185,7 @@ def _with_plain_default(field: Field, option: Option) -> Option:
 
 
 def _number(text: str) -> str:
-    """One spelling of a number: decimal, without an exponent or fraction where it is whole; its sign is kept.
+    """Return the normal form of a number: decimal, without an exponent or fraction if it is whole; the sign is kept.
 
     A negative zero keeps its fraction: as the value of an option ``-0`` is 0.
     """
@@ -210,7 +210,7 @@ def _magnitude(text: str) -> str:
 
 
 def _reserved(statements: Iterable[Reserved]) -> tuple[Reserved, ...]:
-    """One statement per value: numbers first, by their start, then names."""
+    """Return one statement per value: numbers first, by their start, then names."""
     values = [(value, statement) for statement in statements for value in statement.values]
     values.sort(key=lambda pair: _reserved_key(pair[0]))
     return tuple(replace(statement, values=(value,)) for value, statement in values)

@@ -1,7 +1,6 @@
-"""The text of a tree: one layout, no comments, as registries store it.
+"""Printing of a syntax tree in one layout without comments, as registries store it.
 
-Only what the layout can carry is written: comments are not, statements without content neither. An empty line inside a
-message is as far indented as the message.
+Comments and empty statements are not written. An empty line inside a message has the indentation of the message.
 
 Source: texts recorded from Confluent Schema Registry 8.5.
 """
@@ -62,7 +61,7 @@ _DEFAULT_KINDS: Final = {
 
 
 def print_file(file: ProtoFile) -> str:
-    """The canonical text of a file; it ends in one line end."""
+    """Return the canonical text of a file; it ends with one line end."""
     sections: list[list[str]] = [
         _head(file),
         list(_imports(file)),
@@ -76,20 +75,20 @@ def print_file(file: ProtoFile) -> str:
 
 
 def print_option(option: Option) -> str:
-    """``name = value``, over several lines for a value in braces or brackets."""
+    """Return ``name = value``, in several lines for a value in braces or brackets."""
     return f"{option.name} = {_value(option.value)}"
 
 
 def spelled_options(field: Field) -> Sequence[Option]:
-    """The options of a field with the literal of its default as the field's type has it.
+    """Return the options of a field, its default with the kind of literal that the field's type has.
 
-    That is in quotes for a string and for nothing else, unless it is more than one word; a JSON name is in quotes.
+    The default is in quotes for a string, and for any other type if it is more than one word; a JSON name is in quotes.
     """
     return [_spelled(option, field) if option.name in SPECIAL_OPTIONS else option for option in field.options]
 
 
 def merged_entries(aggregate: Aggregate) -> Sequence[Entry]:
-    """The entries of a value in braces, those of one name as one list where the first of them stands."""
+    """Return the entries of a value in braces, those of one name as one list at the place of the first."""
     entries = aggregate.entries
     if len({entry.name for entry in entries}) == len(entries):
         return entries
@@ -105,7 +104,7 @@ def merged_entries(aggregate: Aggregate) -> Sequence[Entry]:
 
 
 def escape(text: str) -> str:
-    """The content of a string between its quotes; bytes that are no UTF-8 as octal escapes."""
+    """Return the content of a string for the text between quotes; bytes that are not UTF-8 as octal escapes."""
     return _ESCAPED.sub(_escape_one, text)
 
 
@@ -149,7 +148,7 @@ def _message(message: Message, indent: str) -> str:
 
 
 def _body(message: Message, indent: str) -> str:
-    """What stands in a message's braces, the braces too; without indentation before the first."""
+    """Return the body of a message with its braces; the opening brace is not indented."""
     inner = indent + _STEP
     groups = [field for field in message.fields if field.group is not None]
     plain = [field for field in message.fields if field.group is None] if groups else message.fields
@@ -237,7 +236,7 @@ def _option_line(option: Option, indent: str) -> str:
 
 
 def _options(options: Sequence[Option], indent: str) -> str:
-    """The options in brackets, a space before them: one stands inline, several stand in lines of their own."""
+    """Return the options in brackets after a space: one option in the same line, several in lines of their own."""
     texts = [print_option(option) for option in options]
     if len(texts) == 1:
         return f" [{_indented(texts[0], indent)}]"

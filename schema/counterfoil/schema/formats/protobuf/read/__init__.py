@@ -1,1 +1,1 @@
-"""``.proto`` text, as a tree with resolved names."""
+"""Parsing of ``.proto`` text as a syntax tree, and resolution of its names."""

@@ -1,9 +1,8 @@
-"""A ``.proto`` file as a tree of frozen nodes: what was written, where, and nothing interpreted.
+"""A ``.proto`` file as a syntax tree of frozen nodes, with positions and without interpretation.
 
-Type names stay as written; :mod:`~counterfoil.schema.formats.protobuf.read.symbols` resolves them. Every node carries
-its ``position`` in the text and its ``pointer``: the names on the way to it, joined by slashes
-(``/Outer/Inner/field``), ``""`` for the file. Nodes are never changed, so files are shared freely between schemas and
-threads.
+Type names stay as written; :mod:`~counterfoil.schema.formats.protobuf.read.symbols` resolves them. Every node has its
+``position`` in the text and its ``pointer``: the names from the file to it, joined by slashes (``/Outer/Inner/field``),
+``""`` for the file. Nodes are never changed, so that files are shared between schemas and threads.
 
 Source: the Protocol Buffers language specifications, proto2, proto3 and editions 2023 and 2024.
 """
@@ -18,17 +17,17 @@ from typing import Final
 from counterfoil.schema.position import Position
 
 MAX_TAG: Final = 536_870_911
-"""The largest field number, which ``max`` stands for in the ranges of a message (2^29 - 1)."""
+"""The largest field number (2^29 - 1), the value of ``max`` in the ranges of a message."""
 
 SPECIAL_OPTIONS: Final = ("default", "json_name")
-"""What is written among a field's options and is none."""
+"""The names that are written among a field's options but are not options."""
 
 START: Final = Position(1, 1)
-"""Where a text begins."""
+"""The position of the start of a text."""
 
 
 class Label(StrEnum):
-    """How often a field occurs, where that is written."""
+    """The label of a field: how often it occurs."""
 
     REQUIRED = "required"
     OPTIONAL = "optional"
@@ -36,7 +35,7 @@ class Label(StrEnum):
 
 
 class ImportKind(StrEnum):
-    """How a file is imported; the value is the word that is written, empty for a plain import."""
+    """The kind of an import; the value is the keyword, empty for a plain import."""
 
     PLAIN = ""
     PUBLIC = "public"
@@ -45,7 +44,7 @@ class ImportKind(StrEnum):
 
 
 class ValueKind(_Enum):
-    """What the literal of an option's value is."""
+    """The kind of literal of an option's value."""
 
     STRING = "string"
     BOOLEAN = "boolean"
@@ -112,9 +111,9 @@ class MapType:
 class Field:
     """A field, of a message, oneof or extend block.
 
-    ``type`` is as written (``int32``, ``.a.b.C``, ``map<string, C>``; ``group`` for a group). ``options`` holds all of
-    them in the order written, but for ``default`` and ``json_name``, which are the last. ``group`` is the body of a
-    group, whose name is the field's ``name`` as written; ``map`` is there for a map.
+    ``type`` is as written (``int32``, ``.a.b.C``, ``map<string, C>``; ``group`` for a group). ``options`` are in the
+    order written, but ``default`` and ``json_name`` are the last. ``group`` is the body of a group, whose name is the
+    field's ``name`` as written; ``map`` has the types of a map, and is None for other fields.
     """
 
     label: Label | None
@@ -144,7 +143,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Numbers from ``start`` to ``end``, both included; ``is_max`` where the end was written ``max``."""
+    """Numbers from ``start`` to ``end``, both included; ``is_max`` if the end was written as ``max``."""
 
     start: int
     end: int
@@ -155,7 +154,7 @@ class Range:
 class Reserved:
     """One ``reserved`` statement: single numbers, ranges and names, in the order written.
 
-    ``has_bare_names`` says that names stand without quotes, as in files of an edition.
+    ``has_bare_names`` is true if names are written without quotes, as in files of an edition.
     """
 
     values: tuple[int | Range | str, ...]
@@ -166,7 +165,7 @@ class Reserved:
 
 @dataclass(frozen=True, slots=True)
 class ExtensionRange:
-    """One ``extensions`` statement: the numbers that others may use, in the order written."""
+    """One ``extensions`` statement: the numbers that extensions may use, in the order written."""
 
     values: tuple[int | Range, ...]
     options: tuple[Option, ...] = ()
@@ -216,7 +215,7 @@ class Extend:
 class Message:
     """A message, or the body of a group.
 
-    ``fields`` holds the fields outside oneofs, groups included; ``all_fields`` those and the oneofs' in the order
+    ``fields`` holds the fields outside oneofs, including groups; ``all_fields`` those and the oneofs' in the order
     written. ``visibility`` is as in :class:`Enum`.
     """
 
@@ -275,11 +274,11 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class ProtoFile:
-    """A whole file. ``syntax`` is ``proto2``, ``proto3`` or None where the line is missing, which means proto2.
+    """A whole file. ``syntax`` is ``proto2``, ``proto3``, or None if the line is missing, which means proto2.
 
-    ``edition`` is ``2023`` or ``2024`` for a file of an edition (``syntax`` is None then). ``package`` is ``""`` where
-    there is none; ``path`` is the path under which others import the file, ``""`` for the schema itself.
-    ``package_position`` is where the package is written.
+    ``edition`` is ``2023`` or ``2024`` for a file of an edition (``syntax`` is None then). ``package`` is ``""`` if
+    there is none; ``path`` is the path under which other files import this one, ``""`` for the schema itself.
+    ``package_position`` is the position of the package statement.
     """
 
     path: str = ""
@@ -299,10 +298,10 @@ class ProtoFile:
 
     @property
     def is_proto3(self) -> bool:
-        """Whether the file says proto3."""
+        """Whether the file's syntax is proto3."""
         return self.syntax == "proto3"
 
     @property
     def package_prefix(self) -> str:
-        """What stands before a top-level name in its full name: ``a.b.``, or nothing."""
+        """The prefix of a top-level name in its full name: ``a.b.``, or empty."""
         return f"{self.package}." if self.package else ""

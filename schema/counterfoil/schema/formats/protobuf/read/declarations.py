@@ -1,4 +1,4 @@
-"""Messages, enums and what stands in them, from the words of a file.
+"""Parsing of messages, enums, extend blocks and their content.
 
 Source: the Protocol Buffers language specifications, proto2, proto3 and editions 2023 and 2024.
 """
@@ -59,7 +59,7 @@ _NOT_FIELDS: Final = frozenset(
 
 
 class Body:
-    """What is found in a message's braces, while it is being read."""
+    """The content of a message's braces that was read so far."""
 
     __slots__ = ("all_fields", "enums", "extends", "extensions", "fields", "messages", "oneofs", "options", "reserved")
 
@@ -76,7 +76,7 @@ class Body:
 
 
 class DeclarationReader:
-    """Reads the declarations of one file.
+    """A parser of the declarations of one file.
 
     ``syntax`` and ``edition`` are as in :class:`~counterfoil.schema.formats.protobuf.read.ast.ProtoFile`: a field needs
     a label in proto2, and reserved names have no quotes in editions.
@@ -99,7 +99,7 @@ class DeclarationReader:
         }
 
     def message(self, parent: str, *, visibility: str = "") -> Message:
-        """The message at the cursor, behind the word ``message``."""
+        """Read and return the message whose keyword ``message`` is at the cursor."""
         cursor = self._cursor
         doc, start = cursor.doc(), cursor.start
         cursor.advance()
@@ -107,7 +107,7 @@ class DeclarationReader:
         return self._body(name, f"{parent}/{name}", doc, start, visibility=visibility)
 
     def enum(self, parent: str, *, visibility: str = "") -> Enum:
-        """The enum at the cursor, behind the word ``enum``."""
+        """Read and return the enum whose keyword ``enum`` is at the cursor."""
         cursor = self._cursor
         doc, position = cursor.doc(), cursor.position()
         cursor.advance()
@@ -129,7 +129,7 @@ class DeclarationReader:
         return Enum(name, tuple(constants), tuple(options), tuple(reserved), position, pointer, doc, visibility)
 
     def extend(self, parent: str) -> Extend:
-        """The extend block at the cursor, behind the word ``extend``."""
+        """Read and return the extend block whose keyword ``extend`` is at the cursor."""
         cursor = self._cursor
         doc, position = cursor.doc(), cursor.position()
         cursor.advance()
@@ -158,7 +158,7 @@ class DeclarationReader:
             reader = self._readers.get(cursor.word)
             if reader is not None:
                 reader(body, pointer)
-            elif is_group or not cursor.accept(";"):  # the reference takes no empty statements in groups
+            elif is_group or not cursor.accept(";"):  # the reference refuses empty statements in groups
                 field = self._field(pointer)
                 body.fields.append(field)
                 body.all_fields.append(field)
@@ -227,7 +227,7 @@ class DeclarationReader:
         body.all_fields.extend(fields)
 
     def _quick_fields(self, pointer: str, *, needs_labels: bool, takes_labels: bool = True) -> list[Field]:
-        """The fields from here on that one pattern can tell: without options and comments, and no groups."""
+        """Read and return the next fields that one pattern can match: without options and comments, and no groups."""
         cursor = self._cursor
         text, start = cursor.text, cursor.before
         offset = start
@@ -252,7 +252,7 @@ class DeclarationReader:
         return fields
 
     def _field(self, parent: str, *, needs_label: bool = True) -> Field:
-        """The field at the cursor, a group and a map too."""
+        """Read and return the field at the cursor, which may be a group or a map."""
         cursor = self._cursor
         doc, start = cursor.doc(), cursor.start
         label = _LABELS.get(cursor.word)
@@ -343,7 +343,7 @@ class DeclarationReader:
 
 
 def _special_last(options: tuple[Option, ...]) -> tuple[Option, ...]:
-    """The options with the default and the JSON name last; of two of these, the later one counts."""
+    """Return the options with the default and the JSON name last; of two with one such name, only the later one."""
     special = {option.name: option for option in options if option.name in SPECIAL_OPTIONS}
     if not special:
         return options
@@ -352,7 +352,7 @@ def _special_last(options: tuple[Option, ...]) -> tuple[Option, ...]:
 
 
 def read_option_statement(cursor: Cursor, pointer: str) -> Option:
-    """One ``option name = value;``."""
+    """Read and return one ``option name = value;``."""
     cursor.advance()
     option = read_option(cursor, pointer)
     cursor.expect(";")
@@ -360,7 +360,7 @@ def read_option_statement(cursor: Cursor, pointer: str) -> Option:
 
 
 def read_range(cursor: Cursor, *, maximum: int) -> int | Range:
-    """A number, or ``a to b``; ``max`` is ``maximum``."""
+    """Read and return a number, or a range ``a to b``; ``max`` is ``maximum``."""
     start = read_int(cursor, _NUMBER)
     if not cursor.accept("to"):
         return start
@@ -370,9 +370,9 @@ def read_range(cursor: Cursor, *, maximum: int) -> int | Range:
 
 
 def read_name(cursor: Cursor, expected: str, *, is_field: bool = False) -> str:
-    """A name at the cursor, with all that the reference takes in one: dots and hyphens too, which are warned about.
+    """Read and return the name at the cursor, with dots and hyphens, as the reference accepts them.
 
-    Only a field's may not start with a digit.
+    Invalid names are warned about later. Only a field's name may not start with a digit.
     """
     token = cursor.word
     if _NAME.fullmatch(token) is None or (is_field and token[0].isdigit()):

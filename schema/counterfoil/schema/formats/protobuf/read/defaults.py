@@ -1,4 +1,4 @@
-"""Whether a default fits the type of its field.
+"""The check that a default fits the type of its field.
 
 Source: the Protocol Buffers language specification, proto2, "Fields" and "Default values".
 """
@@ -20,7 +20,7 @@ _FLOATS: Final = frozenset(("float", "double"))
 
 
 def default_problem(field: Field, value: OptionValue, named: Symbol | None) -> str:
-    """What is wrong with a field's default, as the end of a sentence; ``""`` where nothing is.
+    """Return what is wrong with a field's default, as the end of a sentence; ``""`` if it is valid.
 
     ``named`` is the message or enum that the field's type names.
     """

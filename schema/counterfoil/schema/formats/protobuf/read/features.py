@@ -1,7 +1,7 @@
-"""What the syntax, the edition and the feature options of a file make of its fields and enums.
+"""The features of fields and enums that follow from the syntax, the edition and the feature options of a file.
 
 Source: the Protocol Buffers guide, "Feature settings for editions": the defaults of proto2, proto3, 2023 and 2024, and
-inheritance from the file through the messages around a field to the field itself.
+inheritance from the file through the outer messages to the field itself.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _PREFIX: Final = "features"
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """The settings that hold at one place of a file.
+    """The features that apply to one place of a file.
 
-    ``presence`` is ``EXPLICIT``, ``IMPLICIT`` or ``LEGACY_REQUIRED``; ``has_closed_enums`` whether an enum holds its
-    own numbers alone; ``is_packed`` whether repeated numbers are one block of bytes; ``is_delimited`` whether messages
-    are enclosed by marks as groups are; ``checks_utf8`` whether a string must be UTF-8; ``allows_json`` whether the
-    JSON form is promised.
+    ``presence`` is ``EXPLICIT``, ``IMPLICIT`` or ``LEGACY_REQUIRED``; ``has_closed_enums`` whether an enum holds only
+    its own numbers; ``is_packed`` whether repeated numbers are one block of bytes; ``is_delimited`` whether messages
+    are encoded with start and end tags, as groups are; ``checks_utf8`` whether a string must be UTF-8; ``allows_json``
+    whether the JSON form is supported.
     """
 
     presence: str = "EXPLICIT"
@@ -43,14 +43,14 @@ EDITION: Final = Features()
 
 
 def features_of(file: ProtoFile) -> Features:
-    """The settings of a whole file."""
+    """Return the features of a whole file."""
     if file.edition is None:
         return PROTO3 if file.is_proto3 else PROTO2
     return with_options(EDITION, file.options)
 
 
 def with_options(features: Features, options: Iterable[Option]) -> Features:
-    """The settings inside something that has ``options``; ``features`` are those around it."""
+    """Return the features inside an element with ``options``; ``features`` are those of its parent."""
     for name, value in _feature_values(options):
         match name:
             case "field_presence":
@@ -69,7 +69,7 @@ def with_options(features: Features, options: Iterable[Option]) -> Features:
 
 
 def is_feature(option: Option) -> bool:
-    """Whether an option sets features: ``features`` as a whole or one of them."""
+    """Return whether an option sets features: all of ``features``, or one of them."""
     return option.name == _PREFIX or option.name.startswith(f"{_PREFIX}.")
 
 

@@ -1,4 +1,4 @@
-"""A file with the files that it imports: what a parsed schema is made of."""
+"""A file with the files that it imports: the parts of a parsed schema."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SchemaFiles(Protocol):
 
     @property
     def references(self) -> Mapping[str, Reference]:
-        """Which of those paths came from which subject and version."""
+        """The references (subject and version) by import path."""
 
     @property
     def symbols(self) -> SymbolTable:
@@ -33,6 +33,6 @@ class SchemaFiles(Protocol):
 
 
 def missing_imports(file: ProtoFile, imports: Mapping[str, ProtoFile]) -> list[tuple[Import, str]]:
-    """The imports that no file was found for, each with the path of the file that asks, ``""`` for the schema."""
+    """Return the imports without a file, each with the path of the importing file, ``""`` for the schema."""
     asking = (file, *imports.values())
     return [(item, each.path) for each in asking for item in each.imports if item.path not in imports]

@@ -1,7 +1,7 @@
-"""The words of a ``.proto`` file, one at a time, with places, comments and errors.
+"""The tokens of a ``.proto`` file, with positions, comments and errors.
 
-One pattern finds the next token and skips what stands before it; it is possessive throughout, so that no text makes it
-step back.
+One pattern skips comments and blanks and finds the next token; all its quantifiers are possessive, so that it never
+backtracks.
 
 Source: the Protocol Buffers language specification, "Lexical Elements".
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_DEPTH: Final = 100
-"""How deep messages, and the values of options, may nest."""
+"""The largest depth of nested messages and values of options."""
 
 _SKIP: Final = r"(?:[ \t\r\n\f\v]++|//[^\n]*+|(?>/\*.*?\*/))*+"
 _TOKEN: Final = re.compile(
@@ -34,10 +34,10 @@ _SHOWN: Final = 40
 
 
 class Cursor:
-    """A place in a text, and the token that stands there.
+    """A place in a text, and the token at it.
 
-    ``word`` is that token, ``""`` at the end of the text; ``start`` and ``end`` are its offsets and ``before`` is
-    where the token before it ended.
+    ``word`` is that token, ``""`` at the end of the text; ``start`` and ``end`` are its offsets, and ``before`` is the
+    end of the previous token.
     """
 
     __slots__ = ("_lines", "before", "depth", "end", "start", "text", "word")
@@ -53,13 +53,13 @@ class Cursor:
         self.advance()
 
     def advance(self) -> str:
-        """The present token; the next one takes its place."""
+        """Return the current token and move to the next one."""
         word = self.word
         self.jump(self.end)
         return word
 
     def jump(self, offset: int) -> None:
-        """Go on behind ``offset``, as after a token that ends there."""
+        """Move to the first token after ``offset``."""
         self.before = offset
         found = _TOKEN.match(self.text, offset)
         if found is None or found[1] is None:
@@ -70,20 +70,20 @@ class Cursor:
             self.start, self.end = found.span(1)
 
     def accept(self, token: str) -> bool:
-        """Whether ``token`` stands here; it is stepped over when it does."""
+        """Return whether the current token is ``token``, and if so, move to the next one."""
         if self.word != token:
             return False
         self.jump(self.end)
         return True
 
     def expect(self, token: str) -> None:
-        """Step over ``token``, or fail."""
+        """Move past ``token``; raise ``SchemaParseError`` if the current token is another one."""
         if self.word != token:
             self.fail_unexpected(repr(token))
         self.jump(self.end)
 
     def position(self, offset: int | None = None) -> Position:
-        """Line and column of an offset, or of the present token."""
+        """Return the line and column of an offset, or of the current token."""
         if self._lines is None:
             self._lines = [0, *(found.end() for found in re.finditer("\n", self.text))]
         at = self.start if offset is None else offset
@@ -91,11 +91,11 @@ class Cursor:
         return Position(line, at - self._lines[line - 1] + 1)
 
     def fail(self, problem: str, *, expected: str | None = None, offset: int | None = None, path: str = "") -> NoReturn:
-        """Raise the error for the present token, or for ``offset``."""
+        """Raise ``SchemaParseError`` at the current token, or at ``offset``."""
         raise SchemaParseError(problem, position=self.position(offset), path=path, expected=expected)
 
     def fail_unexpected(self, expected: str) -> NoReturn:
-        """Raise the error of a token that cannot stand here."""
+        """Raise ``SchemaParseError`` for an unexpected token."""
         found = self.word
         if not found:
             self.fail("the text ends too early", expected=expected)
@@ -107,19 +107,19 @@ class Cursor:
         self.fail(f"unexpected {shown!r}", expected=expected)
 
     def descend(self) -> None:
-        """Count one more level of nesting; the caller counts down with ``depth -= 1``."""
+        """Increase the depth of nesting; the caller decreases it with ``depth -= 1``."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             self.fail(f"nested more than {MAX_DEPTH} levels deep", expected="fewer levels")
 
     def doc(self) -> str:
-        """The comment that belongs to the declaration which starts at the present token."""
+        """Return the comment of the declaration that starts at the current token."""
         if "/" not in self.text[self.before : self.start]:
             return ""
         return _leading_comment(self.text, self.before, self.start)
 
     def trailing_doc(self) -> str:
-        """The comment behind the token before this one, on the same line."""
+        """Return the comment behind the previous token, on the same line."""
         found = _TRAILING.match(self.text, self.before)
         if found is None:
             return ""
@@ -128,9 +128,9 @@ class Cursor:
 
 
 def _leading_comment(text: str, start: int, end: int) -> str:
-    """The last block of comments in a gap: without blank lines in it, or between it and the declaration.
+    """Return the last block of comments in a gap, without blank lines in it or between it and the declaration.
 
-    A comment on the line of the token before belongs to that one, unless the gap begins the text.
+    A comment on the line of the previous token belongs to that token, unless the gap is at the start of the text.
     """
     block: list[str] = []
     stop = start

@@ -32,19 +32,19 @@ _SURROGATES: Final = range(0xD800, 0xE000)
 
 
 def is_word(token: str) -> bool:
-    """Whether the token is a name, keyword or number."""
+    """Return whether the token is a name, keyword or number."""
     return bool(token) and _WORD.match(token) is not None
 
 
 def read_word(cursor: Cursor, expected: str) -> str:
-    """The name at the cursor, dots in it too."""
+    """Read and return the name at the cursor, which may contain dots."""
     if not is_word(cursor.word):
         cursor.fail_unexpected(expected)
     return cursor.advance()
 
 
 def read_int(cursor: Cursor, expected: str) -> int:
-    """The whole number of 32 bits at the cursor: decimal, hexadecimal or octal."""
+    """Read and return the whole number of 32 bits at the cursor: decimal, hexadecimal or octal."""
     value = parse_int(cursor.word)
     if value is None or not INT32_MIN <= value <= INT32_MAX:
         cursor.fail_unexpected(expected)
@@ -53,7 +53,7 @@ def read_int(cursor: Cursor, expected: str) -> int:
 
 
 def parse_int(text: str) -> int | None:
-    """The value of a whole number's literal; None for anything else."""
+    """Return the value of a whole number's literal; None for anything else."""
     found = _INT.fullmatch(text)
     if found is None:
         return None
@@ -68,7 +68,7 @@ def parse_int(text: str) -> int | None:
 
 
 def read_string(cursor: Cursor, expected: str = "a quoted string") -> str:
-    """The content of the string at the cursor; strings side by side are one."""
+    """Read and return the content of the string at the cursor; adjacent strings are joined."""
     if len(cursor.word) < len('""') or cursor.word[0] not in "\"'":
         cursor.fail_unexpected(expected)
     content = ""
@@ -80,7 +80,7 @@ def read_string(cursor: Cursor, expected: str = "a quoted string") -> str:
 
 
 def read_text(cursor: Cursor, expected: str) -> str:
-    """The content of the string at the cursor, which must be UTF-8: a path or a name."""
+    """Read and return the content of the string at the cursor, which must be UTF-8: a path or a name."""
     start = cursor.start
     content = read_string(cursor, expected)
     try:
@@ -91,7 +91,7 @@ def read_text(cursor: Cursor, expected: str) -> str:
 
 
 def read_options(cursor: Cursor, pointer: str) -> tuple[Option, ...]:
-    """The options in brackets at the cursor; none when there are no brackets."""
+    """Read and return the options in brackets at the cursor; empty if there are no brackets."""
     if cursor.word != "[":
         return ()
     cursor.advance()
@@ -105,7 +105,7 @@ def read_options(cursor: Cursor, pointer: str) -> tuple[Option, ...]:
 
 
 def read_option(cursor: Cursor, pointer: str) -> Option:
-    """One ``name = value``."""
+    """Read and return one ``name = value``."""
     start = cursor.start
     name = _read_option_name(cursor)
     cursor.expect("=")
@@ -113,7 +113,7 @@ def read_option(cursor: Cursor, pointer: str) -> Option:
 
 
 def read_value(cursor: Cursor) -> OptionValue:
-    """The value of an option at the cursor."""
+    """Read and return the value of an option at the cursor."""
     start = cursor.word
     if start in _CLOSING:
         return _read_aggregate(cursor, _CLOSING[start])
@@ -134,7 +134,7 @@ def _scalar(word: str) -> Scalar:
 
 
 def _read_option_name(cursor: Cursor) -> str:
-    """A name such as ``(a.b).c.(d)``, in the spelling without spaces."""
+    """Read and return a name such as ``(a.b).c.(d)``, without spaces."""
     parts: list[str] = []
     while True:
         if cursor.accept("("):
@@ -185,9 +185,9 @@ def _read_list(cursor: Cursor) -> ListValue:
 
 
 def unescape_bytes(escaped: str) -> str:
-    r"""The content of a string with escapes; a byte that is no UTF-8 is a surrogate from U+DC80 on.
+    r"""Return the content of a string with escapes; a byte that is not UTF-8 becomes a surrogate from U+DC80 on.
 
-    Raises ``ValueError`` for an escape that is no character.
+    Raises ``ValueError`` for an escape that is not a character.
 
     >>> unescape_bytes(r"\303\251\xff")
     'é\udcff'

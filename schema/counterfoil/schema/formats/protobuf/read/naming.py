@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def json_name_of(name: str) -> str:
-    """The JSON name of a field that is given none: camel case.
+    """Return the JSON name of a field without the option ``json_name``: camel case.
 
     >>> json_name_of("foo_bar_2")
     'fooBar2'
@@ -22,7 +22,7 @@ def json_name_of(name: str) -> str:
 
 
 def map_entry_name(name: str) -> str:
-    """The name of the message that holds the entries of a map field.
+    """Return the name of the message of a map field's entries.
 
     >>> map_entry_name("by_name")
     'ByNameEntry'
@@ -31,7 +31,7 @@ def map_entry_name(name: str) -> str:
 
 
 def synthetic_oneof_name(name: str, taken: Container[str]) -> str:
-    """The name of the oneof around a field that is optional in proto3."""
+    """Return the name of the synthetic oneof of a field that is optional in proto3."""
     found = name if name.startswith("_") else f"_{name}"
     while found in taken:
         found = f"X{found}"

@@ -1,4 +1,4 @@
-"""A ``.proto`` text as a tree.
+"""Parsing of ``.proto`` text as a syntax tree.
 
 Source: the Protocol Buffers language specifications, proto2, proto3 and editions 2023 and 2024.
 """
@@ -23,16 +23,16 @@ _IMPORT_KINDS: Final = {kind.value: kind for kind in ImportKind if kind.value}
 
 
 def parse_file(text: str, *, path: str = "") -> ProtoFile:
-    """The tree of a ``.proto`` text.
+    """Return the tree of a ``.proto`` text.
 
-    ``path`` is the path under which others import it. Names are not resolved. Raises ``SchemaParseError`` with line
-    and column.
+    ``path`` is the path under which other files import it. Names are not resolved. Raises ``SchemaParseError`` with
+    line and column.
     """
     return _FileReader(text).read(path)
 
 
 class _FileReader:
-    """Reads one file from its first word to its last."""
+    """A parser of one file."""
 
     def __init__(self, text: str) -> None:
         self._cursor = Cursor(text)
@@ -195,7 +195,7 @@ class _FileReader:
         )
 
     def _read_rpc_type(self) -> tuple[str, bool]:
-        """The type in parentheses, and whether it is a stream."""
+        """Read and return the type in parentheses, and whether it is a stream."""
         cursor = self._cursor
         cursor.expect("(")
         name = read_word(cursor, "a message's name or 'stream'")

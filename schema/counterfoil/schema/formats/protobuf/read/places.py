@@ -1,6 +1,6 @@
-"""Where each thing of a file stands.
+"""Pointers and positions of the elements of a file.
 
-What has no name of its own has one that begins with ``#``, which no name of the language can hold.
+The pointer of an element without a name ends with a step that begins with ``#``, which no name can contain.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ PACKAGE_POINTER: Final = "/#package"
 
 
 def import_pointer(path: str) -> str:
-    """The pointer of the import of a file."""
+    """Return the pointer of the import of a file."""
     return f"/#import {path}"
 
 
 def option_pointer(pointer: str, name: str) -> str:
-    """The pointer of an option of what stands at ``pointer``."""
+    """Return the pointer of an option of the element at ``pointer``."""
     return f"{pointer}/#{name}"
 
 
 def reserved_pointer(pointer: str, index: int) -> str:
-    """The pointer of one of the ``reserved`` statements of the message or enum at ``pointer``."""
+    """Return the pointer of one of the ``reserved`` statements of the message or enum at ``pointer``."""
     return f"{pointer}/#reserved {index}"
 
 
 def path_at(pointer: str) -> FieldPath:
-    """The names on the way to what stands at ``pointer``; what has no name of its own has that of what is around it.
+    """Return the field path of the element at ``pointer``; of its parent, if it has no name.
 
     >>> [step.name for step in path_at("/Order/Line/price/#default")]
     ['Order', 'Line', 'price']
@@ -47,9 +47,9 @@ def path_at(pointer: str) -> FieldPath:
 
 
 def position_by_pointer(file: ProtoFile) -> Mapping[str, Position]:
-    """The position of everything that findings are about, by its pointer.
+    """Return the position of every element that findings may refer to, by its pointer.
 
-    Where a name is declared twice, the first one counts.
+    Of a name that is declared twice, it is the first position.
     """
     found: dict[str, Position] = {}
     for pointer, position in _in_file(file):

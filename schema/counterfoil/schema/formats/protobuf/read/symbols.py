@@ -1,7 +1,7 @@
-"""The types that a file may name, by full name, and how a name as written finds its type.
+"""The types that a file may name, by full name, and the resolution of names as written.
 
-Source: the Protocol Buffers language guide, "Packages and Name Resolution": a name is looked for in the innermost
-scope first, then outwards; a leading dot starts at the outermost.
+Source: the Protocol Buffers language guide, "Packages and Name Resolution": a name is searched in the innermost scope
+first, then outwards; a name with a leading dot is a full name.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SCALARS: Final = frozenset(
 """The names of the scalar types."""
 
 MAP_KEYS: Final = SCALARS - {"double", "float", "bytes"}
-"""The types that a map's keys may be of."""
+"""The types that the keys of a map may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Symbol:
 
 
 class SymbolTable:
-    """What one file sees: its own types, its imports' types, and those that its imports import publicly."""
+    """The types that one file can name: its own, those of its imports, and those that these import publicly."""
 
     def __init__(self, file: ProtoFile, imports: Mapping[str, ProtoFile]) -> None:
         self._by_name: dict[str, Symbol] = {}
@@ -52,13 +52,13 @@ class SymbolTable:
             self._add_file(visible)
 
     def find(self, full_name: str) -> Symbol | None:
-        """The type with this full name, with or without a leading dot; None where the file sees none."""
+        """Return the type with this full name, with or without a leading dot; None if there is none."""
         return self._by_name.get(full_name.removeprefix("."))
 
     def resolve(self, name: str, scope: str) -> Symbol | None:
-        """The type that ``name`` means inside ``scope`` (the full name of a message or a package, or ``""``).
+        """Return the type of ``name`` inside ``scope`` (the full name of a message or a package, or ``""``).
 
-        ``name`` is as written in the file; None for a scalar and for a name that means nothing there.
+        ``name`` is as written in the file; None for a scalar and for an unknown name.
         """
         if name in SCALARS:
             return None
@@ -69,11 +69,11 @@ class SymbolTable:
         return None
 
     def resolve_extension(self, name: str, scope: str) -> str | None:
-        """The full name of the extension that ``name`` means inside ``scope``; None where there is none."""
+        """Return the full name of the extension ``name`` inside ``scope``; None if there is none."""
         return next((full for full in _candidates(name, scope) if full in self._extensions), None)
 
     def extension(self, full_name: str) -> Field | None:
-        """The field that declares an extension."""
+        """Return the field that declares an extension; None if there is none."""
         return self._extensions.get(full_name)
 
     def __iter__(self) -> Iterator[Symbol]:
@@ -110,7 +110,7 @@ class SymbolTable:
 
 
 def visible_files(file: ProtoFile, imports: Mapping[str, ProtoFile]) -> Iterator[ProtoFile]:
-    """The files whose types ``file`` may name: its imports, and what those import publicly; each once."""
+    """Yield the files whose types ``file`` may name: its imports, and those that these import publicly; each once."""
     seen: set[str] = set()
     waiting = [item.path for item in reversed(file.imports)]
     while waiting:
@@ -124,7 +124,7 @@ def visible_files(file: ProtoFile, imports: Mapping[str, ProtoFile]) -> Iterator
 
 
 def _candidates(name: str, scope: str) -> Iterator[str]:
-    """The full names that ``name`` may mean, the innermost first."""
+    """Yield the possible full names of ``name``, the innermost first."""
     if name.startswith("."):
         yield name[1:]
         return

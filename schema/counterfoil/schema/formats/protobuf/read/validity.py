@@ -1,7 +1,7 @@
-"""What a new schema must fulfil: names that mean something, each declared once, and a text that can be read again.
+"""The requirements of a new schema: known type names, each declared once, and a canonical text that can be parsed.
 
-Source: which schemas Confluent Schema Registry 8.5 takes; it does not ask for everything that the language asks for
-(:mod:`~counterfoil.schema.formats.protobuf.warnings` lists the rest).
+Source: the schemas that Confluent Schema Registry 8.5 accepts; it does not check all rules of the language
+(:mod:`~counterfoil.schema.formats.protobuf.warnings` has the others).
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _SPELLABLE: Final = re.compile(r"[A-Za-z0-9_.\-]+")
 
 
 def check_valid(schema: SchemaFiles) -> None:
-    """Raise ``SchemaParseError`` for the first thing that a new schema may not have."""
+    """Raise ``SchemaParseError`` for the first violated requirement of a new schema."""
     _Checker(schema).check()
 
 
 class _Checker:
-    """Checks one schema."""
+    """The check of one schema."""
 
     def __init__(self, schema: SchemaFiles) -> None:
         self._file = schema.file
@@ -76,7 +76,7 @@ class _Checker:
             self._check_type(field.type, scope, field.position, field.pointer)
 
     def _check_map(self, written: str, field: Field, scope: str) -> None:
-        """The types of a map as it is written, ``map<string, A>``; its values may be maps again."""
+        """Check the types of a map as written, ``map<string, A>``; its values may be maps, too."""
         key, _, value = written.removeprefix(_MAP).removesuffix(">").partition(", ")
         if key not in MAP_KEYS:
             problem = f"a map with keys of type {_cut(key.partition('<')[0])}"
@@ -119,7 +119,7 @@ def _cut(name: str) -> str:
 
 
 def _why_missing(file: ProtoFile, imports: Mapping[str, ProtoFile]) -> str:
-    """Which imports were not found, who asks for them, and which files are there."""
+    """Return a text with the missing imports, the files that import them, and the known imports; empty for none."""
     missing = missing_imports(file, imports)
     if not missing:
         return ""
@@ -155,7 +155,7 @@ def _check_group(group: Message) -> None:
 
 
 def _check_default(field: Field) -> None:
-    """A default in quotes that is written without them must still be one word."""
+    """Raise ``SchemaParseError`` if a default that is stored without its quotes is not one word."""
     default = next((option for option in field.options if option.name == "default"), None)
     if default is None or not isinstance(default.value, Scalar) or default.value.kind is not ValueKind.STRING:
         return

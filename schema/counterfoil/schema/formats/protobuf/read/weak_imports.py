@@ -1,4 +1,4 @@
-"""Weak imports, which the stored text has only where it would be another schema without them."""
+"""Weak imports, which are in the stored text only if the file uses a type of one of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def without_unused_weak_imports(file: ProtoFile, imports: Mapping[str, ProtoFile], symbols: SymbolTable) -> ProtoFile:
-    """The file as it is stored: its weak imports only where it names a type that comes through one of them."""
+    """Return the file as it is stored: without its weak imports, unless it names a type of one of them."""
     others = (item for item in file.imports if item.kind is not ImportKind.WEAK)
     stripped = replace(file, imports=tuple(others))
     seen = {id(file), *(id(each) for each in visible_files(stripped, imports))}
@@ -28,12 +28,12 @@ def without_unused_weak_imports(file: ProtoFile, imports: Mapping[str, ProtoFile
 
 
 def has_weak_imports(file: ProtoFile) -> bool:
-    """Whether the file has any."""
+    """Return whether the file has a weak import."""
     return any(item.kind is ImportKind.WEAK for item in file.imports)
 
 
 def _type_names(file: ProtoFile) -> Iterator[tuple[str, str]]:
-    """Every name of a type, and the scope in which it stands."""
+    """Yield every name of a type, and the scope in which it is resolved."""
     for message in file.messages:
         yield from _in_message(message, file.package_prefix + message.name)
     yield from _in_extends(file.extends, file.package)

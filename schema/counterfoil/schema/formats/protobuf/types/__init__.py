@@ -1,1 +1,1 @@
-"""The types that a Protobuf schema and its imports declare, ready to be compared."""
+"""The types that a Protobuf schema and its imports declare, for comparisons."""

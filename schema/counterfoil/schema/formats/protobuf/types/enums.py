@@ -1,4 +1,4 @@
-"""The enums of a schema, ready to be compared."""
+"""The enums of a schema, for comparisons."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class EnumType:
-    """An enum: its names and where it stands. ``local_name`` is the full name without the package.
+    """An enum: its names, its file and its features.
 
-    ``is_in_own_file`` says whether the schema's own file declares it, and not an import.
+    ``local_name`` is the full name without the package. ``is_in_own_file`` is whether the schema's own file declares
+    it, and not an import.
     """
 
     node: Enum
@@ -29,7 +30,7 @@ class EnumType:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names on the way to it inside its package, its own last."""
+        """The parts of its local name: outer messages first, its own name last."""
         return tuple(self.local_name.split("."))
 
     @property
@@ -39,12 +40,12 @@ class EnumType:
 
     @cached_property
     def name_by_number(self) -> Mapping[int, str]:
-        """The symbol of each number; the last one where several share it."""
+        """The symbol of each number; the last one if several share it."""
         return {constant.number: constant.name for constant in self.node.constants}
 
     @property
     def first_name(self) -> str | None:
-        """The symbol that an unset field has."""
+        """The symbol that an unset field has: the first one; None for an enum without symbols."""
         return self.node.constants[0].name if self.node.constants else None
 
     @cached_property

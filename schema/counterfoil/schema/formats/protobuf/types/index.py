@@ -1,6 +1,6 @@
-"""The types of a schema, ready to be compared: messages with their fields by number, and what each field holds.
+"""The types of a schema, for comparisons: messages with their fields by number, and the types of fields.
 
-Built once for a schema and file by file: the files that a schema imports are looked into when a field leads there.
+Built once for a schema and file by file: an imported file is processed when a field uses one of its types.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 ENTRY_KEY: Final = 1
 ENTRY_VALUE: Final = 2
-"""The numbers of the fields of a map's entry."""
+"""The field number of the value of a map's entry; :data:`ENTRY_KEY` is that of the key."""
 
 UNPACKABLE: Final = frozenset({"string", "bytes"})
-"""The scalar types of which repeated fields are never packed."""
+"""The scalar types whose repeated fields are never packed."""
 
 
 @dataclass(eq=False)
 class MessageType:
-    """A message: its place, its fields by number, and the types inside it.
+    """A message: its names, its fields by number, and the types inside it.
 
-    ``local_name`` is the full name without the package, ``parent`` the message around it, ``index`` its number among
-    the messages at its level. Where two fields share a number the last one counts.
+    ``local_name`` is the full name without the package, ``parent`` the outer message, ``index`` its index among the
+    messages of its level. Of two fields with one number, only the last one is in ``fields``.
     """
 
     node: Message
@@ -52,7 +52,7 @@ class MessageType:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names on the way to it inside its package, its own last."""
+        """The parts of its local name: outer messages first, its own name last."""
         return tuple(self.local_name.split("."))
 
     @property
@@ -67,7 +67,7 @@ class MessageType:
 
     @cached_property
     def fields(self) -> dict[int, FieldType]:
-        """Every field by its number, those of oneofs and groups too."""
+        """Every field by its number, including groups and the fields of oneofs."""
         found = {each.number: self._field(each, None) for each in self.node.fields}
         for oneof in self.node.oneofs:
             found.update((each.number, self._field(each, oneof)) for each in oneof.fields)
@@ -80,7 +80,7 @@ class MessageType:
 
     @cached_property
     def is_map_entry(self) -> bool:
-        """Whether the message says of itself that it is the entry of a map."""
+        """Whether the message has the option ``map_entry``."""
         return any(option.name == "map_entry" and _is_true(option) for option in self.node.options)
 
     def _field(self, node: Field, oneof: OneOf | None) -> FieldType:
@@ -90,7 +90,7 @@ class MessageType:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a field holds: a scalar by its name, a message, an enum, or a map; ``name`` alone where nothing is known."""
+    """The type of a field: a scalar by its name, a message, an enum, or a map; only ``name`` if it is not known."""
 
     name: str
     scalar: str | None = None
@@ -101,12 +101,12 @@ class Held:
 
     @property
     def is_map(self) -> bool:
-        """Whether it is a map, however it is written."""
+        """Whether it is a map, written as ``map<…>`` or as a message with the option ``map_entry``."""
         return self.key is not None
 
     @property
     def words(self) -> str:
-        """The type as people write it: ``int32``, ``enum Color``, ``message Item``, ``map<string, Item>``."""
+        """The type in words: ``int32``, ``enum Color``, ``message Item``, ``map<string, Item>``."""
         if self.key is not None and self.value is not None:
             return f"map<{self.key.words}, {self.value.words}>"
         if self.enum is not None:
@@ -116,10 +116,10 @@ class Held:
 
 @dataclass(eq=False)
 class FieldType:
-    """A field of a message, with the settings that hold for it.
+    """A field of a message, with the features that apply to it.
 
-    ``types`` are those of the file that it stands in, ``scope`` the full name of what is around it, in which its type
-    is looked for: the message that it belongs to, or, for an extension, what is around the ``extend`` block.
+    ``types`` are those of its file, ``scope`` the full name in which its type is resolved: of its message, or, for an
+    extension, of the message or package that contains the ``extend`` block.
     """
 
     node: Field
@@ -136,12 +136,12 @@ class FieldType:
 
     @property
     def name(self) -> str:
-        """Its name; for a group, that of its message in small letters, as the runtime has it."""
+        """Its name; for a group, that of its message in lower case, as in the runtime."""
         return self.node.name.lower() if self.node.group is not None else self.node.name
 
     @property
     def oneof_name(self) -> str | None:
-        """The oneof that it belongs to."""
+        """The name of its oneof; None if it is in none."""
         return self.oneof.name if self.oneof else None
 
     @property
@@ -151,24 +151,24 @@ class FieldType:
 
     @cached_property
     def holds(self) -> Held:
-        """What it holds."""
+        """The type of its values."""
         return self.types.held(self.node, self.scope)
 
     @property
     def is_repeated(self) -> bool:
-        """Whether it may occur many times, as a map's entries do."""
+        """Whether it is repeated; a map is, too."""
         return self.node.label is Label.REPEATED or self.node.map is not None
 
     @property
     def is_required(self) -> bool:
-        """Whether a message without it is refused."""
+        """Whether the runtime refuses a message without it."""
         if self.node.label is Label.REQUIRED:
             return True
         return self.features.presence == "LEGACY_REQUIRED" and self.oneof is None and not self.is_repeated
 
     @property
     def has_presence(self) -> bool:
-        """Whether a field that is not set differs from one that holds its default."""
+        """Whether an unset field can be distinguished from one that is set to its default."""
         if self.is_repeated:
             return False
         if self.oneof is not None or self.node.label is Label.OPTIONAL or self.is_required:
@@ -186,13 +186,13 @@ class FieldType:
 
     @property
     def is_delimited(self) -> bool:
-        """Whether it is written as a group."""
+        """Whether its messages are encoded as groups, with start and end tags."""
         return self.node.group is not None or (
             self.features.is_delimited and self.holds.message is not None and not self.holds.is_map
         )
 
     def option(self, name: str) -> str | None:
-        """The text of one of its plain options; None where it is not written."""
+        """Return the text of one of its scalar options; None if it is not written."""
         for option in self.node.options:
             if option.name == name and isinstance(option.value, Scalar):
                 return option.value.text
@@ -200,7 +200,7 @@ class FieldType:
 
 
 class FileTypes:
-    """The types that one file declares, and what the names in it mean."""
+    """The types that one file declares, and the resolution of its names."""
 
     def __init__(self, file: ProtoFile, index: TypeIndex) -> None:
         self.file = file
@@ -218,27 +218,27 @@ class FileTypes:
             self.messages[node.name] = self._message(node, None, features, number)
 
     def message(self, node: Message) -> MessageType | None:
-        """The message that a node of this file declares."""
+        """Return the message of a node of this file; None for a node of another file."""
         return self._message_by_node.get(id(node))
 
     def enum(self, node: Enum) -> EnumType | None:
-        """The enum that a node of this file declares."""
+        """Return the enum of a node of this file; None for a node of another file."""
         return self._enum_by_node.get(id(node))
 
     def message_by_local_name(self, local_name: str) -> MessageType | None:
-        """The message of this name without the package."""
+        """Return the message with this name without the package; None if there is none."""
         return self._message_by_local_name.get(local_name)
 
     def all_messages(self) -> Iterator[MessageType]:
-        """Every message of the file, each before those inside it."""
+        """Return every message of the file, each before those inside it."""
         return iter(self._message_by_node.values())
 
     def all_enums(self) -> Iterator[EnumType]:
-        """Every enum of the file."""
+        """Return every enum of the file."""
         return iter(self._enum_by_node.values())
 
     def held(self, node: Field, scope: str) -> Held:
-        """What a field inside ``scope``, the full name of what is around it, holds."""
+        """Return the type of a field inside ``scope``, a full name."""
         if node.map is not None:
             return Held(node.type, key=self._named(node.map.key, scope), value=self._named(node.map.value, scope))
         if node.group is not None:
@@ -246,11 +246,11 @@ class FileTypes:
         return _as_map(self.held_plainly(node, scope))
 
     def held_plainly(self, node: Field, scope: str) -> Held:
-        """What a field of a named type holds, a message that calls itself the entry of a map left as it is."""
+        """Return the type of a field of a named type; a message with the option ``map_entry`` is not a map here."""
         return self._named(node.type, scope)
 
     def extensions(self) -> Iterator[tuple[str, FieldType]]:
-        """Every extension that the file declares, with the full name of the message that it extends."""
+        """Yield every extension that the file declares, with the full name of the message that it extends."""
         for extend, scope, features in self._extends:
             extendee = self.symbols.resolve(extend.extendee, scope) or self.index.find(extend.extendee, scope)
             for node in extend.fields:
@@ -301,7 +301,7 @@ class FileTypes:
 
 
 class TypeIndex:
-    """The types of a schema's own file and, once they are asked for, of the files that it imports."""
+    """The types of a schema's own file and, built at the first use, of the files that it imports."""
 
     def __init__(self, schema: SchemaFiles) -> None:
         self.file = schema.file
@@ -315,30 +315,30 @@ class TypeIndex:
         self.root = self.types_of(schema.file)
 
     def types_of(self, file: ProtoFile) -> FileTypes:
-        """The types that ``file`` declares."""
+        """Return the types that ``file`` declares."""
         known = self._types_by_file.get(id(file))
         if known is None:
             known = self._types_by_file[id(file)] = FileTypes(file, self)
         return known
 
     def find(self, name: str, scope: str) -> Symbol | None:
-        """What ``name`` means inside ``scope`` when files that are not imported directly may declare it, too."""
+        """Return the type of ``name`` inside ``scope``, declared in any file of the schema; None if there is none."""
         return self._everywhere.resolve(name, scope)
 
     def message(self, name: str, scope: str) -> MessageType | None:
-        """The message that ``name`` means inside ``scope``, whichever file declares it."""
+        """Return the message of ``name`` inside ``scope``, declared in any file; None if there is none."""
         symbol = self.root.symbols.resolve(name, scope) or self.find(name, scope)
         if symbol is None or not isinstance(symbol.node, Message):
             return None
         return self.types_of(symbol.file).message(symbol.node)
 
     def reference(self, file: ProtoFile) -> tuple[str, int] | None:
-        """The subject and version that an imported file came from; None for the schema itself and known types."""
+        """Return the subject and version of an imported file; None for the schema's own file and built-in files."""
         return self._reference_by_file.get(id(file))
 
     @cached_property
     def uses(self) -> Uses:
-        """Where the schema's own file uses what others declare."""
+        """The places at which the schema's own file uses imported types."""
         return Uses(self)
 
     @cached_property
@@ -348,19 +348,19 @@ class TypeIndex:
 
 
 class Uses:
-    """The places in the own file of one schema through which it uses others."""
+    """The places at which the own file of one schema uses imported types."""
 
     def __init__(self, index: TypeIndex) -> None:
         self._index = index
 
     def is_own(self, file: ProtoFile) -> bool:
-        """Whether it is the schema's own file."""
+        """Return whether it is the schema's own file."""
         return file is self._index.root.file
 
     def pointer_to(self, declared: MessageType | EnumType) -> str:
-        """The pointer of a type that the own file declares, else of the first field there that leads to it.
+        """Return the pointer of a type that the own file declares, else of the first field there that uses it.
 
-        Where no field does, it is that of the type around it, and then of the import.
+        If no field does, it is the pointer for the outer type, and then that of the import.
         """
         if self.is_own(declared.file):
             return declared.pointer
@@ -371,7 +371,7 @@ class Uses:
         return self.pointer_to_file(declared.file) if parent is None else self.pointer_to(parent)
 
     def pointer_to_file(self, file: ProtoFile) -> str:
-        """The pointer of the import through which a file came; empty for the own file."""
+        """Return the pointer of the import that leads to a file; empty for the own file."""
         return self._pointer_by_file.get(id(file), "")
 
     @cached_property
@@ -388,7 +388,7 @@ class Uses:
         return found
 
     def _used_by_own(self) -> Iterator[tuple[MessageType | EnumType, str]]:
-        """What the own file uses: fields first, then extensions, then methods."""
+        """Yield the types that the own file uses, with pointers: of fields first, then extensions, then methods."""
         root = self._index.root
         fields = [each for message in root.all_messages() for each in message.fields.values()]
         for used in (*fields, *(extension for _, extension in root.extensions())):
@@ -421,7 +421,7 @@ def _declared_in(held: Held) -> Iterator[MessageType | EnumType]:
 
 
 def _as_map(held: Held) -> Held:
-    """The same, as a map where the message calls itself the entry of one."""
+    """Return ``held`` as a map if its message has the option ``map_entry``; any other unchanged."""
     message = held.message
     if message is None or not message.is_map_entry or not {ENTRY_KEY, ENTRY_VALUE} <= message.fields.keys():
         return held

@@ -1,6 +1,6 @@
-"""Fields of one number as ``buf breaking`` compares them: type, cardinality, oneof, default and names.
+"""Comparison of fields of one number by the rules of ``buf breaking``: type, cardinality, oneof, default and names.
 
-Source: the answers of ``buf breaking`` 1.75.
+Source: the results of ``buf breaking`` 1.75.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _JSON_GROUPS: Final = (
 
 
 def field_differences(reader: FieldType, writer: FieldType, place: Place) -> Iterator[Found]:
-    """What differs between two fields of one number, for both categories."""
+    """Yield the differences of two fields of one number, for both categories."""
     yield from _names(reader, writer, place)
     yield from _types(reader, writer, place)
     yield from _cardinalities(reader, writer, place)
@@ -48,13 +48,13 @@ def field_differences(reader: FieldType, writer: FieldType, place: Place) -> Ite
 
 
 def json_name(field: FieldType) -> str:
-    """The name that the field has in JSON."""
+    """Return the name that the field has in JSON."""
     written = field.option("json_name")
     return json_name_of(field.name) if written is None else written
 
 
 def entry_name(field: FieldType) -> str:
-    """The full name of the message that a map's entries are, as a descriptor calls it."""
+    """Return the full name that the message of a map's entries has in a descriptor."""
     return f"{field.scope}.{map_entry_name(field.name)}"
 
 
@@ -67,7 +67,7 @@ def _names(reader: FieldType, writer: FieldType, place: Place) -> Iterator[Found
 
 
 def _full_name(field: FieldType) -> str:
-    """The name inside a message; of an extension, with what is around it."""
+    """Return the name inside a message; of an extension, the full name."""
     return ".".join(filter(None, [field.scope, field.name])) if field.is_extension else field.name
 
 
@@ -98,7 +98,7 @@ def _is_readable(reader: Held, writer: Held, names: tuple[str, str], *, is_json:
 
 
 def _is_moved(reader: EnumType, writer: EnumType) -> bool:
-    """Whether the reader's enum has the writer's own name elsewhere, and all of its constants."""
+    """Return whether the reader's enum has the name without scope of the writer's, and all of its constants."""
     known = {(constant.name, constant.number) for constant in reader.node.constants}
     theirs = {(constant.name, constant.number) for constant in writer.node.constants}
     return reader.node.name == writer.node.name and theirs <= known
@@ -132,7 +132,7 @@ def _have_other_defaults(reader: FieldType, writer: FieldType) -> bool:
 
 
 def _found(rule: CompatibilityRule, place: Place, *, reader: str, writer: str, option: str = "") -> Found:
-    """What differs between the two fields, at an ``option`` of theirs where that says it."""
+    """Return the finding about the two fields of ``place``, at their option ``option`` if given."""
     field = place.reader_field or place.writer_field
     facts = {"name": field.name if field else "", "tag": field.number if field else ""}
     pointers = place.option_pointers(option) if option else None

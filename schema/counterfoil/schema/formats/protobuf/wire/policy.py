@@ -1,10 +1,10 @@
-"""WIRE and WIRE_JSON: what ``buf breaking`` answers in its categories of these names.
+"""The policies WIRE and WIRE_JSON: the results of ``buf breaking`` in its categories of these names.
 
-Files are matched by their path (a schema's own file with the other's), messages, enums and services by their full
-names over the schema's file and those of its references, fields and constants by number, methods by name. A map is a
-repeated message that is called after the field, as in a descriptor.
+Files are matched by their path (a schema's own file with the other's), messages, enums and services by their full names
+over the schema's file and those of its references, fields and constants by number, methods by name. A map is a repeated
+message with a name derived from the field's, as in a descriptor.
 
-Source: the answers of ``buf breaking`` 1.75.
+Source: the results of ``buf breaking`` 1.75.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def walk_wire(reader: ProtobufSchema, writer: ProtobufSchema) -> list[Found]:
-    """Every difference that breaks under WIRE, under WIRE_JSON, or under both."""
+    """Return every difference that breaks under WIRE, under WIRE_JSON, or under both."""
     mine, theirs = _files(reader), _files(writer)
     found = [*_packages(mine, theirs)]
     messages = _by_full_name(mine), _by_full_name(theirs)
@@ -49,7 +49,7 @@ def walk_wire(reader: ProtobufSchema, writer: ProtobufSchema) -> list[Found]:
 
 
 def _files(schema: ProtobufSchema) -> dict[str, FileTypes]:
-    """The schema's own file, and the files that its references brought, by path."""
+    """Return the schema's own file, and the files of its references, by path."""
     index = schema.types
     return {"": index.root} | {
         path: index.types_of(schema.imports[path]) for path in schema.references if path in schema.imports
@@ -83,7 +83,7 @@ def _maps(message: MessageType) -> Iterator[FieldType]:
 
 
 def _entry(field: FieldType, message: MessageType) -> MessageType:
-    """The entries of a map, as the message that a descriptor has for them."""
+    """Return the message of a map's entries, as in a descriptor."""
     types = field.node.map or MapType("", "")
     key = Field(None, types.key, "key", ENTRY_KEY, pointer=field.pointer)
     fields = (key, Field(None, types.value, "value", ENTRY_VALUE, pointer=field.pointer))
@@ -93,13 +93,13 @@ def _entry(field: FieldType, message: MessageType) -> MessageType:
 
 
 class _Sided(NamedTuple):
-    """An enum, and where the schema on whose side it is uses it."""
+    """An enum, and the places at which its schema uses imported types."""
 
     enum: EnumType
     uses: Uses
 
     def pointer(self, constant: str = "") -> str:
-        """The pointer of the enum, or of one of its constants; of what uses it where another file declares it."""
+        """Return the pointer of the enum, or of a constant; for an imported enum, of the element that uses it."""
         pointer = self.uses.pointer_to(self.enum)
         return f"{pointer}/{constant}" if constant and self.uses.is_own(self.enum.file) else pointer
 
@@ -137,7 +137,7 @@ def _deleted(field: FieldType, place: Place) -> Iterator[Found]:
 
 
 def _required(reader: MessageType, writer: MessageType, place: Place) -> Iterator[Found]:
-    """Fields that only one side requires, by the label that is written."""
+    """Yield the fields that only one side requires, by the written label."""
     mine, theirs = (
         {number for number, field in side.fields.items() if field.node.label is Label.REQUIRED}
         for side in (reader, writer)
@@ -161,7 +161,7 @@ def _extensions(reader: Mapping[str, FileTypes], writer: Mapping[str, FileTypes]
 
 
 def _reserved(statements: Sequence[Reserved], what: str, pointer: str) -> str:
-    """The pointer of the statement that reserves ``what`` in the message or enum at ``pointer``."""
+    """Return the pointer of the statement that reserves ``what`` in the message or enum at ``pointer``."""
     index = next(index for index, each in enumerate(statements) if what in no_longer_reserved((), (each,)))
     return reserved_pointer(pointer, index)
 
@@ -182,7 +182,7 @@ def _enum(reader: _Sided, writer: _Sided) -> Iterator[Found]:
 
 
 def _constant(reader: _Sided, writer: _Sided, number: int, names: Sequence[str], place: Place) -> Iterator[Found]:
-    """What became of one number of the writer's enum, which has ``names`` there."""
+    """Yield the differences of one number of the writer's enum, which has ``names`` for it."""
     enum = reader.enum
     known = enum.names_by_number.get(number)
     told = ", ".join(names)
@@ -204,5 +204,5 @@ def _constant(reader: _Sided, writer: _Sided, number: int, names: Sequence[str],
 
 
 def _other(names: Sequence[str], others: Sequence[str]) -> str:
-    """The first of ``names`` that is not among the others; the first where all are."""
+    """Return the first of ``names`` that is not among ``others``; the first one if all are."""
     return next((name for name in names if name not in others), names[0])

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def reserved_ranges(statements: Iterable[Reserved]) -> list[range]:
-    """The reserved numbers as they are written."""
+    """Return the reserved numbers, one range for each written number or range."""
     values = [value for statement in statements for value in statement.values if not isinstance(value, str)]
     return [
         range(value.start, value.end + 1) if isinstance(value, Range) else range(value, value + 1) for value in values
@@ -22,12 +22,12 @@ def reserved_ranges(statements: Iterable[Reserved]) -> list[range]:
 
 
 def reserved_names(statements: Iterable[Reserved]) -> list[str]:
-    """The reserved names."""
+    """Return the reserved names."""
     return [value for statement in statements for value in statement.values if isinstance(value, str)]
 
 
 def no_longer_reserved(reader: Sequence[Reserved], writer: Sequence[Reserved]) -> list[str]:
-    """What the writer reserves and the reader does not, in words: ``5``, ``5 to 9``, ``"name"``."""
+    """Return the numbers and names that only the writer reserves, as texts: ``5``, ``5 to 9``, ``"name"``."""
     known = _joined(reserved_ranges(reader))
     starts = [each.start for each in known]
     ranges = [_words(each) for each in reserved_ranges(writer) if not _is_covered(each, known, starts)]
@@ -36,7 +36,7 @@ def no_longer_reserved(reader: Sequence[Reserved], writer: Sequence[Reserved]) -
 
 
 def _joined(ranges: Iterable[range]) -> list[range]:
-    """The same numbers in as few ranges as hold them, in order."""
+    """Return the ranges merged into the fewest, in ascending order."""
     joined: list[range] = []
     for each in sorted(ranges, key=lambda each: each.start):
         if joined and each.start <= joined[-1].stop:
@@ -47,7 +47,7 @@ def _joined(ranges: Iterable[range]) -> list[range]:
 
 
 def _is_covered(wanted: range, known: Sequence[range], starts: Sequence[int]) -> bool:
-    """Whether one of ``known``, which stand apart and in order, holds every number of ``wanted``."""
+    """Return whether one of ``known``, which are merged and in order, holds every number of ``wanted``."""
     index = bisect_right(starts, wanted.start) - 1
     return index >= 0 and wanted.stop <= known[index].stop
 

@@ -1,6 +1,6 @@
-"""Methods of services as ``buf breaking`` compares them: what they take, what they return, what they promise.
+"""Comparison of methods by the rules of ``buf breaking``: request, response, streaming and idempotency level.
 
-Source: the answers of ``buf breaking`` 1.75.
+Source: the results of ``buf breaking`` 1.75.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _UNKNOWN: Final = "IDEMPOTENCY_UNKNOWN"
 
 
 def rpc_differences(reader: Iterable[FileTypes], writer: Iterable[FileTypes]) -> Iterator[Found]:
-    """What differs between the methods that both sides have, by the full name of the service and the name."""
+    """Yield the differences of the methods that both sides have, matched by the service's full name and their own."""
     mine = {name: (rpc, types) for name, rpc, types in _methods(reader)}
     for name, rpc, types in _methods(writer):
         if name in mine:
@@ -56,7 +56,7 @@ def _method(name: str, reader: tuple[Rpc, FileTypes], writer: tuple[Rpc, FileTyp
 
 
 def _pointer(rpc: Rpc, types: FileTypes, option: str) -> str:
-    """The pointer of the method or of an option of it; of the import where another file declares it."""
+    """Return the pointer of the method or of its option ``option``; that of the import, if it is in another file."""
     pointer = types.index.uses.pointer_to_file(types.file) or rpc.pointer
     return option_pointer(pointer, option) if option else pointer
 
@@ -66,7 +66,7 @@ def _type(name: str, types: FileTypes) -> str:
     return symbol.full_name if symbol else name.removeprefix(".")
 
 
-def _flow(is_streaming: bool) -> str:  # noqa: FBT001 - the flag as the tree has it, turned into a word here
+def _flow(is_streaming: bool) -> str:  # noqa: FBT001 - the flag of the syntax tree, converted to words
     return "a stream" if is_streaming else "one message"
 
 

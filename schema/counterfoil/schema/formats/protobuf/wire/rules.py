@@ -1,8 +1,8 @@
 """The rules of buf's categories WIRE and WIRE_JSON: whether bytes, or bytes and JSON, stay readable by its conventions.
 
-An id is buf's own name of the rule in small letters, so that an answer can be held against that of ``buf breaking``.
+An id is buf's name of the rule in lower case, so that results can be compared with those of ``buf breaking``.
 
-Source: the documentation of ``buf breaking`` ("Rules and categories"), and its answers, version 1.75.
+Source: the documentation of ``buf breaking`` ("Rules and categories"), and its results, version 1.75.
 """
 
 from __future__ import annotations

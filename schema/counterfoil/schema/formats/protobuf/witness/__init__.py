@@ -1,1 +1,1 @@
-"""Witnesses for Protobuf: messages that the writer may write, read by the runtime under the reader's schema."""
+"""Witnesses for Protobuf: messages of the writer's schema that the runtime reads with the reader's schema."""

@@ -1,6 +1,6 @@
-"""Proof of "compatible" for Protobuf: messages that the runtime writes under one schema and reads under the other.
+"""Confirmation of "compatible" for Protobuf: messages that the runtime writes with one schema and reads with the other.
 
-The messages are those that a record can be: of every message that both sides have by one name, and of the first one.
+The messages are of the types that a record can have: every type that both sides have by one name, and the first one.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 def confirm_compatible(reader: ProtobufSchema, writer: ProtobufSchema, count: int) -> Confirmation:
-    """How many of ``count`` messages of ``writer`` were read with ``reader``, or the first of which something was lost.
+    """Return how many of ``count`` messages of ``writer`` were read with ``reader`` without loss, or the first loss.
 
-    A field that the reader does not have is no loss, except where it was the choice of a oneof that the reader has.
+    A field that the reader does not have is no loss, unless it is the set member of a oneof that the reader has.
     """
     done = 0
     try:
@@ -46,7 +46,7 @@ def confirm_compatible(reader: ProtobufSchema, writer: ProtobufSchema, count: in
 
 
 def _read(reader: ProtobufSchema, writer: ProtobufSchema) -> Iterator[tuple[AnyMessage, AnyMessage, MessageType]]:
-    """Records of the writer, of each message in turn, and the reader's messages, empty, that are to be filled."""
+    """Yield records of the writer, of each type in turn, each with an empty message of the reader and its type."""
     readers, writers = runtime.runtime_of(reader), runtime.runtime_of(writer)
     pairs = dict.fromkeys(records(reader, writer))
     sources = deque((mine, samples(writers.new(theirs.full_name).DESCRIPTOR)) for mine, theirs in pairs)

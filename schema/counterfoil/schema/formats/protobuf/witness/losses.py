@@ -1,8 +1,9 @@
-"""What a reader lost or changed of a message: the message as it was written, against the message as it was read.
+"""Losses and changes of a message: a comparison of the message as it was written with the message as it was read.
 
-Fields are matched by number. A field that the reader does not have is no loss, except where it was the choice of a
-oneof that the reader still has. A symbol of an enum is its name: a number that the reader calls otherwise is read as
-another symbol, one that it does not have stays a number. A well-known type means what its name says.
+Fields are matched by number. A field that the reader does not have is no loss, unless it is the set member of a oneof
+that the reader has. Symbols of enums are compared by name: a number with another name in the reader is read as another
+symbol, a number without a name there is kept as a number. Well-known types with different names have different
+meanings.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ _SHOWN: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One value that the reader does not have as it was written; ``numbers`` lead to it, and ``sentence`` says it.
+    """One lost or changed value: ``numbers`` are the field numbers that lead to it, ``sentence`` describes it.
 
-    ``is_missing`` says that values are gone, and not that one was read as another.
+    ``is_missing`` is true if values are lost, and false if a value is read as another one.
     """
 
     numbers: tuple[int, ...]
@@ -59,9 +60,10 @@ class Loss:
 def losses(
     written: AnyMessage, read: AnyMessage, above: tuple[int, ...] = (), *, only: Sequence[Collection[int]] = ()
 ) -> Iterator[Loss]:
-    """Every value of ``written`` that ``read`` does not have, in the order of the numbers.
+    """Yield every value of ``written`` that is lost or changed in ``read``, in the order of the field numbers.
 
-    ``only`` holds, level by level, the numbers of the fields to look at; below its last level that is all of them.
+    ``above`` are the field numbers that lead to the messages. ``only`` has, for each level, the numbers of the fields
+    to compare; below its last level, all fields are compared.
     """
     known = read.DESCRIPTOR.fields_by_number
     set_numbers = {field.number for field, _ in written.ListFields()}
@@ -90,7 +92,7 @@ class _Pair:
     only: Sequence[Collection[int]]
 
     def of_unset(self) -> Iterator[Loss]:
-        """What a field that was not written is read as, where that is another default."""
+        """Yield the change of a field that was not written, if the reader has another default."""
         theirs, mine = (getattr(self.written, self.field.name), getattr(self.read, self.other.name))
         if not self._is_same(theirs, mine):
             template = "field {number} is not set: {theirs} for the writer, {mine} for the reader"
@@ -98,11 +100,11 @@ class _Pair:
             yield Loss(self.at, Sentence.of(template, {"number": self.field.number, **facts}))
 
     def of_set(self) -> Iterator[Loss]:
-        """What became of the values of a field."""
+        """Yield the losses and changes of the values of a field."""
         try:
             theirs = _values(self.written, self.field)
         except UnicodeDecodeError:
-            return  # the runtime shows no keys that are no UTF-8, so that nothing can be compared
+            return  # the runtime does not return keys that are not UTF-8, so that nothing can be compared
         try:
             mine = _values(self.read, self.other)
         except UnicodeDecodeError as failure:
@@ -137,20 +139,23 @@ class _Pair:
         if _is_message(self.field):
             return isinstance(got, bytes) and type(wrote).FromString(got) == wrote
         if self.other.type == FieldDescriptor.TYPE_STRING and isinstance(got, bytes):
-            return bool(self.field.type == FieldDescriptor.TYPE_STRING and wrote == got)  # a string that is no UTF-8
+            return bool(self.field.type == FieldDescriptor.TYPE_STRING and wrote == got)  # a string that is not UTF-8
         if isinstance(wrote, str | bytes) or isinstance(got, str | bytes):
             return isinstance(got, str | bytes) and not isinstance(wrote, int | float) and _raw(wrote) == _raw(got)
         return not _is_message(self.other) and (wrote == got or (_is_nan(wrote) and _is_nan(got)))
 
     def _is_same_symbol(self, number: int) -> bool:
-        """Whether a number has a name that both sides give it; True where one side has no name for it."""
+        """Return whether a number has a name in common on both sides.
+
+        If one side has no name for it: whether the reader has none of the writer's names under another number.
+        """
         names = {value.name for value in self.field.enum_type.values if value.number == number}
         known = {value.name for value in self.other.enum_type.values if value.number == number}
         elsewhere = {value.name for value in self.other.enum_type.values if value.number != number}
         return bool(names & known) if names and known else not names & elsewhere
 
     def _whereabouts(self) -> str:
-        """Where a value went that the field does not have; empty where it has one."""
+        """Return in words why the reader's field has no value; empty if it was not lost in a known way."""
         oneof = self.other.containing_oneof
         chosen = self.read.WhichOneof(oneof.name) if oneof else None
         if chosen and chosen != self.other.name:
@@ -165,7 +170,7 @@ class _Pair:
 
 
 def _fields(message: AnyMessage, numbers: Collection[int] | None) -> list[AnyField]:
-    """The fields of a message that have one of ``numbers``, or all of them, in the order of the numbers."""
+    """Return the fields of a message that have one of ``numbers``, or all of them, in the order of the numbers."""
     descriptor = message.DESCRIPTOR
     if numbers is None:
         return sorted(descriptor.fields, key=_number_of)
@@ -174,7 +179,7 @@ def _fields(message: AnyMessage, numbers: Collection[int] | None) -> list[AnyFie
 
 
 def _values(message: AnyMessage, field: AnyField) -> list[Any]:
-    """The values of a field, the entries of a map as messages; none for a singular field that is known to be unset."""
+    """Return the values of a field, the entries of a map as messages; empty for an unset field with presence."""
     value = getattr(message, field.name)
     if _is_map(field):
         return [_entry(field, key, value) for key in sorted(value, key=str)]
@@ -195,7 +200,7 @@ def _entry(field: AnyField, key: Any, values: Any) -> AnyMessage:
 
 
 def _key_of_entry(value: Any) -> str:
-    """What sorts messages as the entries of a map are sorted."""
+    """Return the sort key that gives messages the order of a map's entries."""
     if not isinstance(value, Message):
         return ""
     fields = value.DESCRIPTOR.fields_by_number
@@ -203,7 +208,7 @@ def _key_of_entry(value: Any) -> str:
 
 
 def _is_choice_lost(field: AnyField, read: AnyMessage) -> bool:
-    """Whether the reader still has the oneof in which the writer chose a field unknown to it."""
+    """Return whether the reader has the oneof of a written field that is unknown to it, or one of its members."""
     oneof = field.containing_oneof
     if oneof is None or _is_synthetic(field):
         return False
@@ -213,14 +218,14 @@ def _is_choice_lost(field: AnyField, read: AnyMessage) -> bool:
 
 
 def _have_defaults(*fields: AnyField) -> bool:
-    """Whether what fields that are not set are read as can be compared: both numbers or both texts."""
+    """Return whether the defaults of unset fields can be compared: all numbers or all texts."""
     if len({field.cpp_type == FieldDescriptor.CPPTYPE_STRING for field in fields}) > 1:
         return False
     return not any(field.is_repeated or _is_message(field) for field in fields)
 
 
 def _is_synthetic(field: AnyField) -> bool:
-    """Whether the oneof around a field only stands for ``optional``."""
+    """Return whether the oneof of a field is the synthetic one of an optional field."""
     return len(field.containing_oneof.fields) == 1 and field.containing_oneof.name.endswith(f"_{field.name}")
 
 
@@ -259,7 +264,7 @@ def _shown(value: Any, field: AnyField) -> str:
 
 
 def _message_text(message: AnyMessage) -> str:
-    """A message of a well-known type as people write it: ``2024-05-01T12:34:56Z``."""
+    """Return a message of a well-known type in its JSON form without quotes: ``2024-05-01T12:34:56Z``."""
     return plain_json(message).strip('"') or "{}"
 
 

@@ -1,4 +1,4 @@
-"""Messages made to order: as little as a field needs to be written, and values that tell readers apart."""
+"""Construction of messages: minimal ones, and ones with values that different readers read differently."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _TELLING_BY_NAME: Final = {
     "google.protobuf.Timestamp": {"seconds": 1_714_566_896, "nanos": 789_000_000},  # 1 May 2024, 12:34:56.789
     "google.protobuf.Duration": {"seconds": 90, "nanos": 500_000_000},
 }
-"""An everyday value of a well-known type."""
+"""Typical values of well-known types, by full name."""
 _MAX_INNER: Final = 60
 _MAX_DEPTH: Final = 30
 
@@ -48,7 +48,10 @@ class NoMessage(CounterfoilError):
 
 
 def minimal(descriptor: AnyDescriptor, depth: int = 0) -> AnyMessage:
-    """A message with its required fields, a map's entry with its value; ``NoMessage`` where those never end."""
+    """Return a message with only its required fields, a map's entry with its value.
+
+    Raises ``NoMessage`` if the required fields contain each other, so that no such message is finite.
+    """
     if depth > _MAX_DEPTH:
         raise NoMessage("the writer cannot write it in a message of finite size")
     message: AnyMessage = GetMessageClass(descriptor)()
@@ -65,9 +68,9 @@ def minimal(descriptor: AnyDescriptor, depth: int = 0) -> AnyMessage:
 
 
 def probes(descriptor: AnyDescriptor, number: int, *, depth: int = 1) -> Iterator[AnyMessage]:
-    """Messages that have the field of this number set, to one value after the other, then to several at once.
+    """Yield messages with the field of this number set to each value, then to several at once.
 
-    Of a field that holds a message come the minimal one, and those that have one field more set, ``depth`` levels down.
+    A field of a message type is set to the minimal message, and to those with one more field set, for ``depth`` levels.
     """
     field = descriptor.fields_by_number[number]
     for values in fillings(field, depth):
@@ -95,9 +98,9 @@ def fill(message: AnyMessage, field: AnyField, values: Sequence[Any]) -> None:
 
 
 def fillings(field: AnyField, depth: int) -> Iterator[list[Any]]:
-    """What a field may be set to: each telling value alone, then several at once where it is repeated.
+    """Yield lists of values for a field: each value alone, then, if the field is repeated, several at once.
 
-    ``depth`` is how many levels of messages inside it are set to one field after the other.
+    ``depth`` is the number of levels of inner messages in which single fields are set.
     """
     values = list(islice(_single_values(field, depth), _MAX_INNER))
     yield from ([value] for value in values)
@@ -107,7 +110,7 @@ def fillings(field: AnyField, depth: int) -> Iterator[list[Any]]:
 
 
 def wrap(descriptor: AnyDescriptor, number: int, inner: AnyMessage) -> AnyMessage:
-    """A minimal message that holds ``inner`` in the field of this number, as an entry's value where that is a map."""
+    """Return a minimal message with ``inner`` in the field of this number, as the value of an entry if it is a map."""
     message = minimal(descriptor)
     field = descriptor.fields_by_number[number]
     if is_map(field):
@@ -121,7 +124,7 @@ def wrap(descriptor: AnyDescriptor, number: int, inner: AnyMessage) -> AnyMessag
 
 
 def is_map(field: AnyField) -> bool:
-    """Whether a field is a map."""
+    """Return whether a field is a map."""
     return field.message_type is not None and bool(field.message_type.GetOptions().map_entry)
 
 
@@ -139,7 +142,7 @@ def _single_values(field: AnyField, depth: int) -> Iterator[Any]:
 
 
 def _scalars(field: AnyField) -> tuple[Any, ...]:
-    """Values of a scalar field, those that say most first."""
+    """Return values of a scalar field; of an enum, the default last."""
     if field.enum_type is not None:
         numbers = dict.fromkeys(value.number for value in field.enum_type.values)
         default = field.enum_type.values[0].number

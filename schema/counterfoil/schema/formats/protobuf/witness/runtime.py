@@ -1,4 +1,4 @@
-"""The protobuf runtime, the decoder that is not ours: it builds messages, writes them, and reads them again.
+"""The protobuf runtime, a decoder of another project: it creates, writes and reads messages.
 
 Source of the behaviour: the Python package ``protobuf``.
 """
@@ -28,11 +28,11 @@ _KEPT: Final = 32
 
 
 class RuntimeRefuses(CounterfoilError):
-    """The runtime cannot work with a schema or a message at all, which proves nothing about the reader."""
+    """The runtime refuses a schema or a message, which is no result about the reader."""
 
 
 class Runtime:
-    """The messages of one schema, as the runtime has them."""
+    """The message classes of one schema in the runtime."""
 
     def __init__(self, schema: ProtobufSchema) -> None:
         self._pool = descriptor_pool.DescriptorPool()
@@ -44,7 +44,7 @@ class Runtime:
             raise RuntimeRefuses(f"protobuf does not take the schema: {quote(refused)}") from refused
 
     def new(self, full_name: str) -> AnyMessage:
-        """An empty message of this name; ``RuntimeRefuses`` where there is none."""
+        """Return an empty message of this name; raise ``RuntimeRefuses`` if there is none."""
         try:
             descriptor = self._pool.FindMessageTypeByName(full_name)
         except KeyError as refused:
@@ -54,12 +54,12 @@ class Runtime:
 
 @lru_cache(maxsize=_KEPT)
 def runtime_of(schema: ProtobufSchema) -> Runtime:
-    """The runtime of a schema, kept for the next question; ``RuntimeRefuses`` where it does not take the schema."""
+    """Return the runtime of a schema, cached; raise ``RuntimeRefuses`` if it does not accept the schema."""
     return Runtime(schema)
 
 
 def write(message: AnyMessage) -> bytes:
-    """The bytes of a message; ``RuntimeRefuses`` where a required field is missing."""
+    """Return the bytes of a message; raise ``RuntimeRefuses`` if a required field is missing."""
     try:
         return bytes(message.SerializeToString(deterministic=True))
     except Exception as refused:
@@ -67,7 +67,7 @@ def write(message: AnyMessage) -> bytes:
 
 
 def read(message: AnyMessage, body: bytes) -> str | None:
-    """Fill ``message`` from ``body``; in words why that cannot be done, None when it was."""
+    """Parse ``body`` into ``message``; return the error as a text, or None on success."""
     try:
         message.ParseFromString(body)
     except (DecodeError, UnicodeDecodeError) as failure:
@@ -76,15 +76,16 @@ def read(message: AnyMessage, body: bytes) -> str | None:
 
 
 def unknown_numbers(message: AnyMessage) -> set[int]:
-    """The numbers of the fields that were read and are unknown to the message."""
+    """Return the numbers of the unknown fields of a parsed message."""
     fields: Any = UnknownFieldSet(message)
     return {field.field_number for field in fields}
 
 
 def plain_json(message: AnyMessage) -> str:
-    """The message in JSON, by its proto3 mapping, on one line.
+    """Return the message in JSON, by its proto3 mapping, on one line.
 
-    Where it has no such form, as with text that is no UTF-8, a JSON string that holds it in text format.
+    A message without such a form, for example with text that is not UTF-8, is returned as a JSON string with its text
+    format.
     """
     try:
         if not has_unchecked_text(message):
@@ -95,11 +96,11 @@ def plain_json(message: AnyMessage) -> str:
 
 
 def runtime_name() -> str:
-    """The runtime and its version, such as ``protobuf 6.31.0 (upb)``."""
+    """Return the runtime and its version, such as ``protobuf 6.31.0 (upb)``."""
     return f"protobuf {_version} ({api_implementation.Type()})"
 
 
 def quote(exception: Exception) -> str:
-    """What an exception says, on one line, no longer than people read."""
+    """Return the class and message of an exception on one line, cut to 200 characters."""
     text = " ".join(f"{type(exception).__name__}: {exception}".split())
     return text if len(text) <= _QUOTED_LENGTH else f"{text[:_QUOTED_LENGTH]}…"

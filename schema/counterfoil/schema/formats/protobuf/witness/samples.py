@@ -1,4 +1,4 @@
-"""Messages of every shape that a writer may write, the same on every call."""
+"""Sample messages of a writer's schema, the same on every call."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _CHANCE_OF_MANY: Final = 0.3
 
 
 def samples(descriptor: AnyDescriptor) -> Iterator[AnyMessage]:
-    """Messages without end: the least one, each field set to one telling value after the other, then all mixed.
+    """Yield messages without end: the minimal one, each field set to each of its test values, then random ones.
 
-    Raises ``NoMessage`` where no message of finite size exists.
+    Raises ``NoMessage`` if no message of finite size exists.
     """
     yield minimal(descriptor)
     for field in sorted(descriptor.fields, key=lambda each: each.number):
@@ -31,13 +31,13 @@ def samples(descriptor: AnyDescriptor) -> Iterator[AnyMessage]:
             yield from probes(descriptor, field.number)
         except NoMessage:
             continue
-    random = Random(_SEED)  # noqa: S311 - the same values on every call are wanted, not secrets
+    random = Random(_SEED)  # noqa: S311 - the values must be the same on every call, and are not secret
     while True:
         yield _mixed(descriptor, random, 0)
 
 
 def _mixed(descriptor: AnyDescriptor, random: Random, depth: int) -> AnyMessage:
-    """A message with about half of its fields set, those of messages inside it too."""
+    """Return a message with about half of its fields set, and so its inner messages."""
     message = minimal(descriptor)
     for field in descriptor.fields:
         if random.random() > _CHANCE_TO_SET or (field.message_type is not None and depth == _MAX_DEPTH):

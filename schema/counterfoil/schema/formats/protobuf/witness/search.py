@@ -1,10 +1,10 @@
-"""The search: a message for one difference, built from its place and read by the runtime that is not ours.
+"""The search for a witness: a message for one difference, read by the protobuf runtime.
 
-The writer's message gets the field in question set, or left out, and nothing else but what is required. It is written,
-read under the reader's schema, and compared by field numbers with what was written. A witness is one that the reader
-refuses, or of which it loses or changes the value at this place.
+The writer's message has the field of the difference set, or left out, and otherwise only required fields. It is
+written, read with the reader's schema, and compared by field numbers with the written message. A witness is a message
+that the reader refuses, or whose value at this place it loses or changes.
 
-Where only names differ there is nothing to find: bytes hold none.
+A difference of names alone has no witness, since bytes hold no names.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.witness.losses import Loss
 
 MAX_TRIED: Final = 300
-"""How many messages are tried for one difference."""
+"""The largest number of messages that are tried for one difference."""
 _DEPTHS: Final = (1, 2, 3)
-"""How many levels of the messages inside a field are set, one field after the other."""
+"""The depths to try: the number of levels of inner messages in which single fields are set."""
 
 _KEPT: Final = 16
 _POLICIES: Final = (
@@ -46,13 +46,13 @@ _POLICIES: Final = (
     CompatibilityPolicy.WIRE,
     CompatibilityPolicy.WIRE_JSON,
 )
-"""The policies that find differences of their own."""
+"""The policies whose walks are searched for the difference."""
 
 _NAMES_ONLY: Final = "only names differ, and bytes hold none"
 
 
 def search_for_witness(reader: ProtobufSchema, writer: ProtobufSchema, difference: Difference) -> Witness | NoWitness:
-    """A message that ``writer`` may write and ``reader`` cannot read, or how many were tried and why none was found."""
+    """Return a message of ``writer`` that ``reader`` misreads, or how many were tried and why none was found."""
     try:
         found = _find(reader, writer, difference)
         if found is None:
@@ -76,7 +76,7 @@ def _find(reader: ProtobufSchema, writer: ProtobufSchema, difference: Difference
 def _found_by_difference(
     reader: ProtobufSchema, writer: ProtobufSchema, policy: CompatibilityPolicy
 ) -> dict[Difference, Found]:
-    """What is found between two schemas, kept for the next of their differences."""
+    """Return the findings of two schemas by difference, cached for further differences of them."""
     found: dict[Difference, Found] = {}
     for each in find_all(reader, writer, policy=policy):
         found.setdefault(each, each)
@@ -84,7 +84,7 @@ def _found_by_difference(
 
 
 class _Search:
-    """One search. ``_place`` is where the difference shows: that of an enum's symbol is a field which holds it."""
+    """One search. ``_place`` is the place of the difference; for an enum's symbol, that of a field of the enum."""
 
     def __init__(self, reader: ProtobufSchema, writer: ProtobufSchema, found: Found) -> None:
         self._reader_schema = reader
@@ -94,7 +94,7 @@ class _Search:
         self._place = place.parent if place.writer is None and place.parent is not None else place
 
     def run(self) -> Witness | NoWitness:
-        """The first of the candidates that shows the difference."""
+        """Return the witness from the first candidate that shows the difference, or why there is none."""
         if self._found.kind is rules.MESSAGE_REMOVED:
             return self._of_removed()
         if self._place.reader is None or self._place.writer is None:
@@ -120,7 +120,7 @@ class _Search:
         )
 
     def _of_removed(self) -> Witness | NoWitness:
-        """Records of the first message have no message to be read as; of the others only the name is gone."""
+        """Return a record of the first message if the reader lacks that; for any other message there is no witness."""
         gone = self._place.writer
         if gone is None or gone is not next(iter(self._writer_schema.types.root.messages.values()), None):
             return NoWitness(0, "records are of the first message; what fields hold is told by number, not by name")
@@ -137,20 +137,20 @@ class _Search:
         return NoWitness(0, "the reader has a message of this name")
 
     def _nothing_to_write(self) -> str:
-        """Why no message is even tried."""
+        """Return the reason why no message is tried."""
         if self._found.kind is rules.PACKAGE_CHANGED:
             return _NAMES_ONLY
         return "the rule guards what may be written later, not what was"
 
     def _is_narrower(self) -> bool:
-        """Whether the reader's label asks for more than the writer's: one value of many, or one that may be missing."""
+        """Return whether the reader's label is stricter than the writer's: not repeated any more, or newly required."""
         mine, theirs = self._place.reader_field, self._place.writer_field
         if mine is None or theirs is None:
             return False
         return (theirs.is_repeated and not mine.is_repeated) or (mine.is_required and not theirs.is_required)
 
     def _candidates(self) -> Iterator[AnyMessage]:
-        """Messages of the writer that may show the difference, the least first."""
+        """Yield messages of the writer that may show the difference, the minimal one first."""
         place = self._place
         descriptor = self._writer.new(place.writer.full_name).DESCRIPTOR if place.writer else None
         if descriptor is None:
@@ -171,7 +171,7 @@ class _Search:
                 yield first
 
     def _numbers(self) -> set[int]:
-        """The numbers of the fields that the difference is about."""
+        """Return the numbers of the fields of the difference."""
         place = self._place
         fields = [field.number for field in (place.reader_field, place.writer_field) if field]
         if fields or not place.reader:
@@ -180,13 +180,13 @@ class _Search:
         return {field.number for field in oneof.fields} if oneof else set()
 
     def _wrapped(self, message: AnyMessage) -> AnyMessage:
-        """The record that holds a message of the place."""
+        """Return a record that contains ``message``, a message of the place."""
         for step in reversed(self._way):
             message = wrap(self._writer.new(step.writer.full_name).DESCRIPTOR, step.number, message)
         return message
 
     def _read(self, record: AnyMessage) -> tuple[AnyMessage, str | None]:
-        """The record as the reader has it, and why it could not be parsed."""
+        """Return the record as parsed with the reader's schema, and the parser's error, None on success."""
         reader = self._way[0].reader if self._way else self._place.reader
         read = self._reader.new(reader.full_name if reader else "")
         return read, runtime.read(read, runtime.write(record))
@@ -206,7 +206,7 @@ class _Search:
         return None
 
     def _is_about(self, loss: Loss, number: int) -> bool:
-        """Whether a loss in the field of this number is the one that the difference says."""
+        """Return whether a loss in the field of this number is the one that the difference describes."""
         if self._found.kind is rules.FIELD_NUMERIC_LABEL_CHANGED and not loss.is_missing:
             return False
         if self._place is self._found.place:
@@ -216,21 +216,21 @@ class _Search:
         return number in self._numbers() and (f"{symbol} (" in loss.text or f"value: {symbol}" in loss.text)
 
     def _missing(self, read: AnyMessage) -> str:
-        """The required field of the difference, where the reader misses it; empty where it does not."""
+        """Return the required field of the difference if it is missing in ``read``, else an empty text."""
         field = self._place.reader_field
         if field is None or not field.is_required:
             return ""
         return next((each for each in read.FindInitializationErrors() if each.split(".")[-1] == field.node.name), "")
 
     def _is_ours(self, record: AnyMessage) -> bool:
-        """Whether the reader parses the record without the field in question; else something else is at fault."""
+        """Return whether the reader parses the record without the field; if not, the error has another cause."""
         least = self._wrapped(
             minimal(self._writer.new(self._place.writer.full_name if self._place.writer else "").DESCRIPTOR)
         )
         return least == record or self._read(least)[1] is None
 
     def _stop(self, template: str, **facts: object) -> Sentence:
-        """The record's message, and what happens there."""
+        """Return a sentence of the record's message name, and ``template`` with ``facts``."""
         record = self._way[0].writer if self._way else self._place.writer
         if record is None:
             return Sentence.of(f"the file: {template}", facts)

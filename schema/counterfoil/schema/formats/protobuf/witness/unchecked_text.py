@@ -1,6 +1,7 @@
-"""Messages whose strings are no UTF-8, which a writer that does not check its strings may write.
+"""Messages whose strings are not UTF-8, which a writer that does not check its strings may write.
 
-The runtime takes no such text where a field is set, but it reads and writes it, so these messages are read from bytes.
+The runtime refuses to set a field to such a text, but parses and serializes it, so these messages are parsed from
+bytes.
 
 Source: the Protocol Buffers encoding guide, and the behaviour of the Python package ``protobuf``.
 """
@@ -25,10 +26,9 @@ _MORE: Final = 0x80
 
 
 def with_unchecked_text(descriptor: AnyDescriptor, field: AnyField) -> Iterator[AnyMessage]:
-    """Messages with bytes that are no UTF-8 in ``field``, or in the keys or the values of the map that it is.
+    """Yield messages with bytes that are not UTF-8 in ``field``, or, if it is a map, in its keys or values.
 
-    None where it holds no string, and where the runtime checks the strings that it holds. The entries of a map are no
-    messages of their own: the map is the field to ask for.
+    Yields nothing if the field holds no string, if the runtime checks its strings, and for a field of a map's entry.
     """
     if descriptor.GetOptions().map_entry:
         return
@@ -42,7 +42,7 @@ def with_unchecked_text(descriptor: AnyDescriptor, field: AnyField) -> Iterator[
 
 
 def has_unchecked_text(message: AnyMessage) -> bool:
-    """Whether a string of the message, or of one inside it, is no UTF-8; the runtime gives bytes for such a one."""
+    """Return whether a string of the message or of an inner one is not UTF-8; the runtime returns it as bytes."""
     return any(_is_unchecked(field, value) for field, value in message.ListFields())
 
 
@@ -66,7 +66,7 @@ def _bodies(field: AnyField) -> Iterator[bytes]:
 
 
 def _delimited(number: int, body: bytes) -> bytes:
-    """A field of this number, with the length of its bytes in front."""
+    """Return the encoding of a length-delimited field: its tag, the length of ``body``, and ``body``."""
     return _varint(number << 3 | _LENGTH_DELIMITED) + _varint(len(body)) + body
 
 

@@ -1,4 +1,4 @@
-"""The way from a record to a message inside it, taken by reader and writer together."""
+"""The fields that lead from a record to a message inside it, in reader and writer."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.types.index import FieldType, Held, MessageType
 
 Pair: TypeAlias = "tuple[MessageType, MessageType]"
-"""A message of the reader and the one of the writer that it is read for."""
+"""A message of the reader, and the message of the writer that is read as it."""
 
 
 MAX_PAIRS: Final = 10_000
-"""How many pairs of messages are looked at on the way."""
+"""The largest number of pairs of messages that are visited."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A pair of messages, and the number of the field in them that leads on."""
+    """A pair of messages, and the number of the field that holds the next pair."""
 
     reader: MessageType
     writer: MessageType
@@ -32,7 +32,7 @@ class Step:
 
 
 def records(reader: ProtobufSchema, writer: ProtobufSchema) -> Iterator[Pair]:
-    """What records can be: the messages that both sides' own files have by one name, and the first ones."""
+    """Yield the message types that records can have: those that both own files have by one name, and the first ones."""
     mine, theirs = reader.types.root, writer.types.root
     for message in theirs.all_messages():
         match = mine.message_by_local_name(message.local_name)
@@ -44,10 +44,10 @@ def records(reader: ProtobufSchema, writer: ProtobufSchema) -> Iterator[Pair]:
 
 
 def find_way(reader: ProtobufSchema, writer: ProtobufSchema, wanted: Pair) -> list[Step] | None:
-    """The fewest steps from a record to the pair ``wanted``; none where records are such messages themselves.
+    """Return the shortest list of steps from a record to the pair ``wanted``; empty if it is a pair of record types.
 
     Records are messages of the writer's own file that the reader's has by the same name, and those of the first
-    message. None where no record holds the pair.
+    message. Returns None if no record contains the pair.
     """
     known = [*records(reader, writer)]
     if wanted in known:
