@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
 import yaml
@@ -70,7 +71,9 @@ def registry(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     """A server that was used, with its log, on either store."""
     store = None
     if request.param == "postgres":
-        store = request.getfixturevalue("postgres").create_database("monitored") + "?password=secret"
+        store = (
+            request.getfixturevalue("postgres").create_database(f"monitored_{uuid4().hex[:10]}") + "?password=secret"
+        )
     log = tmp_path_factory.mktemp("monitored") / "registry.log"
     with RegistryProcess(store=store, log=log, settings={"COUNTERFOIL_LOG_REQUESTS": "true"}) as running:
         use(running)

@@ -303,7 +303,7 @@ def test_tables_that_are_gone_are_told(postgres: PostgresClient, postgres_url: s
             await asyncio.to_thread(postgres.run, "ALTER SCHEMA counterfoil RENAME TO away", database=database)
             replies = await every_operation(registry)
             assert all(is_refusal(reply) for reply in replies), [reply.text for reply in replies]
-            assert any("gone" in reply.text for reply in replies)
+            assert any("missing" in reply.text for reply in replies)
             await asyncio.to_thread(postgres.run, "ALTER SCHEMA away RENAME TO counterfoil", database=database)
             await until_well(registry)
 
