@@ -272,7 +272,7 @@ def main() -> int:
     except (MissingPart, JarsUnavailableError, ServiceError) as missing:
         print(f"\n{missing}", file=sys.stderr)
         return 1
-    print(f"\n{story.table()}\n\nAll as told.")
+    print(f"\n{story.table()}\n\nEvery step had the expected result.")
     return 0
 
 

@@ -14,4 +14,4 @@ def test_the_whole_road_is_as_told():
         [sys.executable, ROOT / "examples/rides/demo.py"], capture_output=True, text=True, check=False, timeout=1500
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.rstrip().endswith("All as told.")
+    assert done.stdout.rstrip().endswith("Every step had the expected result.")
