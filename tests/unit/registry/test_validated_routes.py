@@ -1,4 +1,4 @@
-"""Routes that FastAPI validates: what is wrong with a request is said in the API's own error body."""
+"""Routes that FastAPI validates: an invalid request is answered with the error body of the API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Associations as they are stored, and what may be said in a request for one.
+"""Associations as they are stored, and the rules for requests that create or change one.
 
 Source: Confluent's description of the Schema Registry REST API, associations.
 """
