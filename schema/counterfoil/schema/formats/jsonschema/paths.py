@@ -33,13 +33,9 @@ _ALONE: Final[Mapping[StepKind, tuple[str, ...]]] = {
 }
 """The keywords that contain the schema for a step without a name, by the kind of the step."""
 
-
-_NAMED: Final = frozenset({"properties", "dependencies", "dependentRequired", "dependentSchemas", "required"})
+_ARRAYS: Final = ("prefixItems", *_ALONE[StepKind.ITEM])
+_NAMED: Final = frozenset({"properties", *_BY_NAME[StepKind.DEPENDENCY], "dependentRequired", "required"})
 """Keywords that are followed by the name of a property; ``required`` only in differences."""
-_DEFINED: Final = frozenset({"$defs", "definitions"})
-_ARRAYS: Final = frozenset({"items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"})
-_MAPS: Final = frozenset({"additionalProperties", "unevaluatedProperties"})
-_BRANCHES: Final = frozenset({"allOf", "anyOf", "oneOf"})
 _TRANSPARENT: Final = frozenset({"not", "if", "then", "else", "propertyNames"})
 
 
@@ -55,15 +51,15 @@ def steps_through(keywords: Sequence[str]) -> FieldPath:
         keyword = rest.pop()
         if keyword in _NAMED and rest:
             steps.append(member(rest.pop()))
-        elif keyword in _DEFINED and rest:
+        elif keyword in _DEFINITIONS and rest:
             steps = [member(rest.pop())]
         elif keyword == "patternProperties" and rest:
             steps.append(value(rest.pop()))
         elif keyword in _ARRAYS:
             steps.append(item(rest.pop()) if rest and rest[-1].isdecimal() else ITEMS)
-        elif keyword in _MAPS:
+        elif keyword in _ALONE[StepKind.VALUE]:
             steps.append(VALUES)
-        elif keyword in _BRANCHES and rest and rest[-1].isdecimal():
+        elif keyword in _COMBINED and rest and rest[-1].isdecimal():
             steps.append(branch(rest.pop()))
         elif keyword not in _TRANSPARENT:
             break

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from counterfoil.schema.formats.protobuf.types.declared import DeclaredType
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class EnumType:
+class EnumType(DeclaredType):
     """An enum: its names, its file and its features.
 
     ``local_name`` is the full name without the package. ``is_in_own_file`` is whether the schema's own file declares
@@ -27,16 +29,6 @@ class EnumType:
     is_closed: bool
     allows_json: bool
     is_in_own_file: bool
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The parts of its local name: outer messages first, its own name last."""
-        return tuple(self.local_name.split("."))
-
-    @property
-    def pointer(self) -> str:
-        """Its pointer in the file that declares it."""
-        return self.node.pointer or "/" + "/".join(self.names)
 
     @cached_property
     def name_by_number(self) -> Mapping[int, str]:

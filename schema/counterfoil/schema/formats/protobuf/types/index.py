@@ -14,6 +14,7 @@ from counterfoil.schema.formats.protobuf.read.ast import Import, Label, Message,
 from counterfoil.schema.formats.protobuf.read.features import Features, features_of, with_options
 from counterfoil.schema.formats.protobuf.read.places import import_pointer
 from counterfoil.schema.formats.protobuf.read.symbols import SCALARS, SymbolTable
+from counterfoil.schema.formats.protobuf.types.declared import DeclaredType
 from counterfoil.schema.formats.protobuf.types.enums import EnumType
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ UNPACKABLE: Final = frozenset({"string", "bytes"})
 
 
 @dataclass(eq=False)
-class MessageType:
+class MessageType(DeclaredType):
     """A message: its names, its fields by number, and the types inside it.
 
     ``local_name`` is the full name without the package, ``parent`` the outer message, ``index`` its index among the
@@ -49,16 +50,6 @@ class MessageType:
     index: int = 0
     messages: dict[str, MessageType] = field(default_factory=dict)
     enums: dict[str, EnumType] = field(default_factory=dict)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The parts of its local name: outer messages first, its own name last."""
-        return tuple(self.local_name.split("."))
-
-    @property
-    def pointer(self) -> str:
-        """Its pointer in the file that declares it."""
-        return self.node.pointer or "/" + "/".join(self.names)
 
     @property
     def is_in_own_file(self) -> bool:
