@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from counterfoil.registry.store.opening import open_store
-from local_services import PostgresClient, RegistryProcess, wait_until
+from local_services import PostgresClient, PostgresServer, RegistryProcess, wait_until
 from local_services.postgres import unprivileged_user
 from registry_driver import InProcessRegistry
 from registry_invariants import UNCERTAIN, Connection, violations
@@ -327,10 +327,11 @@ def test_a_subject_too_long_for_an_index_is_refused_alone(postgres_url: str) -> 
 
 if can_mount():
 
-    def test_a_full_disk_is_told_and_forgotten(postgres: PostgresClient, tmp_path: Path) -> None:
+    def test_a_full_disk_is_reported_and_forgotten(tmp_path: Path) -> None:
         for folder in (tmp_path, *tmp_path.parents[:3]):
             folder.chmod(0o755)  # the server is another user
-        with small_disk(tmp_path, size_mb=40) as disk:
+        # A server of its own: while one disk is full, no database of the whole server can be removed.
+        with small_disk(tmp_path, size_mb=40) as disk, PostgresServer() as postgres:
             user = unprivileged_user()
             assert user is not None
             os.chown(disk, user.pw_uid, user.pw_gid)
