@@ -26,7 +26,7 @@ import topics  # noqa: E402
 from story import NotAsToldError, Story  # noqa: E402
 
 from counterfoil.converter.errors import MissingPart  # noqa: E402
-from counterfoil.converter.java import check_java  # noqa: E402
+from counterfoil.converter.spark.java import check_java  # noqa: E402
 from counterfoil.schema import Schema  # noqa: E402
 from counterfoil.schema.errors import IncompatibleSchema  # noqa: E402
 from counterfoil.sdk import Registry  # noqa: E402

@@ -16,8 +16,8 @@ import fastavro
 import pytest
 from confluent_kafka import Producer
 
-from counterfoil.converter.checkpoint import Checkpoint
-from counterfoil.converter.topics import Cluster
+from counterfoil.converter.kafka.cluster import Cluster
+from counterfoil.converter.run.checkpoint import Checkpoint
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Schema
 from counterfoil.sdk import Registry

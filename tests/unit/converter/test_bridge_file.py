@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.converter.bridge_file import (
+from counterfoil.converter.bridge.file import (
     Partitioning,
     StopAbove,
     Timestamps,

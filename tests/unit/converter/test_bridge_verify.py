@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.converter.bridge_file import BridgeFile, Partitioning
-from counterfoil.converter.verify import Sample, Verification
+from counterfoil.converter.bridge.file import BridgeFile, Partitioning
+from counterfoil.converter.verify.verification import Sample, Verification
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from counterfoil.converter.verdict import VerifyReport
+    from counterfoil.converter.verify.verdict import VerifyReport
 
 
 @dataclass(frozen=True)

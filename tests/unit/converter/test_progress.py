@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from counterfoil.converter.progress import Position, Totals, duration, position_of, progress_line, summary_line
+from counterfoil.converter.run.progress import Position, Totals, duration, position_of, progress_line, summary_line
 
 REPORT = {
     "sources": [{"endOffset": {"in": {"0": 60, "1": 40}}, "latestOffset": {"in": {"0": 100, "1": 45}}}],

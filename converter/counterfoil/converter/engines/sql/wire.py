@@ -15,7 +15,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.converter.engines.cannot import EngineCannot
-from counterfoil.converter.engines.sql_text import all_of, quoted, text
+from counterfoil.converter.engines.sql.text import all_of, quoted, text
 from counterfoil.schema.evolution.types import has_enum, split_null
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union
 

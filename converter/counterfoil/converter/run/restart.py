@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.converter.headers import written_by
-from counterfoil.converter.offsets import OffsetSet
+from counterfoil.converter.kafka.headers import written_by
+from counterfoil.converter.kafka.offsets import OffsetSet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from counterfoil.converter.checkpoint import Batch
-    from counterfoil.converter.topics import Cluster
+    from counterfoil.converter.kafka.cluster import Cluster
+    from counterfoil.converter.run.checkpoint import Batch
 
 CLOCK_SKEW_MS: Final = 60_000
 """How far the clocks of driver, executors and brokers may differ; the outputs are read from that much earlier."""

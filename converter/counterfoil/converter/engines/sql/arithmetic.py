@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from counterfoil.converter.engines.sql_text import number
+from counterfoil.converter.engines.sql.text import number
 from counterfoil.schema.evolution.expr import Binary, Call, FieldValue, Negate, Number, paths_of, result_of
 
 if TYPE_CHECKING:

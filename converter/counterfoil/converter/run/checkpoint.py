@@ -127,11 +127,18 @@ class Checkpoint:
         done = self._numbers("commits")
         if done:
             return self._offsets(done[-1], topic)[1]
-        return self._beginning(topic)
+        return self.beginning(topic)
 
     def beginning(self, topic: str) -> dict[int, int] | None:
         """Return the offsets at which the first batch began, by partition; None before the first batch."""
-        return self._beginning(topic)
+        path = self.folder / "sources" / "0" / "0"
+        if not path.exists():
+            return None
+        text = self._read(path)
+        try:
+            return _partitions(text[text.index("{") :], topic)
+        except (ValueError, KeyError, TypeError) as mistake:
+            raise CheckpointUnreadable(f"{path} is not the start of a Kafka source: {mistake!r}") from None
 
     def unfinished_batch(self, topic: str) -> Batch | None:
         """Return the batch that was planned and not committed; None when there is none."""
@@ -157,16 +164,6 @@ class Checkpoint:
             return int(json.loads(metadata)["batchTimestampMs"]), _partitions(offsets, topic)
         except (ValueError, KeyError, TypeError) as mistake:
             raise CheckpointUnreadable(f"{path} is not an offset log of one Kafka source: {mistake!r}") from None
-
-    def _beginning(self, topic: str) -> dict[int, int] | None:
-        path = self.folder / "sources" / "0" / "0"
-        if not path.exists():
-            return None
-        text = self._read(path)
-        try:
-            return _partitions(text[text.index("{") :], topic)
-        except (ValueError, KeyError, TypeError) as mistake:
-            raise CheckpointUnreadable(f"{path} is not the start of a Kafka source: {mistake!r}") from None
 
     def _read(self, path: Path) -> str:
         try:

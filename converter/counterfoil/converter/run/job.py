@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
 
-from counterfoil.converter import progress, sink, source
-from counterfoil.converter.checkpoint import Checkpoint, Identity
-from counterfoil.converter.codes import TOO_LARGE
 from counterfoil.converter.errors import RunFailed
-from counterfoil.converter.restart import repeat_condition, written_of
+from counterfoil.converter.kafka.headers import TOO_LARGE
+from counterfoil.converter.run import progress, sink, source
+from counterfoil.converter.run.checkpoint import Checkpoint, Identity
+from counterfoil.converter.run.restart import repeat_condition, written_of
+from counterfoil.schema.evolution import FailureCode
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -29,16 +30,20 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
+    from counterfoil.converter.bridge.resolve import ResolvedBridge
     from counterfoil.converter.engines.protocol import Engine
-    from counterfoil.converter.offsets import OffsetSet
-    from counterfoil.converter.resolve import ResolvedBridge
-    from counterfoil.converter.topics import Cluster
+    from counterfoil.converter.kafka.cluster import Cluster
+    from counterfoil.converter.kafka.offsets import OffsetSet
 
 _POLL_S: Final = 0.2
 _FEWEST_FOR_A_RATE: Final = 100
 _REQUEST_ROOM_BYTES: Final = 1 << 16
 _REPLAY_FAULT: Final = 'the return value of "scala.Option.get()" is null'
 """SPARK-55271: Spark 4.1 commits a replayed batch and then ends with this message; a second start continues."""
+
+
+_CODES: Final = sorted([*FailureCode, TOO_LARGE])
+"""Every reason for a dead letter."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ class Outcome:
 class BridgeRun:
     """One run of ``bridge`` through ``engine``.
 
-    ``codes`` are the reasons for dead letters that the engine may give; ``say`` is called with each line of output;
+    ``say`` is called with each line of output;
     setting ``stop`` ends the run after the current batch; ``on_batch`` is called with Spark's report of each batch.
     """
 
@@ -72,7 +77,6 @@ class BridgeRun:
     engine: Engine
     cluster: Cluster
     settings: RunSettings
-    codes: Iterable[str]
     say: Callable[[str], None]
     stop: Event
     on_batch: Callable[[Mapping[str, Any]], None] = lambda _report: None
@@ -154,12 +158,8 @@ class BridgeRun:
             records = progress.observe_repeats(records, is_repeat).where(~is_repeat)
         converted = self.engine.convert(records.where(~is_echo))
         destination = self._destination()
-        judged = progress.observe_written(sink.judge(converted, destination), codes=self._all_codes)
+        judged = progress.observe_written(sink.judge(converted, destination), codes=_CODES)
         return sink.outgoing(judged, destination)
-
-    @property
-    def _all_codes(self) -> list[str]:
-        return sorted({*self.codes, TOO_LARGE})
 
     def _destination(self) -> sink.Destination:
         file = self.bridge.file
@@ -199,7 +199,7 @@ class BridgeRun:
 
     def _count(self, report: Mapping[str, Any]) -> progress.Totals:
         """Add one batch and return the totals."""
-        self._totals.add(report, codes=self._all_codes)
+        self._totals.add(report, codes=_CODES)
         self.on_batch(report)
         return self._totals
 

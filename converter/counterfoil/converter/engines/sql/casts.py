@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.engines.cannot import EngineCannot
-from counterfoil.converter.engines.sql_text import floor_divided, text
+from counterfoil.converter.engines.sql.text import floor_divided, text
 from counterfoil.schema.evolution.casts import UUID_PATTERN
 from counterfoil.schema.evolution.types import is_instant, ticks_per_second
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.converter.engines.sql_text import floor_divided, text
+from counterfoil.converter.engines.sql.text import floor_divided, text
 from counterfoil.schema.evolution.instants import is_local
 from counterfoil.schema.evolution.patterns import WIDTH_BY_LETTERS, offset_minutes
 from counterfoil.schema.evolution.types import ticks_per_second

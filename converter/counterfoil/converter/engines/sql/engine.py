@@ -13,11 +13,11 @@ from pyspark.sql import functions
 from pyspark.sql.avro.functions import from_avro, to_avro
 
 from counterfoil.converter.engines.cannot import EngineCannot
-from counterfoil.converter.engines.expressions import Compiler, SqlScope
 from counterfoil.converter.engines.record import recipe_of
 from counterfoil.converter.engines.reference import answer_column, converted_of, failure_of
-from counterfoil.converter.engines.sql_text import all_of, binary
-from counterfoil.converter.engines.wire import WireReader, check_readable, wire_schema
+from counterfoil.converter.engines.sql.expressions import Compiler, SqlScope
+from counterfoil.converter.engines.sql.text import all_of, binary
+from counterfoil.converter.engines.sql.wire import WireReader, check_readable, wire_schema
 from counterfoil.schema.evolution import base_schema, base_text, derive_resolution
 from counterfoil.schema.formats.avro.types import Record
 from counterfoil.schema.wire import ID_PREFIX_BYTES, id_prefix

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.converter.engines.cannot import EngineCannot
-from counterfoil.converter.engines.sql_arithmetic import arithmetic_sql
-from counterfoil.converter.engines.sql_casts import cast_sql, widen_sql
-from counterfoil.converter.engines.sql_instants import format_sql, parse_sql
-from counterfoil.converter.engines.sql_text import all_of, constant, quoted, text, type_of
-from counterfoil.converter.engines.wire import WireReader, path_of
+from counterfoil.converter.engines.sql.arithmetic import arithmetic_sql
+from counterfoil.converter.engines.sql.casts import cast_sql, widen_sql
+from counterfoil.converter.engines.sql.instants import format_sql, parse_sql
+from counterfoil.converter.engines.sql.text import all_of, constant, quoted, text, type_of
+from counterfoil.converter.engines.sql.wire import WireReader, path_of
 from counterfoil.schema.evolution.model import (
     Arithmetic,
     BuildRecord,

@@ -29,6 +29,9 @@ ERROR_FIELD: Final = "bridge.error.field"
 ERROR_TEXT: Final = "bridge.error.text"
 """The reason as a sentence."""
 
+TOO_LARGE: Final = "too-large"
+"""The code of a record whose converted form is too large for the target topic; all other codes come from the engine."""
+
 PLAN_DIGITS: Final = 16
 
 Headers: TypeAlias = "Sequence[tuple[str, bytes | None]] | None"

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
 
-from counterfoil.converter import dead_letter, headers
-from counterfoil.converter.bridge_file import Partitioning, Timestamps
+from counterfoil.converter.bridge.file import Partitioning, Timestamps
+from counterfoil.converter.kafka import headers
+from counterfoil.converter.run import dead_letter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,13 +75,13 @@ def _headers(destination: Destination, is_dead: Column) -> Column:
     A converted record without headers has a faster expression.
     """
     about = [
-        _header(headers.SOURCE, _origin()),
-        _header(headers.PLAN, F.lit(destination.plan_hash[: headers.PLAN_DIGITS])),
-        _header(headers.VIA, F.lit(destination.bridge)),
+        dead_letter.header(headers.SOURCE, _origin()),
+        dead_letter.header(headers.PLAN, F.lit(destination.plan_hash[: headers.PLAN_DIGITS])),
+        dead_letter.header(headers.VIA, F.lit(destination.bridge)),
     ]
     if destination.timestamps is Timestamps.KEEP:
-        about.append(_header(headers.TIMESTAMP, F.unix_millis("timestamp").cast("string")))
-    writer = _header(headers.WRITER_ID, _writer_id(destination.writer_ids))
+        about.append(dead_letter.header(headers.TIMESTAMP, F.unix_millis("timestamp").cast("string")))
+    writer = dead_letter.header(headers.WRITER_ID, _writer_id(destination.writer_ids))
     is_framed = F.substring("value", 1, 1) == F.lit(b"\x00")
     reason = F.when(is_dead, F.array(*dead_letter.explanation())).otherwise(F.expr(_NO_HEADERS))
     kept = F.coalesce(F.col("headers"), F.expr(_NO_HEADERS))
@@ -106,10 +107,6 @@ def _origin() -> Column:
         F.col("offset").cast("string"),
         F.unix_millis("timestamp").cast("string"),
     )
-
-
-def _header(name: str, text: Column) -> Column:
-    return F.struct(F.lit(name).alias("key"), text.cast("binary").alias("value"))
 
 
 def write_stream(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.converter.engines.protocol import RECORD_COLUMNS
+from counterfoil.converter.engines.record import Converted
 from counterfoil.schema.counting import counted
 
 if TYPE_CHECKING:
@@ -16,16 +17,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from counterfoil.converter.engines.protocol import Engine
-    from counterfoil.converter.topics import Cluster
-    from counterfoil.schema.evolution import ConversionError
+    from counterfoil.converter.kafka.cluster import Cluster
 
 _SPOTS: Final = 5
 _SCHEMA: Final = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int, "
     "headers array<struct<key: string, value: binary>>"
 )
-
-Judgement: TypeAlias = "bytes | ConversionError"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,36 +111,36 @@ def _end_of(spots: Sequence[int], turn: int, chunk: int, end: int) -> int:
 
 
 def try_out(
-    records: Iterable[Sampled], *, engine: Engine, reference: Callable[[bytes], Judgement], spark: SparkSession
+    records: Iterable[Sampled], *, engine: Engine, reference: Callable[[bytes], Converted], spark: SparkSession
 ) -> TrialReport:
     """Convert ``records`` with the reference evaluator and with the engine, and return the comparison."""
     report = TrialReport(engine=engine.name)
     kept = list(records)
-    expected = [None if record.value is None else reference(record.value) for record in kept]
-    for record, judgement in zip(kept, expected, strict=True):
-        _count(report, record, judgement)
+    expected = [Converted() if record.value is None else reference(record.value) for record in kept]
+    for record, wanted in zip(kept, expected, strict=True):
+        _count(report, record, wanted)
     if kept:
         given = _run(engine, kept, spark)
-        for record, judgement in zip(kept, expected, strict=True):
-            _compare(report, record, judgement, given.get((record.partition, record.offset)))
+        for record, wanted in zip(kept, expected, strict=True):
+            _compare(report, record, wanted, given.get((record.partition, record.offset)))
     return report
 
 
-def _count(report: TrialReport, record: Sampled, judgement: Judgement | None) -> None:
+def _count(report: TrialReport, record: Sampled, wanted: Converted) -> None:
     report.records += 1
-    if record.value is None or judgement is None:
+    if record.value is None:
         report.tombstones += 1
         return
     if record.value[:1] == b"\x00":
         report.by_writer_id[int.from_bytes(record.value[1:5], "big")] += 1
-    if isinstance(judgement, bytes):
+    if wanted.value is not None:
         report.converted += 1
         report.bytes_in += len(record.value)
-        report.bytes_out += len(judgement)
-        return
-    kind = (str(judgement.code), judgement.field)
-    report.failures[kind] += 1
-    report.examples.setdefault(kind, f"partition {record.partition} offset {record.offset}: {judgement.text}")
+        report.bytes_out += len(wanted.value)
+    if wanted.failure is not None:
+        kind = (str(wanted.failure.code), wanted.failure.field)
+        report.failures[kind] += 1
+        report.examples.setdefault(kind, f"partition {record.partition} offset {record.offset}: {wanted.failure.text}")
 
 
 def _run(engine: Engine, records: Sequence[Sampled], spark: SparkSession) -> Mapping[tuple[int, int], Any]:
@@ -156,18 +154,14 @@ def _frame(records: Sequence[Sampled], spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(rows, _SCHEMA).select(*RECORD_COLUMNS)
 
 
-def _compare(report: TrialReport, record: Sampled, judgement: Judgement | None, row: Any) -> None:
+def _compare(report: TrialReport, record: Sampled, wanted: Converted, row: Any) -> None:
     where = f"partition {record.partition} offset {record.offset}"
     if row is None:
         report.disagreements.append(f"{where}: no row came back")
         return
-    given, failure = row["converted"], row["failure"]
-    if judgement is None or isinstance(judgement, bytes):
-        wanted_code = None
-        is_same = (None if given is None else bytes(given)) == judgement and failure is None
-    else:
-        wanted_code = str(judgement.code)
-        is_same = failure is not None and given is None and failure["code"] == wanted_code
-    if not is_same:
-        told = failure["code"] if failure is not None else "other bytes" if given is not None else "nothing"
-        report.disagreements.append(f"{where}: {told} instead of {wanted_code or 'the reference value'}")
+    value = None if row["converted"] is None else bytes(row["converted"])
+    code = None if row["failure"] is None else row["failure"]["code"]
+    wanted_code = None if wanted.failure is None else str(wanted.failure.code)
+    if (value, code) != (wanted.value, wanted_code):
+        found = code or ("nothing" if value is None else "other bytes")
+        report.disagreements.append(f"{where}: {found} instead of {wanted_code or 'the reference value'}")

@@ -20,7 +20,7 @@ from counterfoil.schema.parsed import Validation
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from counterfoil.converter.bridge_file import BridgeFile
+    from counterfoil.converter.bridge.file import BridgeFile
     from counterfoil.schema.evolution import ConversionPlan
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.model import Schema

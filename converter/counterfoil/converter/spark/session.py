@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.errors import MissingPart
-from counterfoil.converter.java import check_java
+from counterfoil.converter.spark.java import check_java
 from counterfoil.schema.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def start_session(*, master: str | None, jars: Path | None, log_file: Path) -> S
 
 
 def _launch_settings(master: str, jars: Path | None, log_file: Path) -> dict[str, str]:
-    from counterfoil.converter.engines.sql import JAVA_OPTIONS
+    from counterfoil.converter.engines.sql.engine import JAVA_OPTIONS
 
     check_java()
     settings = connector_settings(jars)

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
 
-from counterfoil.converter import headers
-from counterfoil.converter.codes import TOO_LARGE
 from counterfoil.converter.engines.protocol import FAILURE_TYPE
+from counterfoil.converter.kafka import headers
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -24,7 +23,7 @@ def problem(max_message_bytes: int) -> Column:
     """Return a column with the ``failure`` of a record or ``too-large``; null for a record that can be written."""
     size = _record_bytes()
     too_large = F.struct(
-        F.lit(TOO_LARGE).alias("code"),
+        F.lit(headers.TOO_LARGE).alias("code"),
         F.lit("").alias("field"),
         F.concat(
             F.lit("the converted record takes about "),
@@ -52,11 +51,12 @@ def _length(column: str) -> Column:
 def explanation() -> list[Column]:
     """Return the headers with the reason, from the column ``problem``, as structs of key and value."""
     return [
-        _header(headers.ERROR, F.col("problem.code")),
-        _header(headers.ERROR_FIELD, F.coalesce(F.col("problem.field"), F.lit(""))),
-        _header(headers.ERROR_TEXT, F.coalesce(F.col("problem.text"), F.lit(""))),
+        header(headers.ERROR, F.col("problem.code")),
+        header(headers.ERROR_FIELD, F.coalesce(F.col("problem.field"), F.lit(""))),
+        header(headers.ERROR_TEXT, F.coalesce(F.col("problem.text"), F.lit(""))),
     ]
 
 
-def _header(name: str, text: Column) -> Column:
+def header(name: str, text: Column) -> Column:
+    """Return a header as a struct of key and value."""
     return F.struct(F.lit(name).alias("key"), text.cast("binary").alias("value"))

@@ -12,17 +12,16 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from counterfoil.converter import headers
-from counterfoil.converter.bridge_file import Partitioning
-from counterfoil.converter.codes import TOO_LARGE
-from counterfoil.converter.headers import Origin, is_echo, last_value, written_by
-from counterfoil.converter.offsets import OffsetSet
-from counterfoil.converter.verdict import EXAMPLES, PartitionVerdict, VerifyReport
+from counterfoil.converter.bridge.file import Partitioning
+from counterfoil.converter.kafka import headers
+from counterfoil.converter.kafka.headers import Origin, is_echo, last_value, written_by
+from counterfoil.converter.kafka.offsets import OffsetSet
+from counterfoil.converter.verify.verdict import EXAMPLES, PartitionVerdict, VerifyReport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from counterfoil.converter.bridge_file import BridgeFile
+    from counterfoil.converter.bridge.file import BridgeFile
 
 _BLOCK: Final = 1024
 """How many offsets share a checksum; a difference is reported as the block that contains it."""
@@ -213,7 +212,7 @@ class _Reading:
         elif value is None:
             found.tombstones.add(offset)
         found.seen.add(offset, _untouched(message.key(), _kept(own), value if is_dead else None))
-        if code == TOO_LARGE:  # its value can be converted; its size is the reason, which is not computed here
+        if code == headers.TOO_LARGE:  # its value can be converted; its size is the reason, which is not computed here
             found.oversized.add(offset)
         elif self._takes_all:
             found.values.add(offset, None if is_dead else value)
