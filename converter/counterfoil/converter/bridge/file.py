@@ -86,7 +86,7 @@ class BridgeFile:
 
 
 def load_bridge_file(path: Path | str) -> BridgeFile:
-    """The bridge that the file at ``path`` declares; ``InvalidBridgeFile`` tells line and column of a mistake."""
+    """Return the bridge that the file at ``path`` declares; ``InvalidBridgeFile`` has line and column of a mistake."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -97,7 +97,7 @@ def load_bridge_file(path: Path | str) -> BridgeFile:
 
 
 def parse_bridge_file(text: str, *, name: str = "<bridge>") -> BridgeFile:
-    """The bridge that a YAML ``text`` declares; ``name`` stands in messages for the file."""
+    """Return the bridge that a YAML ``text`` declares; ``name`` is the file's name in messages."""
     try:
         return _bridge(read_yaml(text))
     except InvalidDocument as mistake:
@@ -136,7 +136,7 @@ def _bridge(root: Node | None) -> BridgeFile:
 
 
 def _block(node: Node, *, what: str, required: Iterable[str] = (), optional: Iterable[str] = ()) -> MappingNode:
-    """The mapping that ``node`` is, with these keys and no others."""
+    """Return ``node`` as a mapping with these keys and no others."""
     if not isinstance(node, MappingNode):
         raise _refusal(f"{what} must be a mapping of names to values", node)
     known = [*required, *optional]
@@ -150,7 +150,7 @@ def _block(node: Node, *, what: str, required: Iterable[str] = (), optional: Ite
 
 
 def _text_of(node: Node) -> str:
-    """A scalar as it is written; an empty text for a list and a mapping."""
+    """Return a scalar as it is written; an empty text for a list and a mapping."""
     return node.text if isinstance(node, ScalarNode) else ""
 
 

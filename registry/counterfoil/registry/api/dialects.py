@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.api import models
+from counterfoil.registry.api.bodies import REGISTERED, SCHEMA_BY_ID
+from counterfoil.registry.api.openapi.shapes import Shape
 from counterfoil.schema.errors import ConfigNotFound, IncompatibleSchema, ModeNotFound, RegistryError, SubjectNotFound
+from counterfoil.schema.rest.object_forms import ListOf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -68,14 +70,14 @@ class Dialect:
 @cache
 def shaper(dialect: Dialect, shape: Any) -> Callable[[Any], Any] | None:
     """Return the function that converts an operation's value of this ``shape`` for ``dialect``; None for no change."""
-    is_list = getattr(shape, "__origin__", None) is list
-    entity = shape.__args__[0] if is_list else shape
-    if not (isinstance(entity, type) and issubclass(entity, models.SchemaBody)):
+    is_list = isinstance(shape, ListOf)
+    entity = shape.items if isinstance(shape, ListOf) else shape
+    if not (isinstance(entity, Shape) and entity.has("schemaType")):
         return None
-    if entity is models.RegisteredBody and dialect.registers_id_alone:
+    if entity is REGISTERED and dialect.registers_id_alone:
         return _id_alone
     unwanted = dialect.leaves_out
-    if entity is models.SchemaByIdBody and dialect.leaves_out_owner_of_id:
+    if entity is SCHEMA_BY_ID and dialect.leaves_out_owner_of_id:
         unwanted |= {"subject", "version"}
     if not unwanted and not dialect.leaves_out_avro:
         return None

@@ -78,7 +78,7 @@ class EventSource:
 async def stream_changes(
     services: ServicesOfApp, wanted: Wanted, after: After = 0, last_event: LastEvent = None
 ) -> Response:
-    """What happens, as it happens; a client that connects again continues where it was, whatever ``after`` says."""
+    """Send changes as events when they happen; a client that reconnects continues after the last one it received."""
     return await services.events.stream(after if last_event is None else last_event, wanted)
 
 

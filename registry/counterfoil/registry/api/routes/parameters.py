@@ -7,19 +7,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.registry.api.openapi.shapes import schema_of
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pydantic import BaseModel
+    from counterfoil.schema.rest.object_forms import Described
 
 AS_OF: Final = "as_of"
 """The query parameter that requests the past."""
 
 PAGE: Final = ("offset", "limit")
 """The query parameters of a list that is returned in parts."""
-
-SHAPES: Final = "#/components/schemas/"
-"""The place of the shapes of bodies in the OpenAPI description."""
 
 _FLAGS: Final = {
     "aliases": "Also the subjects that aliases stand for.",
@@ -62,7 +61,7 @@ _NUMBERS: Final = {"limit": "How many at most.", "offset": "How many to leave ou
 _LISTS: Final = frozenset({"associationType", "findTags", "key", "lifecycle", "value"})
 
 
-def described_request(path: str, query: Sequence[str], body: type[BaseModel] | None) -> dict[str, Any]:
+def described_request(path: str, query: Sequence[str], body: Described | None) -> dict[str, Any]:
     """Return a request's OpenAPI description: the parameters in the path, those in ``query``, the body's shape.
 
     >>> described_request("/mode/{subject}", (), None)
@@ -73,14 +72,9 @@ def described_request(path: str, query: Sequence[str], body: type[BaseModel] | N
     if body is not None:
         described["requestBody"] = {
             "required": True,
-            "content": {"application/json": {"schema": shape_reference(body)}},
+            "content": {"application/json": {"schema": schema_of(body)}},
         }
     return described
-
-
-def shape_reference(shape: type[BaseModel]) -> dict[str, str]:
-    """Return the reference to a shape in the OpenAPI description."""
-    return {"$ref": f"{SHAPES}{shape.__name__}"}
 
 
 def _path_parameter(name: str) -> dict[str, Any]:

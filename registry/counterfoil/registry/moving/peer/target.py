@@ -23,13 +23,13 @@ from counterfoil.registry.moving.facts import (
     read_content,
     schema_of,
 )
-from counterfoil.registry.moving.peer.associations import KINDS as ASSOCIATION_KINDS
 from counterfoil.registry.moving.peer.associations import PeerAssociations
 from counterfoil.registry.moving.peer.connection import Refusal, context_scope, refused, scope_text
 from counterfoil.registry.moving.peer.keys import PeerKeys
 from counterfoil.registry.moving.peer.source import PeerSource
 from counterfoil.registry.moving.store.target import PLACEHOLDER, settings_standing
 from counterfoil.registry.moving.target import ABSENT, SAME, UNFINISHED, Standing, clash
+from counterfoil.registry.service.associations.index import RECORD_KINDS
 from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import RegistryError
 from counterfoil.schema.model import Schema
@@ -263,12 +263,12 @@ class PeerTarget:
     async def _record_standing(self, fact: RecordFact) -> Standing:
         if fact.kind in {KEK_KIND, DEK_KIND}:
             return await self._keys.standing(fact)
-        if fact.kind in ASSOCIATION_KINDS:
+        if fact.kind in RECORD_KINDS:
             return await self._associations.standing(fact)
         return clash(f"{fact} cannot be carried over by this API; import into the store itself")
 
     async def _put_record(self, fact: RecordFact) -> None:
-        if fact.kind in ASSOCIATION_KINDS:
+        if fact.kind in RECORD_KINDS:
             await self._open(QualifiedSubject(*fact.document["subject"]))
             await self._associations.put(fact)
             return

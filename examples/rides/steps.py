@@ -1,4 +1,4 @@
-"""Tell a story on the terminal: numbered steps, what happened in each, a table at the end."""
+"""Numbered steps on the terminal, the result of each, and a table at the end."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class NotAsToldError(Exception):
-    """A step did not do what the story says."""
+class UnexpectedResultError(Exception):
+    """A step did not have the expected result."""
 
 
-class Story:
-    """Steps that are printed as they happen and remembered for the table."""
+class Steps:
+    """Steps that are printed when they are carried out, and listed in the table."""
 
     def __init__(self) -> None:
         self._steps: list[tuple[str, str, float]] = []
@@ -23,34 +23,34 @@ class Story:
 
     @contextmanager
     def step(self, title: str) -> Iterator[None]:
-        """One step: its title now, its result (the last thing ``tell`` was given) in the table."""
+        """Print the title of a step; its result in the table is the last line that ``report`` prints."""
         print(f"\n{len(self._steps) + 1}. {title}", flush=True)
         start = time.monotonic()
         self._result = ""
         yield
         self._steps.append((title, self._result, time.monotonic() - start))
 
-    def tell(self, text: str) -> None:
-        """Print a line that belongs to the step; the last one of a step is its result."""
+    def report(self, text: str) -> None:
+        """Print a line about the step."""
         print(f"   {text}", flush=True)
         self._result = text
 
-    def quote(self, output: str) -> None:
-        """Show what a program printed."""
+    def show(self, output: str) -> None:
+        """Print the output of a program."""
         for line in output.rstrip().splitlines():
             print(f"   │ {line}", flush=True)
 
-    def expect(self, *, told: bool, otherwise: str) -> None:
-        """Stop the story when something is not as told."""
-        if not told:
+    def expect(self, *, is_met: bool, otherwise: str) -> None:
+        """Raise ``UnexpectedResultError`` unless the expectation ``is_met``."""
+        if not is_met:
             self.fail(otherwise)
 
     def fail(self, reason: str) -> NoReturn:
-        """Stop the story."""
-        raise NotAsToldError(reason)
+        """Raise ``UnexpectedResultError``."""
+        raise UnexpectedResultError(reason)
 
     def table(self) -> str:
-        """The steps with their results and times."""
+        """Return the steps with their results and times."""
         width = max(len(title) for title, _, _ in self._steps)
         lines = [
             f"{number}  {title:<{width}}  {seconds:6.1f} s  {result}"
