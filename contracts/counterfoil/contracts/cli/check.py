@@ -10,6 +10,7 @@ from counterfoil.contracts.cli.options import (
     Output,
     output_options,
     parse_outputs,
+    parse_subjects,
     shown_address,
     text_style,
     write_outputs,
@@ -120,7 +121,7 @@ def check(  # noqa: PLR0917 (click passes options by name)
         paths,
         against=against,
         level=level,
-        subjects=_parse_subjects(subjects),
+        subjects=parse_subjects(subjects),
         registry=None if offline else registry,
     )
     comparison, report = _judge(request, level, policy, confirm, allow_unmapped=allow_unmapped)
@@ -185,13 +186,3 @@ def _request(
         registry_label=shown_address(url) if url else "registry",
         is_transitive=bool(level and level.endswith("_TRANSITIVE")),
     )
-
-
-def _parse_subjects(values: tuple[str, ...]) -> dict[str, str]:
-    subjects = {}
-    for value in values:
-        path, separator, subject = value.partition("=")
-        if not (separator and path and subject):
-            raise click.UsageError(f"--subject {value!r} is not FILE=SUBJECT")
-        subjects[path] = subject
-    return subjects
