@@ -86,7 +86,7 @@ _POLICIES = ("STRICT", "LENIENT", "LOGICAL", "SOUND", "WIRE", "WIRE_JSON")
 )
 @click.option("--offline", is_flag=True, help="Do not send requests to a registry.")
 @output_options
-def check(  # noqa: PLR0917 (click passes options by name)
+def check(
     paths: tuple[str, ...],
     against: str | None,
     level: str | None,
@@ -95,12 +95,12 @@ def check(  # noqa: PLR0917 (click passes options by name)
     registry: RegistryAccess,
     fail_on: str,
     confirm: int,
-    allow_empty: bool,  # noqa: FBT001 (a flag of the command line)
-    allow_unmapped: bool,  # noqa: FBT001 (likewise, a flag)
-    offline: bool,  # noqa: FBT001 (likewise, a flag)
+    allow_empty: bool,
+    allow_unmapped: bool,
+    offline: bool,
     formats: tuple[str, ...],
-    no_color: bool,  # noqa: FBT001 (likewise, a flag)
-    quiet: bool,  # noqa: FBT001 (likewise, a flag)
+    no_color: bool,
+    quiet: bool,
     verbose: int,
 ) -> ExitCode:
     """Check the schema files in PATHS against their earlier versions.

@@ -33,14 +33,14 @@ def schema() -> None:
 @click.option("--guid", metavar="GUID", help="The schema with this guid.")
 @click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the text to a file.")
 @as_json
-def get(  # noqa: PLR0917 (click passes options by name)
+def get(
     subject: str | None,
     version: str,
     registry: RegistryAccess,
     schema_id: int | None,
     guid: str | None,
     output: str | None,
-    as_json: bool,  # noqa: FBT001 (a flag of the command line)
+    as_json: bool,
 ) -> None:
     """Print the text of a schema: a VERSION (default: the latest) of SUBJECT, or the one with an id or a guid.
 
@@ -92,13 +92,13 @@ def _found(
 @click.option("--normalize", is_flag=True, help="Let the registry normalize the schemas.")
 @click.option("--dry-run", is_flag=True, help="Register nothing; print what would be done, and the verdict.")
 @as_json
-def register(  # noqa: PLR0917 (click passes options by name)
+def register(
     paths: tuple[str, ...],
     subjects: tuple[str, ...],
     registry: RegistryAccess,
-    normalize: bool,  # noqa: FBT001 (a flag of the command line)
-    dry_run: bool,  # noqa: FBT001 (likewise)
-    as_json: bool,  # noqa: FBT001 (likewise)
+    normalize: bool,
+    dry_run: bool,
+    as_json: bool,
 ) -> ExitCode:
     """Register the schema files in PATHS, and those that they refer to, in the order of references.
 

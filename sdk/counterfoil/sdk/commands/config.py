@@ -26,7 +26,7 @@ def config() -> None:
 @registry_options(THE_REGISTRY)
 @click.option("--own", is_flag=True, help="Only what is set here, not what is inherited.")
 @as_json
-def get_config(subject: str | None, registry: RegistryAccess, own: bool, as_json: bool) -> None:  # noqa: FBT001 (flags)
+def get_config(subject: str | None, registry: RegistryAccess, own: bool, as_json: bool) -> None:
     """Print the settings in effect for SUBJECT, for a context (:.NAME:), or for the registry.
 
     Exit codes: 0 printed, 2 usage, 11 registry unreachable, 12 registry refused, 14 nothing is set (with --own).
@@ -44,7 +44,7 @@ def set_config(
     changes: tuple[str, ...],
     subject: str | None,
     registry: RegistryAccess,
-    as_json: bool,  # noqa: FBT001 (a flag)
+    as_json: bool,
 ) -> None:
     """Change settings, such as ``compatibility=FULL`` or ``normalize=true``; all others stay as they are.
 
@@ -63,7 +63,7 @@ def set_config(
 @registry_options(THE_REGISTRY)
 @confirmed
 @as_json
-def delete_config(subject: str | None, registry: RegistryAccess, is_confirmed: bool, as_json: bool) -> None:  # noqa: FBT001 (flags)
+def delete_config(subject: str | None, registry: RegistryAccess, is_confirmed: bool, as_json: bool) -> None:
     """Delete the settings of SUBJECT, of a context, or of the registry, so that the inherited ones apply again.
 
     Without --yes only print what would be deleted.

@@ -26,7 +26,7 @@ def mode() -> None:
 @registry_options(THE_REGISTRY)
 @click.option("--own", is_flag=True, help="Only what is set here, not what is inherited.")
 @as_json
-def get_mode(subject: str | None, registry: RegistryAccess, own: bool, as_json: bool) -> None:  # noqa: FBT001 (flags)
+def get_mode(subject: str | None, registry: RegistryAccess, own: bool, as_json: bool) -> None:
     """Print the mode in effect for SUBJECT, for a context (:.NAME:), or for the registry.
 
     Exit codes: 0 printed, 2 usage, 11 registry unreachable, 12 registry refused, 14 no mode is set (with --own).
@@ -45,8 +45,8 @@ def set_mode(
     new: str,
     subject: str | None,
     registry: RegistryAccess,
-    force: bool,  # noqa: FBT001 (a flag of the command line)
-    as_json: bool,  # noqa: FBT001 (likewise)
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Set the MODE of SUBJECT, of a context (:.NAME:), or of the registry.
 
@@ -61,7 +61,7 @@ def set_mode(
 @registry_options(THE_REGISTRY)
 @click.option("--recursive", is_flag=True, help="Also unset the modes of the context's subjects.")
 @as_json
-def delete_mode(subject: str | None, registry: RegistryAccess, recursive: bool, as_json: bool) -> None:  # noqa: FBT001 (flags)
+def delete_mode(subject: str | None, registry: RegistryAccess, recursive: bool, as_json: bool) -> None:
     """Unset the mode of SUBJECT, of a context, or of the registry, so that the inherited one applies again.
 
     Exit codes: 0 unset, 2 usage, 11 registry unreachable, 12 registry refused, 14 no mode was set.

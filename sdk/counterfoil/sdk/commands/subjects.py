@@ -33,7 +33,7 @@ def subjects() -> None:
     help="Which subjects: with active versions, also the soft-deleted ones, or only those.",
 )
 @as_json
-def list_subjects(registry: RegistryAccess, prefix: str | None, show: str, as_json: bool) -> None:  # noqa: FBT001 (a flag)
+def list_subjects(registry: RegistryAccess, prefix: str | None, show: str, as_json: bool) -> None:
     """Print the names of all subjects, one in each line.
 
     Exit codes: 0 printed, 2 usage, 11 registry unreachable, 12 registry refused.
@@ -54,7 +54,7 @@ def list_subjects(registry: RegistryAccess, prefix: str | None, show: str, as_js
 @click.argument("subject")
 @registry_options(THE_REGISTRY)
 @as_json
-def show_subject(subject: str, registry: RegistryAccess, as_json: bool) -> None:  # noqa: FBT001 (a flag)
+def show_subject(subject: str, registry: RegistryAccess, as_json: bool) -> None:
     """Print the versions of SUBJECT, its latest schema's facts, and the settings in effect.
 
     Exit codes: 0 printed, 2 usage, 11 registry unreachable, 12 registry refused, 14 there is no such subject.
@@ -90,13 +90,13 @@ def show_subject(subject: str, registry: RegistryAccess, as_json: bool) -> None:
 )
 @confirmed
 @as_json
-def delete_subject(  # noqa: PLR0917 (click passes options by name)
+def delete_subject(
     subject: str,
     registry: RegistryAccess,
     number: int | None,
-    permanent: bool,  # noqa: FBT001 (a flag of the command line)
-    is_confirmed: bool,  # noqa: FBT001 (likewise)
-    as_json: bool,  # noqa: FBT001 (likewise)
+    permanent: bool,
+    is_confirmed: bool,
+    as_json: bool,
 ) -> None:
     """Delete SUBJECT or one of its versions; without --yes only print what would be deleted.
 
