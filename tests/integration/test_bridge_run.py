@@ -198,7 +198,7 @@ def test_a_checkpoint_of_another_plan_is_refused(route: Route):
     assert outcome.totals.read == 2
 
 
-def test_a_continuous_run_stops_when_asked_and_an_available_now_run_takes_over(route: Route):
+def test_a_continuous_run_stops_on_request_and_an_available_now_run_takes_over(route: Route):
     route.produce(numbered(50))
     stop = threading.Event()
     outcomes: list[Any] = []

@@ -384,7 +384,7 @@ def test_what_does_not_fit_is_named_with_its_place(operation, body, problem):
         Reply(101, {}, b""),
     ],
 )
-def test_what_no_registry_says_is_told_apart_from_a_no(raw):
+def test_what_no_registry_says_is_distinguished_from_a_no(raw):
     with pytest.raises(UnexpectedShapeError):
         read_reply(operations.versions("s", visibility=ACTIVE), raw)
 
