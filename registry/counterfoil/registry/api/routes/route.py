@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from counterfoil.schema.errors import RegistryError
 
 _JSON: Final = "application/json"
-_TEXT_ITSELF: Final = "The text itself: JSON, or for Protobuf no JSON, whatever the media type says."
+_TEXT_ITSELF: Final = "The text of the schema; a Protobuf text is not JSON, whatever the media type is."
 _SUCCESS: Final = "Successful Response"
-_NOT_SENT_AGAIN: Final = "The caller has this answer already, as its `If-None-Match` says."
+_NOT_SENT_AGAIN: Final = "The content still has the entity tag in `If-None-Match`."
 
 
 class _SegmentConvertor(StringConvertor):
