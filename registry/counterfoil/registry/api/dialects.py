@@ -5,7 +5,7 @@ Source: Confluent's release notes and REST API reference for Schema Registry 5 t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -98,21 +98,12 @@ NEWEST: Final = Dialect()
 WITHHOLDING: Final = Dialect(registers_id_alone=True, leaves_out=_NEW_FIELDS, leaves_out_avro=True)
 """The dialect of ``--withhold-new-fields``, for clients that do not declare to tolerate unknown properties."""
 
-_SEVENTH: Final = Dialect(
-    code_by_error={IncompatibleSchema: 409},
-    absent_paths=_NEW_PATHS,
-    registers_id_alone=True,
-    leaves_out=_NEW_FIELDS,
-    leaves_out_avro=True,
-    leaves_out_owner_of_id=True,
+_SEVENTH: Final = replace(
+    WITHHOLDING, code_by_error={IncompatibleSchema: 409}, absent_paths=_NEW_PATHS, leaves_out_owner_of_id=True
 )
-_FIFTH: Final = Dialect(
+_FIFTH: Final = replace(
+    _SEVENTH,
     code_by_error={IncompatibleSchema: 409, ConfigNotFound: SubjectNotFound.code, ModeNotFound: SubjectNotFound.code},
-    absent_paths=_NEW_PATHS,
-    registers_id_alone=True,
-    leaves_out=_NEW_FIELDS,
-    leaves_out_avro=True,
-    leaves_out_owner_of_id=True,
 )
 
 DIALECT_BY_VERSION: Final = {"8": NEWEST, "7": _SEVENTH, "6": _SEVENTH, "5": _FIFTH}

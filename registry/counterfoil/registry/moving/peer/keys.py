@@ -20,7 +20,7 @@ from counterfoil.registry.domain.keys.stored import (
 )
 from counterfoil.registry.moving.errors import PeerRefused
 from counterfoil.registry.moving.facts import RecordFact, Unreadable
-from counterfoil.registry.moving.target import ABSENT, SAME, UNFINISHED, Standing, clash
+from counterfoil.registry.moving.target import ABSENT, Standing, clash, deletion_standing
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.rest.keys import Algorithm, Dek, DekId, Kek
 from counterfoil.schema.rest.versions import Visibility
@@ -96,9 +96,7 @@ class PeerKeys:
             return ABSENT
         if held.content != wanted.content:
             return clash(f"{fact} is another key")
-        if held.deleted == wanted.deleted:
-            return SAME
-        return UNFINISHED if wanted.deleted else clash(f"{fact} is soft-deleted")
+        return deletion_standing(fact, wanted=wanted.deleted, deleted=held.deleted)
 
     async def put(self, fact: RecordFact) -> None:
         """Create a key that is absent, and soft-delete it if required; a KEK at the end, after those that it wraps."""
