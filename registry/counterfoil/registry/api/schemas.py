@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from counterfoil.registry.api.associations.operations import lifecycles_asked
+from counterfoil.registry.api.associations.operations import requested_lifecycles
 from counterfoil.registry.api.cache.replies import OfId
 from counterfoil.registry.api.documents import by_guid_document, by_id_document, version_document
 from counterfoil.registry.api.http.answers import NOTHING, RawText
@@ -67,7 +67,7 @@ def _has_rule(rule_set: RuleSet | None, rule_type: str) -> bool:
 
 def _association_filter(call: Call) -> AssociationFilter | None:
     """Return the filter by associations of the query; None if it has none."""
-    lifecycles = lifecycles_asked(call, _LIFECYCLES)
+    lifecycles = requested_lifecycles(call, _LIFECYCLES)
     types = frozenset(text for text in call.texts("associationType") if text)
     resource_type = call.text("resourceType")
     if not (lifecycles or types or resource_type):

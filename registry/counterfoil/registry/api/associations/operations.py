@@ -71,7 +71,7 @@ async def list_of_resource(call: Call) -> Any:
 def _listed(call: Call, found: list[Association]) -> list[Document]:
     first, last = call.bounds(default_limit=_PAGE)
     resource_type = call.text("resourceType") or TOPIC
-    lifecycles = lifecycles_asked(call, {each.value for each in Lifecycle})
+    lifecycles = requested_lifecycles(call, {each.value for each in Lifecycle})
     kept = _of_types(found, call.texts("associationType"))
     kept = [each for each in kept if each.resource.type == resource_type]
     kept = [each for each in kept if not lifecycles or each.lifecycle in lifecycles]
@@ -83,12 +83,12 @@ def _of_types(found: Iterable[Association], types: Iterable[str]) -> list[Associ
     return [each for each in found if not wanted or each.type in wanted]
 
 
-def lifecycles_asked(call: Call, known: Collection[str]) -> set[str]:
+def requested_lifecycles(call: Call, known: Collection[str]) -> set[str]:
     """Return the query's lifecycles; raise ``NotFound`` unless all are ``known``."""
-    asked = {text for text in call.texts("lifecycle") if text}
-    for text in sorted(asked - set(known)):
+    requested = {text for text in call.texts("lifecycle") if text}
+    for text in sorted(requested - set(known)):
         raise NotFound(f"lifecycle is {text[:80]!r}; expected {' or '.join(sorted(known))}")
-    return asked
+    return requested
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
@@ -165,8 +165,8 @@ async def _got(associations: Associations, item: object, *, with_schemas: bool) 
     schemas = [await associations.latest_schema(each.subject) if with_schemas else None for each in kept]
     if found:
         return resource_document(found[0].resource, zip(kept, schemas, strict=True))
-    asked = {"resourceName": name, "resourceNamespace": namespace, "resourceId": resource_id}
-    return {**{key: value for key, value in asked.items() if value}, "resourceType": resource_type}
+    requested = {"resourceName": name, "resourceNamespace": namespace, "resourceId": resource_id}
+    return {**{key: value for key, value in requested.items() if value}, "resourceType": resource_type}
 
 
 def _check_known(texts: Iterable[str], known: Iterable[str], what: str) -> None:
