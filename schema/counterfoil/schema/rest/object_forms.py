@@ -129,8 +129,9 @@ class ObjectForm(Described, Generic[_T]):
         document: Document = {}
         for member in self.members:
             part = getattr(value, member.name)
-            if part is not None and member.type.write is not None:
-                part = member.type.write(part)
+            write = member.type.write
+            if part is not None and write is not None:
+                part = write(part)
             if part is not None and (self.keeps_empty or part not in ("", [], {})):
                 document[member.key] = part
         return document
