@@ -71,13 +71,17 @@ def test_a_base_install_imports_without_any_extra():
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 # What is looked at only where the user's own program has brought it.
+EXTRAS_OF = {"sdk": ["crypto"]}  # those that a room's modules import where they are used; else the extra of its name
 FOREIGN = {"sdk": {"confluent-kafka"}, "contracts": {"confluent-kafka"}}
 
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_import_of_a_room_is_declared_by_what_brings_the_room(room: str):
     """A package that is there because another one needs it goes when that one no longer does."""
-    requirements = [*PROJECT["project"]["dependencies"], *EXTRAS.get(room, [])]
+    requirements = [
+        *PROJECT["project"]["dependencies"],
+        *(one for extra in EXTRAS_OF.get(room, [room]) for one in EXTRAS.get(extra, [])),
+    ]
     declared = {_distribution_of(each) for each in requirements} | FOREIGN.get(room, set())
     assert _strangers(ROOT / room, declared) == set()
 
