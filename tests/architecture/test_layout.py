@@ -70,8 +70,9 @@ def test_a_base_install_imports_without_any_extra():
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
+# The extras whose packages a room's modules import where they are used; else the extra of the room's name.
+EXTRAS_OF = {"sdk": ["crypto"]}
 # What is looked at only where the user's own program has brought it.
-EXTRAS_OF = {"sdk": ["crypto"]}  # those that a room's modules import where they are used; else the extra of its name
 FOREIGN = {"sdk": {"confluent-kafka"}, "contracts": {"confluent-kafka"}}
 
 
