@@ -203,7 +203,7 @@ class Demo:
             return self.written() - before > SECOND_RUN // 3
 
         try:
-            wait_until(is_half_way, what="the converter to be half-way", deadline_s=120)
+            wait_until(is_half_way, what="the converter to be half-way", deadline_s=900)
         finally:
             os.killpg(converter.pid, 9)
             converter.wait()

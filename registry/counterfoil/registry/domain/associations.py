@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any, Final
-from uuid import UUID
 
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import InvalidAssociation
@@ -16,9 +15,10 @@ from counterfoil.schema.rest.associations import (
     Association,
     AssociationType,
     Lifecycle,
-    Resource,
     association_document,
+    read_association,
 )
+from counterfoil.schema.rest.json_values import ReplyJson
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -40,19 +40,7 @@ def stored_document(association: Association) -> Document:
 
 def stored_association(document: Mapping[str, Any]) -> Association:
     """Return the association that was stored as ``document``."""
-    resource = Resource(
-        document["resourceName"], document["resourceNamespace"], document["resourceType"], document["resourceId"]
-    )
-    return Association(
-        QualifiedSubject(*document["subject"]),
-        UUID(document["guid"]),
-        resource,
-        AssociationType(document["associationType"]),
-        Lifecycle(document["lifecycle"]),
-        document["frozen"],
-        document["createTs"],
-        document["updateTs"],
-    )
+    return read_association(ReplyJson({**document, "subject": str(QualifiedSubject(*document["subject"]))}))
 
 
 # --- checks of what callers send

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from counterfoil.schema.rest.config import config_document, read_config
 from counterfoil.schema.rest.modes import Mode
-from counterfoil.schema.rest.object_forms import JsonType, Member, ObjectForm
+from counterfoil.schema.rest.object_forms import JsonType, Member, ObjectForm, word_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +40,7 @@ SCOPE_SETTINGS: Final = ObjectForm(
     ScopeSettings,
     (
         Member("config", "config", JsonType(read_config, config_document)),
-        Member("mode", "mode", JsonType(lambda value: value.one_of(Mode), str)),
+        Member("mode", "mode", word_of(Mode)),
     ),
     keeps_empty=True,
 )

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.contexts import QualifiedSubject
-from counterfoil.schema.rest.object_forms import FLAG, INTEGER, REQUIRED, SUBJECT, TEXT, Member, ObjectForm
+from counterfoil.schema.rest.object_forms import FLAG, INTEGER, REQUIRED, SUBJECT, TEXT, Member, ObjectForm, word_of
 from counterfoil.schema.rest.versions import read_guid
 
 if TYPE_CHECKING:
@@ -84,14 +84,6 @@ class Association:
         return resource.name, resource.namespace, resource.type, self.type, str(self.subject), resource.id
 
 
-def _type(value: JsonValue) -> AssociationType:
-    return value.one_of(AssociationType)
-
-
-def _lifecycle(value: JsonValue) -> Lifecycle:
-    return value.one_of(Lifecycle)
-
-
 _FROZEN: Final = Member(
     "frozen", "frozen", FLAG, about="Absent if it is the default of the lifecycle: true for STRONG, false for WEAK."
 )
@@ -100,13 +92,7 @@ RESOURCE: Final = ObjectForm(
     Resource,
     (
         Member("resourceName", "name", TEXT, otherwise=REQUIRED, about="Letters, digits, `_` and `-`, at most 256."),
-        Member(
-            "resourceNamespace",
-            "namespace",
-            TEXT,
-            otherwise=REQUIRED,
-            about="The namespace of the topic's cluster: letters, digits, `_` and `-`, at most 256.",
-        ),
+        Member("resourceNamespace", "namespace", TEXT, otherwise=REQUIRED, about="The namespace of the cluster."),
         Member("resourceId", "id", TEXT, otherwise=REQUIRED),
         Member("resourceType", "type", TEXT, otherwise=REQUIRED, about="The type of the resource: `topic`."),
     ),
@@ -117,19 +103,9 @@ RESOURCE: Final = ObjectForm(
 BOND: Final = ObjectForm(
     Association,
     (
-        Member(
-            "subject", "subject", SUBJECT, otherwise=REQUIRED, about="`:.context:name`, in the default context `name`."
-        ),
-        Member(
-            "associationType", "type", replace(TEXT, read=_type, write=str), otherwise=REQUIRED, about="key or value."
-        ),
-        Member(
-            "lifecycle",
-            "lifecycle",
-            replace(TEXT, read=_lifecycle, write=str),
-            otherwise=REQUIRED,
-            about="STRONG: the subject belongs to this resource only. WEAK: resources may share it.",
-        ),
+        Member("subject", "subject", SUBJECT, otherwise=REQUIRED, about="The qualified name, `:.context:name`."),
+        Member("associationType", "type", word_of(AssociationType), otherwise=REQUIRED, about="key or value."),
+        Member("lifecycle", "lifecycle", word_of(Lifecycle), otherwise=REQUIRED, about="STRONG or WEAK."),
         _FROZEN,
     ),
 )

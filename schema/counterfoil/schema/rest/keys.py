@@ -21,6 +21,7 @@ from counterfoil.schema.rest.object_forms import (
     TEXT_BY_KEY,
     Member,
     ObjectForm,
+    word_of,
 )
 
 if TYPE_CHECKING:
@@ -102,14 +103,6 @@ class Dek:
         return self.wrapped
 
 
-def _algorithm(value: JsonValue) -> Algorithm:
-    return value.one_of(Algorithm)
-
-
-def _if_true(deleted: bool) -> bool | None:  # noqa: FBT001 (the writer of a member)
-    return deleted or None
-
-
 CHANGEABLE: Final = ObjectForm(
     Kek,
     (
@@ -122,18 +115,12 @@ CHANGEABLE: Final = ObjectForm(
 
 _NAMING: Final = (
     Member("name", "name", TEXT, otherwise=""),
-    Member(
-        "kmsType",
-        "kms_type",
-        TEXT,
-        otherwise="",
-        about="The type of the key management service, such as aws-kms, azure-kms, gcp-kms, hcvault, local-kms.",
-    ),
+    Member("kmsType", "kms_type", TEXT, otherwise="", about="The key management service, such as aws-kms, hcvault."),
     Member("kmsKeyId", "kms_key_id", TEXT, otherwise="", about="The id of the key in the key management service."),
 )
-_TS: Final = Member("ts", "ts", INTEGER, about="The time of the last change, in epoch milliseconds.")
+_TS: Final = Member("ts", "ts", INTEGER, about="A time in epoch milliseconds.")
 _DELETED: Final = Member(
-    "deleted", "deleted", replace(FLAG, write=_if_true), about="Whether it is soft-deleted; absent if it is not."
+    "deleted", "deleted", replace(FLAG, write=lambda deleted: deleted or None), about="Absent if false."
 )
 
 NEW_KEK: Final = ObjectForm(Kek, (*_NAMING, *CHANGEABLE.members, _DELETED))
@@ -145,7 +132,7 @@ KEK: Final = ObjectForm(Kek, (*_NAMING, *CHANGEABLE.members, _TS, _DELETED), kee
 _UNDER_KEK: Final = (
     Member("subject", "subject", SUBJECT, otherwise=REQUIRED),
     Member("version", "version", INTEGER, otherwise=REQUIRED),
-    Member("algorithm", "algorithm", replace(TEXT, read=_algorithm, write=str), otherwise=REQUIRED),
+    Member("algorithm", "algorithm", word_of(Algorithm), otherwise=REQUIRED),
 )
 DEK_ID: Final = ObjectForm(DekId, (Member("kekName", "kek_name", TEXT, otherwise=REQUIRED), *_UNDER_KEK))
 """The identity of a data encryption key in a response."""

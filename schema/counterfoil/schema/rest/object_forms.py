@@ -18,6 +18,7 @@ from counterfoil.schema.rest.json_values import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from enum import StrEnum
 
     from counterfoil.schema.rest.json_values import JsonValue
 
@@ -149,6 +150,11 @@ def object_of(form: ObjectForm[Any]) -> JsonType:
 def list_of(form: ObjectForm[Any]) -> JsonType:
     """Return the type of lists of objects of ``form``."""
     return JsonType(read_each(form.read), lambda values: [form.write(value) for value in values], ListOf(form))
+
+
+def word_of(words: type[StrEnum]) -> JsonType:
+    """Return the type of texts that are one of ``words``."""
+    return JsonType(lambda value: value.one_of(words), str, {"type": "string"})
 
 
 # --- the types of plain values ----------------------------------------------------------------------------------------

@@ -18,12 +18,12 @@ from counterfoil.schema.rest.object_forms import (
     ObjectForm,
     list_of,
     object_of,
+    word_of,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from counterfoil.schema.rest.json_values import JsonValue
     from counterfoil.schema.rest.object_forms import Document
 
 RULE_KINDS: Final = ("TRANSFORM", "CONDITION")
@@ -101,13 +101,6 @@ RULE_SET_OBJECT: Final = object_of(RULE_SET)
 _REFERENCES: Final = list_of(REFERENCE)
 
 
-def _schema_type(value: JsonValue) -> SchemaType:
-    return value.one_of(SchemaType)
-
-
-SCHEMA_TYPE: Final = replace(TEXT, read=_schema_type, write=str)
-
-
 BESIDE_TEXT: Final = (
     Member("references", "references", replace(_REFERENCES, write=lambda each: reference_documents(each) or None)),
     Member("metadata", "metadata", METADATA_OBJECT),
@@ -118,7 +111,7 @@ BESIDE_TEXT: Final = (
 SCHEMA: Final = ObjectForm(
     Schema,
     (
-        Member("schemaType", "schema_type", SCHEMA_TYPE),  # registries before 8.0 leave it out if it is AVRO
+        Member("schemaType", "schema_type", word_of(SchemaType)),  # registries before 8.0 leave it out if it is AVRO
         *BESIDE_TEXT,
         Member("schema", "text", TEXT, otherwise=REQUIRED),
     ),
