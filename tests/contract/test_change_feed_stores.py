@@ -97,7 +97,7 @@ def test_servers_on_one_database_tell_the_same_at_once(postgres_url: str) -> Non
     asyncio.run(main())
 
 
-def test_what_other_servers_did_is_told_change_by_change(postgres_url: str) -> None:
+def test_what_other_servers_did_is_reported_change_by_change(postgres_url: str) -> None:
     async def main() -> None:
         storages = [open_store(postgres_url) for _ in range(2)]
         one, other = (InProcessRegistry(storage) for storage in storages)

@@ -153,7 +153,9 @@ def test_statements_that_fail_behind_it_leave_the_others_alone(pooled_url: str, 
         assert violations(registry.url, storm.story, max_lookups=30) == []
 
 
-def test_a_pooler_that_goes_away_is_told_and_forgiven(postgres: PostgresClient, postgres_url: str) -> None:
+def test_a_pooler_that_goes_away_is_reported_and_the_server_continues(
+    postgres: PostgresClient, postgres_url: str
+) -> None:
     async def main(url: str) -> None:
         storage = open_store(url)
         try:

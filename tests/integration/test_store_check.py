@@ -288,7 +288,7 @@ def test_recorded_histories_leave_a_sound_store(url: str) -> None:
 # --- big registries, made at once -------------------------------------------------------------------------------------
 
 
-def test_a_made_registry_is_sound_and_as_large_as_asked_for(url: str) -> None:
+def test_a_made_registry_is_sound_and_as_large_as_requested(url: str) -> None:
     shape = generator.Shape(subjects=30, versions=20)
     generator.generate(url, shape)
     assert breaches(url) == []
@@ -421,7 +421,9 @@ def test_the_sql_for_a_new_database_needs_no_connection(counterfoil: Any) -> Non
         ("postgresql://me:secret@127.0.0.1:1/registry", "cannot be reached"),
     ],
 )
-def test_a_store_that_cannot_be_used_is_told_in_one_line(counterfoil: Any, command: str, store: str, said: str) -> None:
+def test_a_store_that_cannot_be_used_is_reported_in_one_line(
+    counterfoil: Any, command: str, store: str, said: str
+) -> None:
     done = counterfoil(command, "--store", store)
     assert done.returncode == ExitCode.PRECONDITION
     assert len(done.stderr.splitlines()) == 1
@@ -429,7 +431,7 @@ def test_a_store_that_cannot_be_used_is_told_in_one_line(counterfoil: Any, comma
     assert "secret" not in done.stderr
 
 
-def test_a_file_of_another_program_is_told(tmp_path: Path, counterfoil: Any) -> None:
+def test_a_file_of_another_program_is_reported(tmp_path: Path, counterfoil: Any) -> None:
     path = tmp_path / "other.db"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE t (n)")
@@ -441,6 +443,6 @@ def test_a_file_of_another_program_is_told(tmp_path: Path, counterfoil: Any) -> 
     assert counterfoil("check", "--store", f"sqlite:///{path}").returncode == ExitCode.PRECONDITION
 
 
-def test_options_that_contradict_each_other_are_told(counterfoil: Any) -> None:
+def test_options_that_contradict_each_other_are_reported(counterfoil: Any) -> None:
     assert counterfoil("upgrade", "--from", "1").returncode == ExitCode.USAGE
     assert "not known" in counterfoil("upgrade", "--sql", "--from", "99").stderr

@@ -218,7 +218,7 @@ def test_waiting_plans_share_transactions() -> None:
     asyncio.run(main())
 
 
-def test_a_failed_commit_is_told_to_all_and_announced_to_none() -> None:
+def test_a_failed_commit_is_returned_to_all_and_published_to_none() -> None:
     async def main() -> None:
         recorder, announced = Recorder(fails=True), []
         committer = Committer(recorder, announce=lambda plan, _: announced.append(plan))

@@ -42,7 +42,7 @@ def ask(*paths: str, story: list[Step] | None = None) -> list[Reply]:
     return asyncio.run(main())
 
 
-def test_a_version_deleted_for_good_says_when() -> None:
+def test_a_hard_deleted_version_is_reported_with_its_time() -> None:
     story = [*STORY[:2], ("DELETE", "/subjects/s", None), ("DELETE", "/subjects/s?permanent=true", None)]
     versions, version = ask("/subjects/s/versions?as_of=2", "/subjects/s/versions/1?as_of=2", story=story)
     assert versions.json == [1]
@@ -126,7 +126,7 @@ def test_an_offset_may_come_with_its_plus_not_encoded() -> None:
     assert (encoded.status, bare.status, bare.json) == (200, 200, [])
 
 
-def test_where_the_past_cannot_be_asked_it_is_not_answered_with_the_present() -> None:
+def test_where_the_past_cannot_be_requested_it_is_not_answered_with_the_present() -> None:
     for path in ("/schemas/ids/1", "/subjects/s/versions/1/referencedby", "/schemas", "/contexts"):
         [reply] = ask(f"{path}?as_of=1")
         assert (reply.status, reply.code) == (400, 400)

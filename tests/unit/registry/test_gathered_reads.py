@@ -94,7 +94,7 @@ def test_a_read_that_fails_fails_for_those_who_share_it_alone() -> None:
     asyncio.run(main())
 
 
-def test_who_goes_away_takes_nobody_along() -> None:
+def test_a_cancelled_caller_cancels_no_other() -> None:
     async def read_many(keys: Sequence[int]) -> list[int]:
         await asyncio.sleep(0)
         return list(keys)

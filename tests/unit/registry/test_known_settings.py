@@ -59,7 +59,7 @@ def test_all_are_read_once_those_without_any_included() -> None:
     asyncio.run(main())
 
 
-def test_of_very_many_each_is_read_when_it_is_asked_for() -> None:
+def test_of_very_many_each_is_read_when_it_is_requested() -> None:
     async def main() -> None:
         table = Table(**{f"s{number}": READONLY for number in range(MAX_SCOPES + 1)})
         assert await table.known.of(parse_subject(f"s{MAX_SCOPES}")) == READONLY

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from counterfoil.schema.rest.config import config_document, read_config
 from counterfoil.schema.rest.modes import Mode
-from counterfoil.schema.rest.object_forms import Member, ObjectForm
+from counterfoil.schema.rest.object_forms import JsonType, Member, ObjectForm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,8 +39,8 @@ class ScopeSettings:
 SCOPE_SETTINGS: Final = ObjectForm(
     ScopeSettings,
     (
-        Member("config", "config", read_config, config_document),
-        Member("mode", "mode", lambda value: value.one_of(Mode), str),
+        Member("config", "config", JsonType(read_config, config_document)),
+        Member("mode", "mode", JsonType(lambda value: value.one_of(Mode), str)),
     ),
     keeps_empty=True,
 )

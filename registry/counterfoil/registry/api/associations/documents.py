@@ -10,7 +10,7 @@ from counterfoil.registry.domain.associations import parse_association_type, par
 from counterfoil.registry.service.associations.requests import AssociationRequest, Operation, ResourceRequest
 from counterfoil.registry.service.registration import Registered
 from counterfoil.schema.errors import InvalidAssociation
-from counterfoil.schema.rest.associations import bond_fields, resource_fields
+from counterfoil.schema.rest.associations import RESOURCE, bond_document
 from counterfoil.schema.rest.json_values import RequestJson, read_each, read_flag, read_text
 
 if TYPE_CHECKING:
@@ -82,18 +82,14 @@ def resource_document(
 ) -> Document:
     """Return a resource, and associations of it with a schema each."""
     document: Document = {
-        **resource_fields(resource),
+        **RESOURCE.write(resource),
         "associations": [_association_fields(association, schema) for association, schema in associations],
     }
     return {name: value for name, value in document.items() if value not in ("", [])}
 
 
 def _association_fields(association: Association, schema: Registered | Append | None) -> Document:
-    document: Document = {
-        "subject": str(association.subject),
-        "associationType": association.type.value,
-        **bond_fields(association.lifecycle, frozen=association.frozen),
-    }
+    document = bond_document(association)
     if schema is not None:
         document["schema"] = _schema_document(schema)
     return document

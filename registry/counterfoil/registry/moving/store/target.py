@@ -10,7 +10,7 @@ from counterfoil.registry.domain.config import level_of
 from counterfoil.registry.domain.content import make_content
 from counterfoil.registry.moving.facts import ContextFact, RecordFact, SettingsFact, VersionFact
 from counterfoil.registry.moving.source import targets_of
-from counterfoil.registry.moving.target import ABSENT, SAME, UNFINISHED, Standing, clash
+from counterfoil.registry.moving.target import ABSENT, SAME, Standing, clash, id_clash, version_standing
 from counterfoil.registry.service.retrying import until_current
 from counterfoil.registry.service.storage import (
     Append,
@@ -78,17 +78,11 @@ class StoreTarget:
         context, guid = fact.subject.context, fact.content.guid
         bound = await self._storage.guid_of_id(context, fact.schema_id)
         if bound is not None and bound != guid:
-            return clash(f"{fact}: id {fact.schema_id} of context {context!r} stands for another schema ({bound})")
+            return id_clash(fact, bound)
         entry = (await self._storage.history(fact.subject)).find(fact.version, deleted=True)
         if entry is None:
             return ABSENT
-        if entry.guid != guid:
-            return clash(f"{fact} holds another schema ({entry.guid}, not {guid})")
-        if entry.schema_id != fact.schema_id:
-            return clash(f"{fact} holds the schema under id {entry.schema_id}, not {fact.schema_id}")
-        if entry.deleted == fact.deleted:
-            return SAME
-        return UNFINISHED if fact.deleted else clash(f"{fact} is soft-deleted")
+        return version_standing(fact, guid=entry.guid, schema_id=entry.schema_id, deleted=entry.deleted)
 
     async def _put_version(self, fact: VersionFact) -> None:
         settings_revision = await self._storage.settings_revision()

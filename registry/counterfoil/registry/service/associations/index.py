@@ -17,17 +17,19 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Storage, Target
     from counterfoil.schema.contexts import QualifiedSubject
 
-_BY_ID: Final = "association"
+BY_ID: Final = "association"
 _BY_NAME: Final = "association-by-name"
 _BY_SUBJECT: Final = "association-by-subject"
+RECORD_KINDS: Final = frozenset({BY_ID, _BY_NAME, _BY_SUBJECT})
+"""The kinds of the records."""
 
 
-def _keys(association: Association) -> dict[str, tuple[str, ...]]:
+def record_keys(association: Association) -> dict[str, tuple[str, ...]]:
     """Return the key of each of an association's records, by their kind."""
     resource, subject = association.resource, association.subject
     own = (resource.type, resource.id, association.type.value)
     return {
-        _BY_ID: own,
+        BY_ID: own,
         _BY_NAME: (resource.name, resource.namespace, *own),
         _BY_SUBJECT: (subject.context, subject.name, *own),
     }
@@ -53,7 +55,7 @@ class AssociationIndex:
 
     async def of_resource(self, resource_type: str, resource_id: str) -> list[Association]:
         """Return the associations of the resource with this id, sorted."""
-        return await self._read(_BY_ID, resource_type, resource_id)
+        return await self._read(BY_ID, resource_type, resource_id)
 
     async def named(self, namespace: str, name: str) -> list[Association]:
         """Return the associations of all resources of this name, sorted; ``-`` is any name or any namespace."""
@@ -76,7 +78,7 @@ class AssociationIndex:
         document = None if after is None else stored_document(after)
         return [
             RecordWrite(kind, key, document, await self._revision(kind, key))
-            for kind, key in _keys(association).items()
+            for kind, key in record_keys(association).items()
         ]
 
     async def _revision(self, kind: str, key: tuple[str, ...]) -> int:
