@@ -26,12 +26,12 @@ from counterfoil.schema.errors import IncompatibleSchema, InvalidSchema, Operati
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
-    from counterfoil.registry.domain.writes.plan import Plan
     from collections.abc import Sequence
 
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.domain.equivalence import Candidate
     from counterfoil.registry.domain.versions import History, VersionEntry
+    from counterfoil.registry.domain.writes.plan import Plan
     from counterfoil.registry.service.associations.index import SubjectGuard
     from counterfoil.registry.service.compatibility import CompatibilityCheck
     from counterfoil.registry.service.matching import Match, Matcher
