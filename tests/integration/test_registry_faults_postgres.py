@@ -130,13 +130,17 @@ def test_waiting_writes_share_one_round_trip(postgres_url: str, network: TcpProx
 
 async def plans_for(registry: InProcessRegistry, numbers: range) -> list[Any]:
     from counterfoil.registry.domain.content import make_content
-    from counterfoil.registry.service.storage import Append
     from counterfoil.schema.contexts import parse_subject
     from counterfoil.schema.model import SchemaType
+    from plans_on_storage import version_plan
 
     stamp = await registry.app.storage.settings_revision()
     return [
-        Append(parse_subject(f"p{number}"), make_content(record("P", f"f{number}"), SchemaType.AVRO), (), 0, stamp)
+        version_plan(
+            parse_subject(f"p{number}"),
+            make_content(record("P", f"f{number}"), SchemaType.AVRO),
+            settings_revision=stamp,
+        )
         for number in numbers
     ]
 

@@ -21,7 +21,8 @@ from test_registry_recordings import request_of, sequences
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.contracts.cli.run import run
 from counterfoil.registry.domain.errors import StoreNotUsable
-from counterfoil.registry.service.storage import DropContext, HardDelete, ScopeSettings, SoftDelete, Target
+from counterfoil.registry.domain.scope_settings import ScopeSettings
+from counterfoil.registry.domain.writes.guards import Target
 from counterfoil.registry.store.formats import FORMAT
 from counterfoil.registry.store.inspection.checking import check
 from counterfoil.registry.store.inspection.rows import PostgresRows, SqliteRows, open_rows
@@ -39,7 +40,19 @@ from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet, SchemaType
 from counterfoil.schema.rest.config import Config
 from counterfoil.schema.rest.modes import Mode
-from plans_on_storage import ELSEWHERE, EVERYTHING, ORDERS, append, content, delete, put, put_record
+from plans_on_storage import (
+    ELSEWHERE,
+    HARD,
+    ORDERS,
+    SOFT,
+    WHOLE,
+    append,
+    content,
+    delete,
+    drop,
+    put,
+    put_record,
+)
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
@@ -71,9 +84,9 @@ async def live_a_little(storage: Storage) -> None:
     await append(storage, ORDERS, content=full, targets=(Target(ELSEWHERE, 1),))
     for text in ("a", "b", "c"):
         await append(storage, ORDERS, text)
-    await delete(storage, SoftDelete, ORDERS, 3, 4)
+    await delete(storage, SOFT, ORDERS, 3, 4)
     await append(storage, ORDERS, "c")
-    await delete(storage, HardDelete, ORDERS, 3)
+    await delete(storage, HARD, ORDERS, 3)
     await append(storage, parse_subject("imported"), "a", schema_id=50, version=7, ts=1234)
     await append(storage, parse_subject("imported"), "a", schema_id=40, version=9)
     await append(storage, parse_subject("imported"), "z", version=9)
@@ -84,9 +97,9 @@ async def live_a_little(storage: Storage) -> None:
     await put_record(storage, "key", ("a", "c"), {"n": 1})
     await put_record(storage, "key", ("a", "c"), None)
     await append(storage, parse_subject(":.gone:s"), "a")
-    await delete(storage, SoftDelete, parse_subject(":.gone:s"), 1)
-    await delete(storage, HardDelete, parse_subject(":.gone:s"), 1)
-    await storage.commit(DropContext(".gone"))
+    await delete(storage, SOFT, parse_subject(":.gone:s"), 1)
+    await delete(storage, HARD, parse_subject(":.gone:s"), 1)
+    await drop(storage, ".gone")
 
 
 def lived(url: str, story: Callable[[Storage], Any] = live_a_little) -> str:
@@ -255,11 +268,11 @@ def test_whatever_happens_to_a_registry_it_stays_sound(
             case "import":
                 await append(storage, subject, f"t{number % 2}", schema_id=number, version=number)
             case "soft" | "hard":
-                await delete(storage, SoftDelete if action == "soft" else HardDelete, subject, number)
+                await delete(storage, SOFT if action == "soft" else HARD, subject, number)
             case "settings":
                 await put(storage, subject, ScopeSettings(mode=Mode.READWRITE if number % 2 else None))
             case _:
-                await put(storage, TOP_LEVEL, ScopeSettings(mode=Mode.IMPORT), purge=EVERYTHING)
+                await put(storage, TOP_LEVEL, ScopeSettings(mode=Mode.IMPORT), purge=WHOLE)
 
     async def story(storage: Storage) -> None:
         for step in steps:

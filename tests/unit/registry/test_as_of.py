@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.registry.domain.changes import Change, ChangeKind
+from counterfoil.registry.domain.writes.plan import Plan
 from counterfoil.registry.service.as_of import EVER, AsOf
 from counterfoil.registry.service.moments import iso_time, resolve_moment
-from counterfoil.registry.service.storage import DropContext
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import BadRequest
@@ -156,7 +156,7 @@ def test_the_past_takes_no_writes_and_tells_no_ids() -> None:
         assert (await past.last_change(), list(await past.changes(0, 10))) == (0, [])
         assert await past.changes_of(parse_subject("s"), EVER) == []
         for asked in (
-            past.commit(DropContext(".")),
+            past.commit(Plan()),
             past.uses(".", 1),
             past.guid_of_id(".", 1),
             past.max_id("."),

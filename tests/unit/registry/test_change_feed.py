@@ -12,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.registry.app import assemble
+from counterfoil.registry.domain.scope_settings import ScopeSettings
 from counterfoil.registry.service.feed import Feed
-from counterfoil.registry.service.storage import PutSettings, ScopeSettings
 from counterfoil.registry.settings import ServerSettings
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import StoreUnavailable
 from event_listener import InProcessListener
+from plans_on_storage import put
 from registry_driver import InProcessRegistry, Reply
 
 
@@ -40,7 +41,7 @@ class WatchedStorage(MemoryStorage):
 async def change(storage: MemoryStorage, name: str = "s") -> None:
     """One more change: settings of ``name`` that say nothing."""
     scope = QualifiedSubject(".", name)
-    await storage.commit(PutSettings(((scope, ScopeSettings()),), await storage.settings_revision()))
+    await put(storage, scope, ScopeSettings())
 
 
 async def told_story() -> InProcessRegistry:

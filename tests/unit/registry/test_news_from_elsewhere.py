@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from counterfoil.registry.domain.changes import Change, ChangeKind
+from counterfoil.registry.domain.changes import Change, ChangeKind, Written
 from counterfoil.registry.service.contact import StoreContact, StoreSlow
-from counterfoil.registry.service.storage import Elsewhere
 from counterfoil.registry.store.postgres.news import LEASE_S, MAX_TOLD, PATIENCE_S, Journal, NewsFromElsewhere, Stamps
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import StoreUnavailable
@@ -42,7 +41,7 @@ class Database:
 
     @property
     def seqs(self) -> list[Any]:
-        return [[change.seq for change in each.changes] if isinstance(each, Elsewhere) else each for each in self.told]
+        return [[change.seq for change in each.changes] if isinstance(each, Written) else each for each in self.told]
 
 
 def test_all_who_ask_at_once_share_a_reading() -> None:

@@ -17,11 +17,10 @@ from counterfoil.schema.rest.schemas import BESIDE_TEXT, schema_document
 
 if TYPE_CHECKING:
     from counterfoil.registry.domain.content import Content
-    from counterfoil.registry.domain.versions import VersionEntry
+    from counterfoil.registry.domain.versions import Use, VersionEntry
     from counterfoil.registry.service.catalog import ById
     from counterfoil.registry.service.lookup import Stored
     from counterfoil.registry.service.registration import Registered
-    from counterfoil.registry.service.storage import Use
     from counterfoil.schema.rest.config import Config
     from counterfoil.schema.rest.json_values import JsonValue
     from counterfoil.schema.rest.object_forms import Document
