@@ -26,7 +26,7 @@ from local_services import (
     PostgresClient,
     PostgresServer,
     RegistryProcess,
-    jar_folder,
+    connector_jars,
     stop_services_of,
 )
 
@@ -46,6 +46,10 @@ settings.register_profile(
 )
 settings.register_profile("ci", parent=settings.get_profile("default"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+# A session of a test ends long before Java's second compiler and its parallel collector pay off: they would take 40 %
+# of the CPU time of Spark's tests.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -156,7 +160,7 @@ def spark() -> Iterator[Any]:
     session = (
         SparkSession.builder.master("local[2]")
         .appName("counterfoil-tests")
-        .config("spark.jars", ",".join(str(jar) for jar in sorted(jar_folder("spark").glob("*.jar"))))
+        .config("spark.jars", ",".join(str(jar) for jar in sorted(connector_jars().glob("*.jar"))))
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.ui.enabled", "false")

@@ -21,6 +21,8 @@ from registry_driver import InProcessRegistry
 if TYPE_CHECKING:
     from schemathesis import Case
 
+pytest_plugins = ["schemathesis.pytest.plugin"]
+
 REGISTRY = InProcessRegistry()
 KNOWN = {
     "subject": ("known", ":.other:known", ":.other:"),
