@@ -9,6 +9,8 @@ BIN := $(VENV)/bin
 export COUNTERFOIL_MAKE := 1
 # Compiled modules are kept: without them each command that a test starts would compile the project anew.
 unexport PYTHONDONTWRITEBYTECODE
+# Many tests wait for the programs that they have started: one process more than there are cores uses the time.
+WORKERS = $(shell $(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-unit test-spark test-long fuzz differential hammer check bench bench-http docs constraints clean
@@ -33,7 +35,7 @@ demo: install  ## the whole road on real data: registry, check, bridge, on a rea
 	@$(BIN)/python examples/rides/demo.py
 
 test: install  ## every test, from nothing: real broker, real Spark; about ten minutes
-	@$(BIN)/python -m pytest -n auto --dist loadgroup -m "not long"
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not long"
 
 test-unit: install  ## the tests that touch nothing outside the process, but for the slow ones; about a minute
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not long" tests/unit tests/architecture

@@ -72,12 +72,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("spark"))
-    items.sort(key=lambda item: not _starts_programs(item))
+    items.sort(key=_turn)
 
 
-def _starts_programs(item: pytest.Item) -> bool:
-    """Return whether a test waits for services or Spark of its own."""
-    return bool({"spark", "broker"} & set(getattr(item, "fixturenames", ()))) or item.path.parent.name == "e2e"
+def _turn(item: pytest.Item) -> int:
+    """Return when a test is run: the lower, the earlier. What starts Spark takes longest, then what starts programs."""
+    fixtures = getattr(item, "fixturenames", ())
+    if "spark" in fixtures:
+        return 0
+    if "broker" in fixtures or item.path.stem in {"test_demo", "test_docs_snippets"}:
+        return 1
+    return 2 if item.path.parent.name in {"e2e", "integration"} else 3
 
 
 def of_the_run(name: str, start: Callable[[], str]) -> str:
