@@ -137,6 +137,14 @@ class SchemaTree:
             return {}
         return {known.reference.name: known.reference.subject for known in found}
 
+    def direct_references(self, path: str) -> Mapping[str, str]:
+        """Return the paths of the files that the one at ``path`` itself names, by reference name.
+
+        In the order of :meth:`referred`.
+        """
+        direct = self._finder.direct(path)
+        return {name: target for name, target in self.referred(path).items() if target in direct}
+
     def only(self, paths: Iterable[str]) -> SchemaTree:
         """Return the same side with the files at ``paths`` alone."""
         files = (self._file_by_path[path] for path in paths)
@@ -161,7 +169,7 @@ class SchemaTree:
         except ReferenceFault as fault:
             problem = Problem(fault.text, fault.position)
         except SchemaParseError as error:
-            problem = self._broken_reference(path, references) or Problem(_said(error), error.position)
+            problem = self._broken_reference(path, references) or Problem(_problem_text(error), error.position)
         except InvalidSchema as error:
             problem = Problem(error.message)
         return ReadSchema(
@@ -211,7 +219,7 @@ def _in_our_words(problem: Problem | None, references: References) -> Problem | 
     return Problem(at_place[0].text, at_place[0].position) if at_place else problem
 
 
-def _said(error: SchemaParseError) -> str:
+def _problem_text(error: SchemaParseError) -> str:
     inside = f" ({error.path})" if error.path else ""
     wanted = f"; expected {error.expected}" if error.expected else ""
     return f"{error.problem}{inside}{wanted}"
