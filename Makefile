@@ -7,9 +7,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export COUNTERFOIL_MAKE := 1
+# Compiled modules are kept: without them each command that a test starts would compile the project anew.
+unexport PYTHONDONTWRITEBYTECODE
+# Many tests wait for the programs that they have started: one process more than there are cores uses the time.
+WORKERS = $(shell $(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-unit test-long fuzz differential hammer check bench bench-http docs constraints clean
+.PHONY: help install demo test test-unit test-spark test-long fuzz differential hammer check bench bench-http docs constraints clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,16 +34,21 @@ $(VENV)/.installed: constraints.txt pyproject.toml deploy/bootstrap.txt
 demo: install  ## the whole road on real data: registry, check, bridge, on a real Kafka broker
 	@$(BIN)/python examples/rides/demo.py
 
-test: install  ## every test, from nothing: real broker, real Spark
-	@$(BIN)/python -m pytest -n auto --dist loadgroup
+test: install  ## every test, from nothing: real broker, real Spark; about ten minutes
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not long"
 
 test-unit: install  ## the tests that touch nothing outside the process, but for the slow ones; about a minute
-	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" tests/unit tests/architecture
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not long" tests/unit tests/architecture
+
+test-spark: install  ## every test of the converter on PySpark VERSION: oldest or newest of those that the package allows
+	@PYTHONPATH=deploy $(BIN)/python -m local_services.with_spark $${VERSION:-newest} \
+	  $(BIN)/python -m pytest tests/integration/test_bridge_*.py tests/contract/test_engines_*.py
 
 test-long: install  ## every test in depth: COUNTERFOIL_EXAMPLES (500) for each property, longer storms; hours
 	@COUNTERFOIL_EXAMPLES=$${COUNTERFOIL_EXAMPLES:-500} COUNTERFOIL_DIFFERENTIAL_PAIRS=$${COUNTERFOIL_DIFFERENTIAL_PAIRS:-20000} \
 	HAMMER_SECONDS=$${HAMMER_SECONDS:-120} REGISTRY_MODEL_EXAMPLES=$${REGISTRY_MODEL_EXAMPLES:-500} \
 	  $(BIN)/python -m pytest -n auto --dist loadgroup -o timeout=0
+	@VERSION=newest $(MAKE) --no-print-directory test-spark
 
 fuzz: install  ## the parsers and the check, coverage-guided, FUZZ_SECONDS (60) for each of nine targets
 	@$(BIN)/python tests/fuzz/fuzz.py

@@ -7,7 +7,7 @@ its own process id. Nothing here is part of the installed package.
 from local_services.broker import KafkaBroker, KafkaClient
 from local_services.cache import cache_folder
 from local_services.jars import JarsUnavailableError, jar_folder
-from local_services.newest_spark import newest_spark_environment, newest_spark_version
+from local_services.newest_spark import connector_jars, newest_spark_environment, newest_spark_version
 from local_services.pgbouncer import PgBouncer
 from local_services.postgres import PostgresClient, PostgresServer
 from local_services.process import RUN_FOLDER, ServiceError, free_port, stop_services_of, wait_until
@@ -24,6 +24,7 @@ __all__ = [
     "RegistryProcess",
     "ServiceError",
     "cache_folder",
+    "connector_jars",
     "free_port",
     "jar_folder",
     "newest_spark_environment",

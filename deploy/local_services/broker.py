@@ -107,7 +107,8 @@ class KafkaBroker(KafkaClient):
             raise ServiceError(f"The broker's folder could not be formatted:\n{done.stdout}{done.stderr}")
 
     def _start(self) -> Service:
-        command = [check_java(), "-Xmx512m", "-cp", self._class_path, "kafka.Kafka", str(self._properties)]
+        options = ["-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]  # less CPU time for a broker of minutes
+        command = [check_java(), *options, "-cp", self._class_path, "kafka.Kafka", str(self._properties)]
         service = Service("the Kafka broker", command, log=self.folder / "broker.log")
         service.wait_ready(self._answers)
         return service

@@ -7,6 +7,7 @@ for the first version there.
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import os
 import shutil
 import subprocess
@@ -36,6 +37,12 @@ def newest_spark_version() -> str:
     """Return the version in ``newest_spark.txt``."""
     lines = _REQUIREMENTS.read_text().splitlines()
     return next(line.split("==")[1].split()[0] for line in lines if line.startswith("pyspark=="))
+
+
+def connector_jars() -> Path:
+    """Return the folder with the connectors' jars of the PySpark that this process imports."""
+    is_newest = importlib.metadata.version("pyspark") == newest_spark_version()
+    return jar_folder("newest-spark" if is_newest else "spark")
 
 
 def _installed() -> Path:

@@ -29,11 +29,11 @@ def test_a_compatible_change_is_fine(counterfoil, workshop, order):
     assert "0 errors, 0 warnings; 1 schema checked against main@" in result.out
 
 
-def test_a_break_names_place_witness_and_cure(counterfoil, workshop, order):
+def test_a_break_names_place_witness_and_cure(installed, workshop, order):
     workshop.write("schemas/order.avsc", order(id="string", total="long"))
     workshop.commit()
     workshop.write("schemas/order.avsc", order(id="string", total="int", paid="boolean"))
-    result = counterfoil("check", "--format", "json", folder=workshop.folder)
+    result = installed("check", "--format", "json", folder=workshop.folder)
     assert result.code == 1
     total, paid = result.report["findings"]
     text = (workshop.folder / "schemas/order.avsc").read_text().splitlines()

@@ -39,12 +39,12 @@ def test_the_files_name_is_the_subject_and_the_registry_has_the_level(
     assert counterfoil(*arguments, "--level", "BACKWARD").code == 0  # version 2 has the field
 
 
-def test_the_address_may_come_from_the_environment(counterfoil, live_registry, subject, order, tmp_path):
+def test_the_address_may_come_from_the_environment(installed, live_registry, subject, order, tmp_path):
     (tmp_path / "order.avsc").write_text(json.dumps(order(id="long")))
     settings = {"COUNTERFOIL_REGISTRY_URL": live_registry.url}
     arguments = ["check", "order.avsc", "--against", "registry", "--subject", f"order.avsc={subject}"]
-    assert counterfoil(*arguments, settings=settings).code == 1
-    assert counterfoil(*arguments, "--offline", settings=settings).code == 2
+    assert installed(*arguments, settings=settings).code == 1
+    assert installed(*arguments, "--offline", settings=settings).code == 2
 
 
 def test_what_is_registered_already_is_unchanged(counterfoil, live_registry, subject, order, tmp_path):
@@ -174,11 +174,11 @@ def test_a_subject_that_holds_another_language(counterfoil, live_registry, subje
     assert (result.code, result.rules) == (1, ["schema-type-changed"]), result
 
 
-def test_diff_of_versions(counterfoil, live_registry, subject):
-    result = counterfoil("diff", f"{subject}@1", f"{subject}@latest", "--registry", live_registry.url)
+def test_diff_of_versions(installed, live_registry, subject):
+    result = installed("diff", f"{subject}@1", f"{subject}@latest", "--registry", live_registry.url)
     assert result.code == 0
     assert "+ total: field added: long = 0" in result.out
-    missing = counterfoil("diff", "nobody-value@1", f"{subject}@1", "--registry", live_registry.url)
+    missing = installed("diff", "nobody-value@1", f"{subject}@1", "--registry", live_registry.url)
     assert (missing.code, missing.err.count("\n")) == (14, 1)
 
 

@@ -1,4 +1,4 @@
-"""The front door: help, version, exit codes and silence, with the installed command."""
+"""The front door: help, version, exit codes and silence."""
 
 from __future__ import annotations
 
@@ -70,17 +70,17 @@ def test_a_subcommand_does_not_import_the_others():
     assert not [name for name in modules if name.startswith(("counterfoil.registry", "counterfoil.converter"))]
 
 
-def test_help_lists_every_command_of_the_distribution(counterfoil):
+def test_help_lists_every_command_of_the_distribution(installed):
     entries = importlib.metadata.entry_points(group="counterfoil.commands")
-    result = counterfoil("--help")
+    result = installed("--help")
     assert result.code == 0
     listed = {line.split()[0] for line in result.out.partition("Commands:")[2].splitlines() if line.strip()}
     assert listed >= {entry.name for entry in entries}
     assert "Not available" not in result.out
 
 
-def test_version(counterfoil):
-    result = counterfoil("--version")
+def test_version(installed):
+    result = installed("--version")
     assert (result.code, result.out) == (0, f"counterfoil, version {importlib.metadata.version('counterfoil')}\n")
 
 
@@ -90,6 +90,15 @@ def test_usage_errors_are_2(counterfoil, arguments):
     assert (result.code, result.out) == (2, "")
     assert "Usage: counterfoil" in result.err
     assert "Error:" not in result.err
+
+
+def test_a_call_inside_this_process_has_the_outcome_of_the_process(installed, counterfoil, workshop, order):
+    """Most tests of commands call them inside the process of the test."""
+    workshop.write("order.avsc", order(id="string", total="long"))
+    workshop.commit()
+    workshop.write("order.avsc", order(id="string", total="int"))
+    for arguments in (["check"], ["check", "--format", "json"], ["diff", "order.avsc", "none"], ["nonsense"]):
+        assert counterfoil(*arguments, folder=workshop.folder) == installed(*arguments, folder=workshop.folder)
 
 
 @pytest.mark.parametrize(
@@ -120,10 +129,10 @@ def test_modules_that_are_programs_report_errors_like_the_command(module, tmp_pa
     assert done.stderr.startswith("counterfoil: No such option")
 
 
-def test_a_report_that_cannot_be_written_is_a_sentence(workshop, order, counterfoil):
+def test_a_report_that_cannot_be_written_is_a_sentence(workshop, order, installed):
     workshop.write("order.avsc", order(id="string"))
     workshop.commit()
-    done = counterfoil("check", "--format", "json=none/report.json", folder=workshop.folder)
+    done = installed("check", "--format", "json=none/report.json", folder=workshop.folder)
     assert (done.code, done.err) == (14, "counterfoil: none/report.json: No such file or directory\n")
 
 
@@ -172,6 +181,6 @@ def test_output_that_cannot_be_written_is_one_line(workshop, order):
     assert b"No space left" in done.stderr
 
 
-def test_shells_can_complete(counterfoil):
+def test_shells_can_complete(installed):
     settings = {"_COUNTERFOIL_COMPLETE": "bash_complete", "COMP_WORDS": "counterfoil che", "COMP_CWORD": "1"}
-    assert counterfoil(settings=settings).out == "plain,check\n"
+    assert installed(settings=settings).out == "plain,check\n"

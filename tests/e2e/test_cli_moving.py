@@ -43,27 +43,27 @@ def source() -> Iterator[RegistryProcess]:
         yield running
 
 
-def test_a_backup_of_a_running_registry_restored_into_a_file_and_served(counterfoil, source, tmp_path) -> None:
+def test_a_backup_of_a_running_registry_restored_into_a_file_and_served(installed, source, tmp_path) -> None:
     backup, store = tmp_path / "all.jsonl.gz", f"sqlite:///{tmp_path}/copy.db"
-    written = counterfoil("export", backup, "--url", source.url)
+    written = installed("export", backup, "--url", source.url)
     assert (written.code, written.out) == (
         0,
         f"{backup}: 4 versions, 2 contexts, settings of 1 scope from {source.url}\n",
     )
     assert json.loads(gzip.decompress(backup.read_bytes()).splitlines()[0])["origin"] == source.url
 
-    done = counterfoil("import", backup, settings={"COUNTERFOIL_STORE": store})
+    done = installed("import", backup, settings={"COUNTERFOIL_STORE": store})
     assert (done.code, done.out) == (0, "written: 4 versions, settings of 1 scope; there already: 2\n")
 
-    checked = counterfoil("db", "check", "--store", store)
+    checked = installed("db", "check", "--store", store)
     assert checked.code == 0, checked
     with RegistryProcess(store=store) as copy:
-        same = counterfoil("compare", source.url, copy.url, "--verdicts")
+        same = installed("compare", source.url, copy.url, "--verdicts")
         assert (same.code, same.out) == (
             0,
             f"no differences between {source.url} and {copy.url}, 4 verdicts compared\n",
         )
-        busy = counterfoil("export", tmp_path / "x", "--store", store)
+        busy = installed("export", tmp_path / "x", "--store", store)
         assert busy.code == 14
         assert "is in use by another registry" in busy.err
 

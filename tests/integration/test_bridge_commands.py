@@ -21,7 +21,7 @@ from counterfoil.converter.run.checkpoint import Checkpoint
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Schema
 from counterfoil.sdk import Registry
-from local_services import free_port, jar_folder, wait_until
+from local_services import connector_jars, free_port, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,7 +105,7 @@ class Bench:
             **os.environ,
             "COUNTERFOIL_REGISTRY_URL": self.registry.url,
             "COUNTERFOIL_BOOTSTRAP_SERVERS": self.broker.bootstrap_servers,
-            "COUNTERFOIL_JARS": str(jar_folder("spark")),
+            "COUNTERFOIL_JARS": str(connector_jars()),
         }
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:

@@ -1,6 +1,6 @@
 """A bridge on the newest PySpark that the package allows: it converts, and goes on after a driver that was killed.
 
-All other tests of the converter run on the oldest one, which is in .venv.
+All other tests of the converter run on the oldest one, which is in .venv; `make test-spark` runs them on another one.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def test_the_versions_that_are_tested_are_the_ends_of_what_the_package_allows():
         assert f'name="spark-avro_2.13" rev="{version}"' in jars
 
 
-@pytest.mark.timeout(1800)
+@pytest.mark.long
 def test_a_bridge_runs_and_goes_on_after_a_crash(
     broker: KafkaClient, live_registry: RegistryProcess, unique_name: Callable[[str], str], tmp_path: Path
 ):

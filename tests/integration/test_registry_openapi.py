@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,6 +21,8 @@ from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
     from schemathesis import Case
+
+pytest_plugins = ["schemathesis.pytest.plugin"]
 
 REGISTRY = InProcessRegistry()
 KNOWN = {
@@ -99,7 +102,7 @@ def map_body(_: Any, body: Any) -> Any:
 
 @API.parametrize()
 @settings(
-    max_examples=12,
+    max_examples=int(os.environ.get("COUNTERFOIL_EXAMPLES") or 5),
     derandomize=True,
     database=None,
     deadline=None,

@@ -7,19 +7,30 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from counterfoil.registry.store.sqlite.storage import SqliteStorage
+from each_case import check_each
 from registry_driver import MEDIA_TYPE, InProcessRegistry
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from counterfoil.registry.service.storage import Storage
 
 RECORDINGS = Path(__file__).parents[1] / "data" / "recordings" / "rest.dev.jsonl"
+
+PARTS = 4
+"""How many tests share the sequences, so that several processes can run them."""
+
+ON_POSTGRES = 1 if os.environ.get("COUNTERFOIL_EXAMPLES") else 3
+"""All sequences are replayed on SQLite, and one of so many on PostgreSQL, where each takes three times as long."""
 
 Step = dict[str, Any]
 
@@ -164,22 +175,29 @@ async def replay(sequence: dict[str, Any], storage: Storage) -> list[str]:
     return []
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
-    """An empty storage."""
-    if request.param == "sqlite":
-        return SqliteStorage(tmp_path / "registry.db")
-    opened: Storage = request.getfixturevalue("emptied_postgres")()
-    return opened
+@pytest.fixture
+def new_storage(store: str, request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Storage]:
+    """A function that returns an empty storage."""
+    if store == "postgres":
+        emptied: Callable[[], Storage] = request.getfixturevalue("emptied_postgres")
+        return emptied
+    numbers = count()
+    return lambda: SqliteStorage(tmp_path / f"{next(numbers)}.db")
 
 
-@pytest.mark.parametrize("sequence", sequences(), ids=lambda sequence: f"{sequence['name']}-{sequence['theme']}")
-def test_answers_like_the_reference(sequence: dict[str, Any], storage: Storage) -> None:
-    async def main() -> list[str]:
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("store", ["sqlite", "postgres"])
+def test_answers_like_the_reference(store: str, part: int, new_storage: Callable[[], Storage]) -> None:
+    async def answers(sequence: dict[str, Any]) -> list[str]:
+        storage = new_storage()
         try:
             return await replay(sequence, storage)
         finally:
             await storage.close()
 
-    wrong = asyncio.run(main())
-    assert not wrong, "\n".join(wrong)
+    def check(sequence: dict[str, Any]) -> None:
+        wrong = asyncio.run(answers(sequence))
+        assert not wrong, "\n".join(wrong)
+
+    chosen = sequences()[:: 1 if store == "sqlite" else ON_POSTGRES]
+    check_each(((f"{each['name']}-{each['theme']}", each) for each in chosen[part::PARTS]), check)

@@ -22,7 +22,7 @@ import yaml
 
 from doc_setups import SETUPS
 from doc_snippets import Command, Snippet, snippets_of
-from local_services import KafkaClient, PostgresClient, RegistryProcess, free_port, jar_folder, wait_until
+from local_services import KafkaClient, PostgresClient, RegistryProcess, connector_jars, free_port, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -269,7 +269,7 @@ def _environment(folder: Path) -> dict[str, str]:
     own = {name: value for name, value in os.environ.items() if not name.startswith(("COUNTERFOIL_", "GIT_"))}
     path = os.pathsep.join([str(tools), str(Path(sys.executable).parent), os.environ["PATH"]])
     more = {"PATH": path, "HOME": str(folder), "NO_COLOR": "1", "GIT_CONFIG_NOSYSTEM": "1"}
-    more |= {"GIT_CEILING_DIRECTORIES": str(folder), "COUNTERFOIL_JARS": str(jar_folder("spark"))}
+    more |= {"GIT_CEILING_DIRECTORIES": str(folder), "COUNTERFOIL_JARS": str(connector_jars())}
     kept = {name: value for name, value in os.environ.items() if name == "COUNTERFOIL_CACHE"}
     return {**own, **more, **kept}
 

@@ -62,6 +62,11 @@ class LaidOut:
 
     text: str = ""
     line_by_pointer: dict[str, int] = field(default_factory=dict)
+    line: int = 1
+
+    def add(self, text: str) -> None:
+        self.text += text
+        self.line += text.count("\n")
 
 
 def lay_out(value: Any, *, inlines: bool) -> LaidOut:
@@ -72,18 +77,18 @@ def lay_out(value: Any, *, inlines: bool) -> LaidOut:
 
 
 def _write(out: LaidOut, value: Any, pointer: str, indent: str, *, inlines: bool) -> None:
-    out.line_by_pointer[pointer] = out.text.count("\n") + 1
+    out.line_by_pointer[pointer] = out.line
     is_object = isinstance(value, dict)
     entries = [*value.items()] if is_object else [*enumerate(value)] if isinstance(value, list) else []
     is_flat = inlines and pointer and all(not isinstance(inner, dict | list) for _, inner in entries)
     if not entries:
-        out.text += json.dumps(value, ensure_ascii=False)
+        out.add(json.dumps(value, ensure_ascii=False))
         return
     inner_indent = f"{indent}  "
-    out.text += "{" if is_object else "["
+    out.add("{" if is_object else "[")
     for number, (key, inner) in enumerate(entries):
         separator = ", " if is_flat and number else "," if number else ""
-        out.text += separator + ("" if is_flat else f"\n{inner_indent}")
-        out.text += f"{json.dumps(key, ensure_ascii=False)}: " if is_object else ""
+        out.add(separator + ("" if is_flat else f"\n{inner_indent}"))
+        out.add(f"{json.dumps(key, ensure_ascii=False)}: " if is_object else "")
         _write(out, inner, f"{pointer}/{escape_pointer(str(key))}", inner_indent, inlines=inlines)
-    out.text += ("" if is_flat else f"\n{indent}") + ("}" if is_object else "]")
+    out.add(("" if is_flat else f"\n{indent}") + ("}" if is_object else "]"))

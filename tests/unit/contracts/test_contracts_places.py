@@ -14,44 +14,32 @@ import pytest
 import place_cases_avro as avro
 import place_cases_json as json_schema
 import place_cases_protobuf as protobuf
+from each_case import check_each
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from place_cases import PlaceCase
 
-AVRO = [*chain(avro.cases(), avro.dependants(), avro.tables(), avro.moved(), avro.layouts())]
-PROTOBUF = [*chain(protobuf.cases(), protobuf.dependants(), protobuf.files(), protobuf.moved(), protobuf.tables())]
-JSON = [*chain(json_schema.cases(), json_schema.dependants(), json_schema.tables())]
+AVRO = (avro.cases, avro.dependants, avro.tables, avro.moved, avro.layouts)
+PROTOBUF = (protobuf.cases, protobuf.dependants, protobuf.files, protobuf.moved, protobuf.tables)
+JSON = (json_schema.cases, json_schema.dependants, json_schema.tables)
 ALL = bool(os.environ.get("COUNTERFOIL_EXAMPLES"))
-PARTS = 6
-"""How many tests share the cases of a language; each case by itself takes less time than a test."""
 
 
-def some(cases: list[PlaceCase], stride: int) -> list[PlaceCase]:
-    """Each of the cases, or one of ``stride``; strides are prime, so that every rule and place has its turn."""
-    return cases if ALL else cases[::stride]
+# Strides are prime, so that every rule and place has its turn.
+@pytest.mark.parametrize(
+    ("makers", "count", "stride"),
+    [(AVRO, 1758, 7), (PROTOBUF, 454, 3), (JSON, 5361, 29)],
+    ids=["Avro", "Protobuf", "JSON Schema"],
+)
+def test_findings_stand_where_they_belong(
+    makers: Iterable[Callable[[], Iterable[PlaceCase]]], count: int, stride: int
+) -> None:
+    cases = [*chain.from_iterable(make() for make in makers)]
+    assert len(cases) == count
+    check_each(((case.name, case) for case in (cases if ALL else cases[::stride])), check_place)
 
 
-def wrong(cases: Iterable[PlaceCase]) -> list[str]:
-    found = ((case, case.places()) for case in cases)
-    return [f"{case.name}: {case.expected}, not {places}" for case, places in found if case.expected not in places]
-
-
-@pytest.mark.parametrize("part", range(PARTS))
-def test_findings_in_avro_stand_where_they_belong(part: int):
-    assert wrong(some(AVRO, 7)[part::PARTS]) == []
-
-
-@pytest.mark.parametrize("part", range(PARTS))
-def test_findings_in_protobuf_stand_where_they_belong(part: int):
-    assert wrong(some(PROTOBUF, 3)[part::PARTS]) == []
-
-
-@pytest.mark.parametrize("part", range(PARTS))
-def test_findings_in_json_schemas_stand_where_they_belong(part: int):
-    assert wrong(some(JSON, 29)[part::PARTS]) == []
-
-
-def test_the_cases_are_many():
-    assert (len(AVRO), len(PROTOBUF), len(JSON)) == (1758, 454, 5361)
+def check_place(case: PlaceCase) -> None:
+    assert case.expected in case.places()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Final
 
@@ -34,6 +35,11 @@ def open_kms(
         "local-kms": LocalKms(environment.get(LOCAL_SECRET)),
         "hcvault": VaultKms(VaultSettings.of_environment(environment)),
     }
-    for entry in entry_points(group=DRIVERS_GROUP) if brought is None else brought:
+    for entry in _installed_drivers() if brought is None else brought:
         drivers[entry.name] = entry.load()(environment)
     return KeyWrapping(drivers, timeout_s=timeout_s)
+
+
+@cache  # reads the metadata of every installed package, which takes longer than all else in the start of a registry
+def _installed_drivers() -> tuple[EntryPoint, ...]:
+    return tuple(entry_points(group=DRIVERS_GROUP))
