@@ -17,7 +17,7 @@ from pathlib import Path
 
 from counterfoil.registry.domain.content import make_content
 from counterfoil.registry.domain.writes.guards import Target
-from counterfoil.registry.service.planning import plan_version
+from counterfoil.registry.service.planning import plan_version, read_state
 from counterfoil.registry.store.opening import open_store
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.model import Reference, SchemaType
@@ -55,11 +55,8 @@ async def put(storage, subject: QualifiedSubject, version: int, targets: tuple[Q
     }
     references = tuple(Reference("Base", target.name, 1) for target in targets)
     content = make_content(json.dumps(record, separators=(",", ":")), SchemaType.AVRO, references=references)
-    history = await storage.history(subject)
-    revision = await storage.settings_revision()
     meant = tuple(Target(target, 1) for target in targets)
-    plan = await plan_version(storage, subject, content, history=history, settings_revision=revision, targets=meant)
-    await storage.commit(plan)
+    await storage.commit(await plan_version(storage, await read_state(storage, subject), content, targets=meant))
 
 
 def measured(*arguments: str) -> str:

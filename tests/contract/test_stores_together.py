@@ -12,7 +12,7 @@ from counterfoil.registry.domain.scope_settings import ScopeSettings
 from counterfoil.registry.domain.writes.extents import Extent
 from counterfoil.registry.domain.writes.guards import SameTerms, Target, Unreferenced
 from counterfoil.registry.domain.writes.plan import Plan, record_write, together
-from counterfoil.registry.service.planning import plan_hard_deletion, plan_settings
+from counterfoil.registry.service.planning import plan_hard_deletion, plan_settings, read_state
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import ReferenceExists
 from counterfoil.schema.model import Reference, SchemaType
@@ -37,10 +37,8 @@ async def append(storage: Storage, subject: QualifiedSubject, content: Any, *tar
 
 
 async def removal(storage: Storage, subject: QualifiedSubject) -> Plan:
-    history = await storage.history(subject)
-    versions = tuple(entry.version for entry in history.entries)
-    revision = await storage.settings_revision()
-    return await plan_hard_deletion(storage, subject, versions, history=history, settings_revision=revision)
+    state = await read_state(storage, subject)
+    return await plan_hard_deletion(storage, state, state.versions)
 
 
 async def records(storage: Storage, *writes: Plan, unreferenced: tuple[QualifiedSubject, ...] = ()) -> Plan:

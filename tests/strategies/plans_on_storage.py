@@ -16,6 +16,7 @@ from counterfoil.registry.service.planning import (
     plan_settings,
     plan_soft_deletion,
     plan_version,
+    read_state,
 )
 from counterfoil.schema.contexts import SubjectPrefix, parse_subject
 from counterfoil.schema.model import SchemaType
@@ -64,22 +65,15 @@ def version_plan(
 
 async def append(storage: Storage, subject: Any = ORDERS, text: str = "a", **parts: Any) -> Appended:
     """Append a version based on the current state."""
-    plan = await plan_version(
-        storage,
-        subject,
-        parts.pop("content", None) or content(text),
-        history=await storage.history(subject),
-        settings_revision=await storage.settings_revision(),
-        **parts,
-    )
+    state = await read_state(storage, subject)
+    plan = await plan_version(storage, state, parts.pop("content", None) or content(text), **parts)
     [outcome] = (await storage.commit(plan)).registered
     return Appended(*outcome)
 
 
 async def delete(storage: Storage, kind: Any, subject: Any, *versions: int, **parts: Any) -> None:
     """Delete, ``SOFT`` or ``HARD``."""
-    history, revision = await storage.history(subject), await storage.settings_revision()
-    await storage.commit(await kind(storage, subject, versions, history=history, settings_revision=revision, **parts))
+    await storage.commit(await kind(storage, await read_state(storage, subject), versions, **parts))
 
 
 async def drop(storage: Storage, context: str) -> None:

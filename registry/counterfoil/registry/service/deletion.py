@@ -10,6 +10,7 @@ from counterfoil.registry.domain.versions import subject_not_found, version_not_
 from counterfoil.registry.domain.writes.extents import Extent
 from counterfoil.registry.domain.writes.guards import Unreferenced
 from counterfoil.registry.service.planning import (
+    SubjectState,
     check_unreferenced,
     plan_context_removal,
     plan_hard_deletion,
@@ -56,14 +57,8 @@ class Deletion:
             )
         check_writable(terms.mode, subject)
         await self._guard.check_subject_deletion(subject)
-        plan = await plan_soft_deletion(
-            self._storage,
-            subject,
-            versions,
-            history=history,
-            settings_revision=terms.settings_revision,
-            own_references_count=False,
-        )
+        state = SubjectState(subject, history, terms.settings_revision)
+        plan = await plan_soft_deletion(self._storage, state, versions, own_references_count=False)
         await self._storage.commit(plan)
         return versions
 
@@ -84,14 +79,8 @@ class Deletion:
             raise SubjectNotSoftDeleted(
                 f"Subject {str(subject)!r} is not soft-deleted; delete it without permanent=true first"
             )
-        plan = await plan_hard_deletion(
-            self._storage,
-            subject,
-            versions,
-            history=history,
-            settings_revision=terms.settings_revision,
-            own_references_count=False,
-        )
+        state = SubjectState(subject, history, terms.settings_revision)
+        plan = await plan_hard_deletion(self._storage, state, versions, own_references_count=False)
         await self._storage.commit(plan)
         return versions
 
@@ -110,10 +99,8 @@ class Deletion:
             )
         check_writable(terms.mode, subject)
         await self._guard.check_version_deletion(subject, entry.version, history)
-        plan = await plan_soft_deletion(
-            self._storage, subject, (entry.version,), history=history, settings_revision=terms.settings_revision
-        )
-        await self._storage.commit(plan)
+        state = SubjectState(subject, history, terms.settings_revision)
+        await self._storage.commit(await plan_soft_deletion(self._storage, state, (entry.version,)))
         return entry.version
 
     async def hard_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
@@ -132,10 +119,8 @@ class Deletion:
                 f"Version {entry.version} of subject {str(subject)!r} is not soft-deleted; "
                 "delete it without permanent=true first"
             )
-        plan = await plan_hard_deletion(
-            self._storage, subject, (entry.version,), history=history, settings_revision=terms.settings_revision
-        )
-        await self._storage.commit(plan)
+        state = SubjectState(subject, history, terms.settings_revision)
+        await self._storage.commit(await plan_hard_deletion(self._storage, state, (entry.version,)))
         return entry.version
 
     async def drop_context(self, context: str) -> None:

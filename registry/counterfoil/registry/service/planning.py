@@ -7,6 +7,7 @@ out. Mode, compatibility and associations are checked by the use cases before.
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -39,28 +40,52 @@ if TYPE_CHECKING:
 _NOTHING = ScopeSettings()
 
 
+@dataclass(frozen=True, slots=True)
+class SubjectState:
+    """What was read of a subject: its history, and the revision of the settings, which was read before."""
+
+    subject: QualifiedSubject
+    history: History
+    settings_revision: int
+
+    @property
+    def versions(self) -> tuple[int, ...]:
+        """The numbers of all versions."""
+        return tuple(entry.version for entry in self.history.entries)
+
+    @property
+    def guards(self) -> tuple[Guard, ...]:
+        """The guards that the history, and config and mode in effect, have not changed."""
+        return same_terms(self.subject, self.settings_revision), AtRevision(self.subject, self.history.revision)
+
+
+async def read_state(storage: Storage, subject: QualifiedSubject) -> SubjectState:
+    """Return the present state of a subject."""
+    settings_revision = await storage.settings_revision()
+    return SubjectState(subject, await storage.history(subject), settings_revision)
+
+
 # --- versions ---------------------------------------------------------------------------------------------------------
 
 
 async def plan_version(
     storage: Storage,
-    subject: QualifiedSubject,
+    state: SubjectState,
     content: Content,
     *,
-    history: History,
-    settings_revision: int,
     targets: tuple[Target, ...] = (),
     schema_id: int | None = None,
     version: int | None = None,
     ts: int | None = None,
 ) -> Plan:
-    """Return the plan that stores a version of ``subject``, whose ``history`` was read.
+    """Return the plan that stores a version of a subject.
 
     ``schema_id``, ``version`` and ``ts`` are those of an import; ``version`` None is one above the highest. Earlier
     versions with the same id that are soft-deleted are superseded, that is removed, unless a schema refers to them.
     """
+    subject, history = state.subject, state.history
     number = history.next_version if version is None else version
-    guards: list[Guard] = [same_terms(subject, settings_revision), AtRevision(subject, history.revision), *targets]
+    guards: list[Guard] = [*state.guards, *targets]
     if schema_id is not None:
         guards.append(IdFree(subject.context, schema_id, content.guid))
     replaced = history.find(number, deleted=True)
@@ -93,60 +118,39 @@ async def _superseding(storage: Storage, put: PutVersion, history: History) -> P
 
 
 async def plan_soft_deletion(
-    storage: Storage,
-    subject: QualifiedSubject,
-    versions: Sequence[int],
-    *,
-    history: History,
-    settings_revision: int,
-    own_references_count: bool = True,
+    storage: Storage, state: SubjectState, versions: Sequence[int], *, own_references_count: bool = True
 ) -> Plan:
-    """Return the plan that soft-deletes versions of ``subject``; raise ``ReferenceExists`` if one is referred to.
+    """Return the plan that soft-deletes versions of a subject; raise ``ReferenceExists`` if one is referred to.
 
     Soft-deleted referring versions do not count, and those of the subject itself only if ``own_references_count``.
     """
-    inside = None if own_references_count else Extent.of(subject)
-    unreferenced = Unreferenced(subject, tuple(versions), inside, deleted_count=False)
+    inside = None if own_references_count else Extent.of(state.subject)
+    unreferenced = Unreferenced(state.subject, tuple(versions), inside, deleted_count=False)
     await check_unreferenced(storage, unreferenced)
-    marked = tuple(entry.version for entry in history.entries_of(versions) if not entry.deleted)
-    return Plan(
-        (same_terms(subject, settings_revision), AtRevision(subject, history.revision), unreferenced),
-        (MarkDeleted(subject, marked),) if marked else (),
-    )
+    marked = tuple(entry.version for entry in state.history.entries_of(versions) if not entry.deleted)
+    return Plan((*state.guards, unreferenced), (MarkDeleted(state.subject, marked),) if marked else ())
 
 
 async def plan_hard_deletion(
-    storage: Storage,
-    subject: QualifiedSubject,
-    versions: Sequence[int],
-    *,
-    history: History,
-    settings_revision: int,
-    own_references_count: bool = True,
+    storage: Storage, state: SubjectState, versions: Sequence[int], *, own_references_count: bool = True
 ) -> Plan:
-    """Return the plan that removes versions of ``subject``; raise ``ReferenceExists`` if one is referred to."""
-    inside = None if own_references_count else Extent.of(subject)
-    await check_unreferenced(storage, Unreferenced(subject, tuple(versions), inside))
-    terms = Plan((same_terms(subject, settings_revision),))
-    return together((terms, await _plan_removal(storage, subject, history, versions, inside)))
+    """Return the plan that removes versions of a subject; raise ``ReferenceExists`` if one is referred to."""
+    inside = None if own_references_count else Extent.of(state.subject)
+    await check_unreferenced(storage, Unreferenced(state.subject, tuple(versions), inside))
+    return await _plan_removal(storage, state, versions, inside)
 
 
-async def _plan_removal(
-    storage: Storage,
-    subject: QualifiedSubject,
-    history: History,
-    versions: Sequence[int],
-    inside: Extent | None,
-) -> Plan:
+async def _plan_removal(storage: Storage, state: SubjectState, versions: Sequence[int], inside: Extent | None) -> Plan:
     """Return the plan that removes versions to which nothing outside of ``inside`` refers.
 
     With the last version of a subject, its config and mode are removed.
     """
-    removed = tuple(entry.version for entry in history.entries_of(versions))
-    guards = (AtRevision(subject, history.revision), Unreferenced(subject, removed, inside))
+    subject = state.subject
+    removed = tuple(entry.version for entry in state.history.entries_of(versions))
     if not removed:
-        return Plan(guards)
-    is_last = len(removed) == len(history.entries) and not subject.is_context
+        return Plan(state.guards)
+    guards = (*state.guards, Unreferenced(subject, removed, inside))
+    is_last = len(removed) == len(state.history.entries) and not subject.is_context
     if is_last and await storage.settings(subject) != _NOTHING:
         return Plan(guards, (RemoveVersions(subject, removed), PutSettings(subject, _NOTHING)))
     return Plan(guards, (RemoveVersions(subject, removed),))
@@ -181,27 +185,17 @@ async def plan_purge(storage: Storage, extent: Extent, settings_revision: int) -
     """
     subjects = await _subjects_in(storage, extent)
     histories = await asyncio.gather(*map(storage.history, subjects))
-    idle = list(takewhile(lambda each: not each[1].active, zip(subjects, histories, strict=True)))
+    states = [SubjectState(*found, settings_revision) for found in zip(subjects, histories, strict=True)]
+    idle = list(takewhile(lambda state: not state.history.active, states))
     if extent.context is not None:  # otherwise there is nothing outside
-        await check_unreferenced(
-            storage,
-            *(Unreferenced(subject, _numbers(history), extent) for subject, history in idle),
-        )
-    if len(idle) < len(subjects):
+        await check_unreferenced(storage, *(Unreferenced(state.subject, state.versions, extent) for state in idle))
+    if len(idle) < len(states):
         raise OperationNotPermitted(
             f"Mode IMPORT needs a scope without schemas; subject {str(subjects[len(idle)])!r} has active versions"
         )
-    removals = await asyncio.gather(
-        *(_plan_removal(storage, subject, history, _numbers(history), extent) for subject, history in idle)
-    )
-    guards: list[Guard] = [SameTerms(settings_revision, tuple(subjects))]
-    if extent.name is None:
-        guards.append(SubjectCount(extent.context, len(subjects)))
-    return together((Plan(tuple(guards)), *removals))
-
-
-def _numbers(history: History) -> tuple[int, ...]:
-    return tuple(entry.version for entry in history.entries)
+    removals = await asyncio.gather(*(_plan_removal(storage, state, state.versions, extent) for state in idle))
+    guards = (SubjectCount(extent.context, len(subjects)),) if extent.name is None else ()
+    return together((Plan(guards), *removals))
 
 
 async def _subjects_in(storage: Storage, extent: Extent) -> Sequence[QualifiedSubject]:

@@ -19,7 +19,7 @@ from counterfoil.registry.domain.subjects import check_subject
 from counterfoil.registry.domain.versions import check_next_version
 from counterfoil.registry.service.compatibility import check_sound
 from counterfoil.registry.service.matching import completed
-from counterfoil.registry.service.planning import plan_version
+from counterfoil.registry.service.planning import SubjectState, plan_version
 from counterfoil.registry.service.requests import NEXT_VERSION
 from counterfoil.registry.service.tagging import Tagging
 from counterfoil.schema.errors import IncompatibleSchema, InvalidSchema, OperationNotPermitted
@@ -237,10 +237,8 @@ class Registration:
             check_next_version(now.subject, now.history, version)
         return await plan_version(
             self._storage,
-            now.subject,
+            SubjectState(now.subject, now.history, now.terms.settings_revision),
             content,
-            history=now.history,
-            settings_revision=now.terms.settings_revision,
             targets=reading.targets,
             schema_id=request.schema_id,
             version=version,

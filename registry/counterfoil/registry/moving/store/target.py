@@ -19,6 +19,7 @@ from counterfoil.registry.service.planning import (
     plan_settings,
     plan_soft_deletion,
     plan_version,
+    read_state,
 )
 from counterfoil.registry.service.retrying import until_current
 from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
@@ -84,31 +85,21 @@ class StoreTarget:
         return version_standing(fact, guid=entry.guid, schema_id=entry.schema_id, deleted=entry.deleted)
 
     async def _put_version(self, fact: VersionFact) -> None:
-        settings_revision = await self._storage.settings_revision()
-        history = await self._storage.history(fact.subject)
-        if history.find(fact.version, deleted=True) is None:
+        state = await read_state(self._storage, fact.subject)
+        if state.history.find(fact.version, deleted=True) is None:
             plan = await plan_version(
                 self._storage,
-                fact.subject,
+                state,
                 fact.content,
-                history=history,
-                settings_revision=settings_revision,
                 targets=tuple(Target(subject, version, must_be_active=False) for subject, version in targets_of(fact)),
                 schema_id=fact.schema_id,
                 version=fact.version,
                 ts=fact.ts,
             )
             await self._storage.commit(plan)
-            history = await self._storage.history(fact.subject) if fact.deleted else history
+            state = await read_state(self._storage, fact.subject) if fact.deleted else state
         if fact.deleted:
-            deletion = await plan_soft_deletion(
-                self._storage,
-                fact.subject,
-                (fact.version,),
-                history=history,
-                settings_revision=settings_revision,
-                own_references_count=False,
-            )
+            deletion = await plan_soft_deletion(self._storage, state, (fact.version,), own_references_count=False)
             await self._storage.commit(deletion)
 
     # --- contexts
@@ -130,21 +121,15 @@ class StoreTarget:
         subject = QualifiedSubject(fact.name, PLACEHOLDER)
         was_listed = fact.name in await self._storage.contexts()
         text = f'{{"type":"fixed","name":"counterfoil_reserved_id","size":{fact.max_id}}}'
-        revision = await self._storage.settings_revision()
-        history = await self._storage.history(subject)
-        if not history.entries:
+        state = await read_state(self._storage, subject)
+        if not state.versions:
             schema_id = max(fact.max_id, await self._storage.max_id(fact.name))
             if await self._storage.guid_of_id(fact.name, schema_id) is not None:
                 schema_id += 1
             content = make_content(text, SchemaType.AVRO)
-            plan = await plan_version(
-                self._storage, subject, content, history=history, settings_revision=revision, schema_id=schema_id
-            )
-            await self._storage.commit(plan)
-            history = await self._storage.history(subject)
-        numbers = tuple(entry.version for entry in history.entries)
-        removal = await plan_hard_deletion(self._storage, subject, numbers, history=history, settings_revision=revision)
-        await self._storage.commit(removal)
+            await self._storage.commit(await plan_version(self._storage, state, content, schema_id=schema_id))
+            state = await read_state(self._storage, subject)
+        await self._storage.commit(await plan_hard_deletion(self._storage, state, state.versions))
         is_empty = not await self._storage.subjects(SubjectPrefix(fact.name, ""), Visibility.WITH_DELETED)
         if not fact.listed and not was_listed and is_empty:
             await self._storage.commit(await plan_context_removal(self._storage, fact.name))

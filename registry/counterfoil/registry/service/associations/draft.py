@@ -15,7 +15,7 @@ from counterfoil.registry.domain.writes.extents import Extent
 from counterfoil.registry.domain.writes.guards import AtRevision, SameTerms, Unreferenced
 from counterfoil.registry.domain.writes.plan import Plan, together
 from counterfoil.registry.service.associations.requests import Effect, Operation
-from counterfoil.registry.service.planning import check_unreferenced, plan_hard_deletion
+from counterfoil.registry.service.planning import SubjectState, check_unreferenced, plan_hard_deletion, read_state
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import (
     AssociatedSubjectEmpty,
@@ -33,7 +33,6 @@ from counterfoil.schema.rest.modes import Mode
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from counterfoil.registry.domain.versions import History
     from counterfoil.registry.service.associations.index import AssociationIndex
     from counterfoil.registry.service.associations.requests import AssociationRequest
     from counterfoil.registry.service.registration import Registered, Registration
@@ -71,7 +70,7 @@ class Draft:
         self._index = index
         self._registration = registration
         self._new_versions: list[Plan] = []
-        self._removed: dict[QualifiedSubject, History] = {}
+        self._removed: dict[QualifiedSubject, SubjectState] = {}
         self._relied: list[AtRevision] = []
         self._claims: list[Unreferenced] = []
 
@@ -95,15 +94,8 @@ class Draft:
             if before != after:
                 writes += await self._index.writes(before, after)
         removals = [
-            await plan_hard_deletion(
-                self._storage,
-                subject,
-                [entry.version for entry in history.entries],
-                history=history,
-                settings_revision=settings_revision,
-                own_references_count=False,
-            )
-            for subject, history in self._removed.items()
+            await plan_hard_deletion(self._storage, state, state.versions, own_references_count=False)
+            for state in self._removed.values()
         ]
         parts = [*writes, *self._new_versions, *removals]
         if not parts:
@@ -261,9 +253,9 @@ class Draft:
             await self._remove(before.subject)
 
     async def _remove(self, subject: QualifiedSubject) -> None:
-        history = await self._storage.history(subject)
-        if history.entries:
-            self._removed[subject] = history
+        state = await read_state(self._storage, subject)
+        if state.versions:
+            self._removed[subject] = state
 
     # --- all of them
 
