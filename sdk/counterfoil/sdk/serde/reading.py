@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from counterfoil.schema.errors import SchemaNotFound, SchemaParseError
+from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.wire import ShortFrame, WireError, WrongMagic, read_frame
 from counterfoil.sdk.errors import DecodeError, FrameError, InvalidSettings, NotFramed, TruncatedFrame, UnknownSchemaId
@@ -15,6 +16,8 @@ from counterfoil.sdk.serde.references import load_schema, parse_own, refuse_rule
 from counterfoil.sdk.subjects import find_subject
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from counterfoil.schema.model import Schema
     from counterfoil.schema.wire import Frame
     from counterfoil.sdk.script import Script
@@ -89,7 +92,7 @@ class ReadResolver(Generic[P]):
             schema = yield from self._fetch(calls, header.frame)
             refuse_rules(schema)
             writer = yield from self._load_writer(calls, schema)
-        name = None if writer is None else self._codec.record_name(writer)
+        name = None if writer is None else self._codec.record_name(writer, header.suffix)
         if self._is_latest:
             subject = yield from find_subject(
                 calls, self.subject, topic=topic, field=field, record_name=name, refresh=refresh
@@ -103,7 +106,7 @@ class ReadResolver(Generic[P]):
             schema=schema,
             record_name=name,
             schema_id=header.frame.schema_id,
-            guid=header.frame.guid,
+            guid=header.frame.guid or _guid_of(schema),
         )
 
     def clear(self) -> None:
@@ -160,6 +163,12 @@ class ReadResolver(Generic[P]):
 
 def _content(schema: Schema | None) -> tuple[Any, ...]:
     return () if schema is None else (schema.text, schema.references)
+
+
+def _guid_of(schema: Schema | None) -> UUID | None:
+    if schema is None:
+        return None
+    return content_guid(schema.text, schema.references, schema.metadata, schema.rule_set)
 
 
 def _read_latest(latest: Latest) -> tuple[bool, dict[str, str] | None]:
