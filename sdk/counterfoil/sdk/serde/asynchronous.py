@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from counterfoil.sdk.serde.context import Headers, MessageContext
     from counterfoil.sdk.serde.deserializer import Decoded, Deserializer
+    from counterfoil.sdk.serde.multi import MultiDeserializer
     from counterfoil.sdk.serde.records import Record
-    from counterfoil.sdk.serde.serde import Serde
     from counterfoil.sdk.serde.serializer import Serializer
     from counterfoil.sdk.subjects import Field
 
@@ -50,7 +50,7 @@ class AsyncSerializer(Generic[T_contra]):
 class AsyncDeserializer(Generic[T_co]):
     """Deserializes for the tasks of an event loop."""
 
-    def __init__(self, deserializer: Deserializer[T_co]) -> None:
+    def __init__(self, deserializer: Deserializer[T_co] | MultiDeserializer) -> None:
         _check(deserializer)
         self.sync = deserializer
 
@@ -90,7 +90,7 @@ class AsyncDeserializer(Generic[T_co]):
         return self
 
 
-def _check(serde: Serde) -> None:
+def _check(serde: Serializer[Any] | Deserializer[Any] | MultiDeserializer) -> None:
     if not serde.is_async:
         problem = "The registry is not asynchronous; expected an AsyncRegistry"
         raise InvalidSettings(problem, setting="registry")

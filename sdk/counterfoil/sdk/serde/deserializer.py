@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
 
 from counterfoil.schema.errors import CounterfoilError, SchemaNotFound, SubjectNotFound, VersionNotFound
 from counterfoil.schema.model import Schema
@@ -16,7 +15,7 @@ from counterfoil.sdk.serde.headers import header_name, read_header
 from counterfoil.sdk.serde.places import place
 from counterfoil.sdk.serde.plans import PlanTable, ReadPlan
 from counterfoil.sdk.serde.reading import ReadResolver, read_header_of
-from counterfoil.sdk.serde.records import read_record
+from counterfoil.sdk.serde.records import RecordReader
 from counterfoil.sdk.serde.renewal import Planner
 from counterfoil.sdk.serde.serde import Done, Serde, chosen
 from counterfoil.sdk.serde.sources import Source
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.codec import Codec
     from counterfoil.sdk.serde.context import Headers, MessageContext
     from counterfoil.sdk.serde.reading import Header, Latest
-    from counterfoil.sdk.serde.records import Record
     from counterfoil.sdk.serde.renewal import Build
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.subjects import Field, SubjectNaming
@@ -56,7 +54,7 @@ class Decoded:
     version: int | None
 
 
-class Deserializer(Serde, Generic[T_co]):
+class Deserializer(RecordReader[T_co], Serde):
     """Reads framed messages with a codec and the schema that the frame or a header names.
 
     ``reader`` is the schema of the values. With ``latest`` it is the latest version of the record's subject, or with
@@ -145,39 +143,6 @@ class Deserializer(Serde, Generic[T_co]):
         subject, version = self._source.run(self._origin(plan, topic, field))
         return Decoded(value, plan.schema_id, plan.guid, subject, version)
 
-    def read(self, record: Record, *, topic: str | None = None, field: Field = "value") -> T_co | None:
-        """Return the key or the value of a record of a Kafka client, by its own topic and headers.
-
-        ``record`` may be bytes, of ``topic``. Raises the same errors as calling the deserializer.
-        """
-        return self(*read_record(record, topic, field))
-
-    def many(self, records: Iterable[Record], *, topic: str | None = None, field: Field = "value") -> list[Any]:
-        """Return the keys or the values of many records, in order.
-
-        A record is the bytes of a message of ``topic``, None, or a record of a Kafka client, which has its own topic
-        and headers. A value that cannot be read is replaced by its error. Only a ``SerdeError`` replaces a value; the
-        registry's errors and ``SchemaNotCached`` end the call. Python's garbage collector is paused during the call,
-        since thousands of new values would start it without need.
-        """
-        ctx = SerializationContext(topic, field)
-        was_enabled = gc.isenabled()
-        gc.disable()
-        try:
-            return [self._value_or_error(record, ctx) for record in records]
-        finally:
-            if was_enabled:
-                gc.enable()
-
-    def bind(self, topic: str | None, field: Field = "value") -> Callable[[bytes | None], Any]:
-        """Return a function of the data alone, for clients that call deserializers as ``callable(data)``."""
-        context = SerializationContext(topic, field)
-
-        def read(data: bytes | None) -> Any:
-            return self(data, context)
-
-        return read
-
     def warm(
         self,
         *,
@@ -192,7 +157,7 @@ class Deserializer(Serde, Generic[T_co]):
         With an async registry the result must be awaited; with another one everything is done when the method returns.
         """
         ctx = SerializationContext(topic, field, headers)
-        wanted: list[tuple[bytes, bytes | None]] = [(self._id_prefix(schema_id), None) for schema_id in ids]
+        wanted: list[tuple[bytes, bytes | None]] = [(self.shortest_frame(id_prefix(each)), None) for each in ids]
         if data is not None:
             wanted.append((data, self._named(ctx)))
         if self._source.is_async:
@@ -206,9 +171,13 @@ class Deserializer(Serde, Generic[T_co]):
         plan, _ = self._plan(data, SerializationContext(topic, field, headers))
         await self._source.arun(self._origin(plan, topic, field))
 
-    def _id_prefix(self, schema_id: int) -> bytes:
-        """Return the shortest frame with this id; for Protobuf the one of the first message of the schema."""
-        return id_prefix(schema_id) + bytes(self._codec.suffix_size)
+    def shortest_frame(self, prefix: bytes) -> bytes:
+        """Return the frame of an id; for Protobuf it names the first message of the schema."""
+        return prefix + bytes(self._codec.suffix_size)
+
+    def record_name(self, data: bytes, ctx: MessageContext | None = None) -> str | None:
+        """Return the full name of the type of a message's value; None if it has none."""
+        return self._plan(data, ctx)[0].record_name
 
     async def _warm_all(self, wanted: list[tuple[bytes, bytes | None]], ctx: SerializationContext) -> None:
         for data, named in wanted:
@@ -226,16 +195,6 @@ class Deserializer(Serde, Generic[T_co]):
         self._resolver.clear()
 
     # --- the slow path ----------------------------------------------------------------------------------------------
-
-    def _value_or_error(self, record: Record, ctx: SerializationContext) -> Any:
-        try:
-            if record.__class__ is bytes:
-                return self(record, ctx)
-            return self.read(record, topic=ctx.topic, field=field_of(ctx))
-        except SchemaNotCached:
-            raise
-        except SerdeError as error:
-            return error
 
     def _value(self, data: bytes, ctx: MessageContext | None, plan: ReadPlan | None) -> Any:
         """Return the value; ``plan`` is the plan of the prefix, if it is known."""
