@@ -26,12 +26,12 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _call(script: Callable[Concatenate[Calls, P], Script[T]]) -> Callable[Concatenate[Registry, P], T]:
+def method_of(script: Callable[Concatenate[Calls, P], Script[T]]) -> Callable[Concatenate[Registry, P], T]:
     """Return a method that runs the script in this thread, with the script's parameters and docstring."""
 
     @wraps(script)
     def method(self: Registry, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return run(script(self._calls, *args, **kwargs), self._transport, self._sleep)
+        return self.run(script(self.calls, *args, **kwargs))
 
     method.__signature__ = result_signature(script)  # type: ignore[attr-defined] # what inspect and help() read
     return method
@@ -62,7 +62,7 @@ class Registry:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.settings = RegistrySettings.of(url, auth=auth, timeout_s=timeout_s, retries=retries)
-        self._calls = Calls(self.settings, clock)
+        self.calls = Calls(self.settings, clock)
         self._transport = HttpTransport(self.settings) if transport is None else transport
         self._sleep = sleep
 
@@ -88,39 +88,44 @@ class Registry:
 
         return cls(URL, transport=BundleTransport(read_bundle(path, public_key_file=public_key_file)))
 
-    call = _call(Calls.call)
-    call_all = _call(Calls.call_all)
-    schema_by_id = _call(Calls.schema_by_id)
-    schema_by_guid = _call(Calls.schema_by_guid)
-    schema_text_by_id = _call(Calls.schema_text_by_id)
-    subjects_of_id = _call(Calls.subjects_of_id)
-    versions_of_id = _call(Calls.versions_of_id)
-    ids_of_guid = _call(Calls.ids_of_guid)
-    register = _call(Calls.register)
-    lookup = _call(Calls.lookup)
-    version = _call(Calls.version)
-    version_with_metadata = _call(Calls.version_with_metadata)
-    schema_text = _call(Calls.schema_text)
-    subjects = _call(Calls.subjects)
-    versions = _call(Calls.versions)
-    referenced_by = _call(Calls.referenced_by)
-    delete_subject = _call(Calls.delete_subject)
-    delete_version = _call(Calls.delete_version)
-    check_compatibility = _call(Calls.check_compatibility)
-    config = _call(Calls.config)
-    set_config = _call(Calls.set_config)
-    delete_config = _call(Calls.delete_config)
-    mode = _call(Calls.mode)
-    set_mode = _call(Calls.set_mode)
-    delete_mode = _call(Calls.delete_mode)
-    ping = _call(Calls.ping)
-    schema_types = _call(Calls.schema_types)
-    contexts = _call(Calls.contexts)
-    delete_context = _call(Calls.delete_context)
+    call = method_of(Calls.call)
+    call_all = method_of(Calls.call_all)
+    schema_by_id = method_of(Calls.schema_by_id)
+    schema_by_guid = method_of(Calls.schema_by_guid)
+    schema_text_by_id = method_of(Calls.schema_text_by_id)
+    subjects_of_id = method_of(Calls.subjects_of_id)
+    versions_of_id = method_of(Calls.versions_of_id)
+    ids_of_guid = method_of(Calls.ids_of_guid)
+    register = method_of(Calls.register)
+    lookup = method_of(Calls.lookup)
+    version = method_of(Calls.version)
+    version_with_metadata = method_of(Calls.version_with_metadata)
+    associated_subjects = method_of(Calls.associated_subjects)
+    schema_text = method_of(Calls.schema_text)
+    subjects = method_of(Calls.subjects)
+    versions = method_of(Calls.versions)
+    referenced_by = method_of(Calls.referenced_by)
+    delete_subject = method_of(Calls.delete_subject)
+    delete_version = method_of(Calls.delete_version)
+    check_compatibility = method_of(Calls.check_compatibility)
+    config = method_of(Calls.config)
+    set_config = method_of(Calls.set_config)
+    delete_config = method_of(Calls.delete_config)
+    mode = method_of(Calls.mode)
+    set_mode = method_of(Calls.set_mode)
+    delete_mode = method_of(Calls.delete_mode)
+    ping = method_of(Calls.ping)
+    schema_types = method_of(Calls.schema_types)
+    contexts = method_of(Calls.contexts)
+    delete_context = method_of(Calls.delete_context)
+
+    def run(self, script: Script[T]) -> T:
+        """Return the result of a script of :attr:`calls`, or of one that is made of them."""
+        return run(script, self._transport, self._sleep)
 
     def clear_cache(self) -> None:
         """Clear the caches: ids, registrations, latest versions, unknown ids."""
-        self._calls.clear_cache()
+        self.calls.clear_cache()
 
     def close(self) -> None:
         """Close the connections; a later call opens new ones."""

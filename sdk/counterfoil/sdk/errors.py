@@ -9,12 +9,13 @@
     ├── InvalidSettings              a setting of the client or of a serializer is not valid
     ├── DamagedBundle                a file that is no bundle, was changed, or is not signed as required
     ├── NoReply                      (counterfoil.sdk.transport) what a transport raises; becomes RegistryUnavailable
-    └── SerdeError                   topic, field, subject, schema_id, data
+    └── SerdeError                   topic, field, subject, schema_id, data; with confluent-kafka its SerializationError
         ├── FrameError
         │   ├── NotFramed            the magic byte is missing
         │   └── TruncatedFrame       the frame ends too early
         ├── SubjectUnresolved        the subject needs a topic or a record name
         ├── UnknownSchemaId          the registry has no schema of the id or guid in the prefix
+        ├── SchemaNotCached          guid: an async registry has to be awaited first
         ├── RulesNotSupported        a schema has rules that a client must run
         ├── EncodeError              path, expected, got
         └── DecodeError              offset, path
@@ -23,9 +24,16 @@
 
 from __future__ import annotations
 
+import sys
+from typing import TYPE_CHECKING, Any, Self
+
 from counterfoil.schema.errors import CounterfoilError, SchemaNotFound
 
+if TYPE_CHECKING:
+    from uuid import UUID
+
 _SHOWN_BYTES = 32
+_CONFLUENT = "confluent_kafka.serialization"
 
 
 class RegistryUnavailable(CounterfoilError):
@@ -82,6 +90,9 @@ class DamagedBundle(CounterfoilError):
 class SerdeError(CounterfoilError):
     """A value that could not be serialized or deserialized.
 
+    In a program that has loaded confluent-kafka it is a ``confluent_kafka.serialization.SerializationError`` as well,
+    so that code that catches that class catches this one.
+
     ``problem`` is what was wrong; ``topic``, ``field`` ("key" or "value"), ``subject`` and ``schema_id`` are where, and
     None when not known; ``data`` has all bytes of the message, of which the error message shows the first.
     """
@@ -103,6 +114,13 @@ class SerdeError(CounterfoilError):
         self.subject = subject
         self.schema_id = schema_id
         self.data = data
+
+    def __new__(cls, *args: object, **facts: object) -> Self:
+        """Return the error; make this class a subclass of confluent-kafka's if that is loaded by now."""
+        theirs = getattr(sys.modules.get(_CONFLUENT), "SerializationError", None)
+        if theirs is not None and theirs not in SerdeError.__bases__:
+            SerdeError.__bases__ = (CounterfoilError, theirs)
+        return super().__new__(cls, *args, **facts)
 
     def __str__(self) -> str:
         facts = [
@@ -182,6 +200,19 @@ class IncompatibleReader(DecodeError):
 
 class UnknownSchemaId(SerdeError, SchemaNotFound):
     """The registry has no schema with the id or guid that the data names: the record cannot be read."""
+
+
+class SchemaNotCached(SerdeError):
+    """A schema that an :class:`~counterfoil.sdk.AsyncRegistry` has not in memory, so that it must be awaited first.
+
+    Await ``warm`` of the serializer or deserializer, and repeat the call; :class:`~counterfoil.sdk.AsyncSerializer` and
+    :class:`~counterfoil.sdk.AsyncDeserializer` do this. ``schema_id`` or ``guid`` is the schema of a message that is
+    read.
+    """
+
+    def __init__(self, problem: str, *, guid: UUID | None = None, **facts: Any) -> None:
+        super().__init__(problem, **facts)
+        self.guid = guid
 
 
 class RulesNotSupported(SerdeError):
