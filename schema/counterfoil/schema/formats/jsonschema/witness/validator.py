@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft, draft_of, specifications
 from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
-from counterfoil.schema.formats.jsonschema.read.resolve import join_uris
+from counterfoil.schema.formats.jsonschema.read.supplied import documents_by_uri
 from counterfoil.schema.formats.jsonschema.read.values import is_integer, is_multiple, plain, type_of
 
 if TYPE_CHECKING:
@@ -117,13 +117,13 @@ def _class_for(draft: Draft) -> type[Validator]:
 
 
 def _registry(schema: JsonSchema) -> Any:
-    """Return every document of the schema's references, by its name and by its name resolved against its base."""
+    """Return the drafts' metaschemas and every document that the schema's references lead to."""
     documents = []
-    for name, document in schema.references.items():
+    for uri, document in documents_by_uri(schema.document, schema.references, schema.resolver).items():
         draft = draft_of(document, default=schema.draft)
         contents = plain(document) if isinstance(document, dict) else {"allOf": [document]}
         contents.setdefault("$schema", draft.value)
-        documents += [(one, contents) for one in dict.fromkeys((name, join_uris(schema.base.uri, name)))]
+        documents.append((uri, contents))
     return specifications().with_contents(documents)
 
 
