@@ -30,14 +30,18 @@ if TYPE_CHECKING:
         NotFramed,
         RegistryUnavailable,
         RulesNotSupported,
+        SchemaUnusable,
         SerdeError,
         SubjectUnresolved,
         TruncatedFrame,
         UnexpectedReply,
         UnknownSchemaId,
+        ValidationError,
+        Violation,
     )
     from counterfoil.sdk.serde.avro import AvroDeserializer, AvroSerializer, Decoded
     from counterfoil.sdk.serde.context import MessageField, SerializationContext
+    from counterfoil.sdk.serde.json import JsonDeserializer, JsonSerializer
     from counterfoil.sdk.settings import (
         BasicAuth,
         BearerToken,
@@ -53,6 +57,8 @@ _MODULE_BY_NAME = {
     "AvroDeserializer": "sdk.serde.avro",
     "AvroSerializer": "sdk.serde.avro",
     "Decoded": "sdk.serde.avro",
+    "JsonDeserializer": "sdk.serde.json",
+    "JsonSerializer": "sdk.serde.json",
     "MessageField": "sdk.serde.context",
     "Registry": "sdk.client",
     "SerializationContext": "sdk.serde.context",
@@ -72,11 +78,14 @@ _MODULE_BY_NAME = {
             "NotFramed",
             "RegistryUnavailable",
             "RulesNotSupported",
+            "SchemaUnusable",
             "SerdeError",
             "SubjectUnresolved",
             "TruncatedFrame",
             "UnexpectedReply",
             "UnknownSchemaId",
+            "ValidationError",
+            "Violation",
         ),
         "sdk.errors",
     ),
@@ -107,6 +116,8 @@ __all__ = [
     "FrameError",
     "IncompatibleReader",
     "InvalidSettings",
+    "JsonDeserializer",
+    "JsonSerializer",
     "MessageField",
     "Mode",
     "NotFramed",
@@ -116,6 +127,7 @@ __all__ = [
     "RegistryUnavailable",
     "RetrySettings",
     "RulesNotSupported",
+    "SchemaUnusable",
     "SerdeError",
     "SerializationContext",
     "SubjectUnresolved",
@@ -124,6 +136,8 @@ __all__ = [
     "TruncatedFrame",
     "UnexpectedReply",
     "UnknownSchemaId",
+    "ValidationError",
+    "Violation",
     "Visibility",
 ]
 

@@ -34,7 +34,8 @@ class JsonCodec:
 
     ``validate`` is when values are validated; None is the default: always, but reading into a ``model`` checks the
     model's types instead. ``dump`` and ``load`` turn values of the program into values of JSON and back. ``model`` is a
-    class that msgspec reads and writes itself, instead of both.
+    class that msgspec reads and writes itself, instead of both. ``adds_defaults`` adds the defaults of a reader's
+    schema. ``json_encode`` and ``json_decode`` are used to write and read JSON texts in place of the SDK's own code.
     """
 
     schema_type: Final = SchemaType.JSON
@@ -47,19 +48,26 @@ class JsonCodec:
         model: type | None = None,
         dump: Callable[[Any], Any] | None = None,
         load: Callable[[Any], Any] | None = None,
+        adds_defaults: bool = True,
+        json_encode: Callable[[Any], str | bytes] | None = None,
+        json_decode: Callable[[bytes], Any] | None = None,
     ) -> None:
         if validate is not None and not any(validate is one or validate == one for one in (*_ON_WRITE, "read", False)):
             problem = f"validate is {validate!r}; expected 'write', 'read', 'both', True or False"
             raise InvalidSettings(problem, setting="validate")
         if model is not None:
             check_model(model)
-            if dump or load:
-                raise InvalidSettings("model takes the place of dump and load; leave them out", setting="model")
+            if dump or load or json_encode or json_decode:
+                problem = "model reads and writes JSON itself; leave out dump, load, json_encode and json_decode"
+                raise InvalidSettings(problem, setting="model")
         self._validates_writing = validate is None or validate in _ON_WRITE
         self._validates_reading = validate in _ON_READ or (validate is None and model is None)
         self._model = model
         self._dump = dump
         self._load = load
+        self._adds_defaults = adds_defaults
+        self._json_encode = json_encode
+        self._json_decode = json_decode
 
     def parse(self, schema: Schema, references: Sequence[ResolvedReference], *, validation: Validation) -> JsonSchema:
         """Return the parsed schema. Raises ``SchemaParseError``."""
@@ -72,26 +80,30 @@ class JsonCodec:
     def encoder(self, parsed: JsonSchema) -> Encode:
         """Return a function that writes values. Raises ``SchemaUnusable``."""
         validator = compile_validator(parsed) if self._validates_writing else None
-        return compile_encoder(validator, dump=self._dump) if self._model is None else model_encoder(validator)
+        if self._model is not None:
+            return model_encoder(validator)
+        return compile_encoder(validator, dump=self._dump, json_encode=self._json_encode)
 
-    def decoder(self, writer: JsonSchema | None, reader: JsonSchema | None, suffix: bytes = b"") -> Decode:  # noqa: ARG002 - frames of JSON have no suffix
+    def decoder(self, writer: JsonSchema | None, reader: JsonSchema | None, suffix: bytes) -> Decode:
         """Return a function that reads values; those of ``reader``, if there is one, get its defaults.
 
         The value is validated against the reader's schema, or the writer's without one. Raises ``SchemaUnusable``.
         """
+        del suffix
         target = reader or writer
         validator = compile_validator(target) if target and self._validates_reading else None
-        fill = compile_defaults(reader) if reader else None
-        if self._model is None:
-            return compile_decoder(validator, fill=fill, load=self._load)
-        if validator is None and fill is None:
+        fill = compile_defaults(reader) if reader and self._adds_defaults else None
+        if self._model is not None and validator is None and fill is None:
             return model_decoder(self._model)
-        return compile_decoder(validator, fill=fill, load=model_load(self._model))
+        load = self._load if self._model is None else model_load(self._model)
+        return compile_decoder(validator, fill=fill, load=load, json_decode=self._json_decode)
 
-    def frame_suffix(self, parsed: JsonSchema) -> bytes:  # noqa: ARG002 - the same for every schema
+    def frame_suffix(self, parsed: JsonSchema) -> bytes:
         """Return nothing: the body follows the schema's id."""
+        del parsed
         return b""
 
-    def suffix_end(self, data: bytes, offset: int) -> int:  # noqa: ARG002 - the same for all data
+    def suffix_end(self, data: bytes, offset: int) -> int:
         """Return ``offset``: the body follows the schema's id."""
+        del data
         return offset

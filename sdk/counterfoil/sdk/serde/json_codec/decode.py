@@ -22,13 +22,14 @@ def compile_decoder(
     *,
     fill: Callable[[Any], None] | None = None,
     load: Callable[[Any], Any] | None = None,
+    json_decode: Callable[[bytes], Any] | None = None,
 ) -> Decode:
     """Return a function that reads values.
 
     ``fill`` adds the defaults of a reader's schema to a value, in place; then ``validator`` checks the value, and
-    ``load`` turns it into one of the program.
+    ``load`` turns it into one of the program. ``json_decode``, if there is one, reads the text.
     """
-    decode = _reading()
+    decode = _reading() if json_decode is None else _read_by(json_decode)
     if fill is not None:
         decode = _filling(decode, fill)
     if validator is not None:
@@ -46,6 +47,17 @@ def _reading() -> Decode:
             return read(data[offset:])
         except (ValueError, RecursionError):
             return read_exactly(data, offset)
+
+    return decode
+
+
+def _read_by(json_decode: Callable[[bytes], Any]) -> Decode:
+    def decode(data: bytes, offset: int, /) -> Any:
+        try:
+            return json_decode(data[offset:])
+        except Exception as error:
+            problem = f"json_decode failed: {type(error).__name__}: {error}"
+            raise DecodeError(problem, offset=offset) from error
 
     return decode
 

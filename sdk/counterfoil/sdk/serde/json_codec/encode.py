@@ -21,15 +21,23 @@ _CANNOT_WRITE = (TypeError, ValueError, RecursionError, OverflowError)
 """What compiled writers and validators raise for values that are none of JSON; the walk then finds the place."""
 
 
-def compile_encoder(validator: Validator | None, *, dump: Callable[[Any], Any] | None = None) -> Encode:
+def compile_encoder(
+    validator: Validator | None,
+    *,
+    dump: Callable[[Any], Any] | None = None,
+    json_encode: Callable[[Any], str | bytes] | None = None,
+) -> Encode:
     """Return a function that writes values, those that ``validator`` accepts if there is one.
 
-    ``dump`` turns a value of the program into a value of JSON. What is validated is what a reader of the message sees.
+    ``dump`` turns a value of the program into a value of JSON, and ``json_encode``, if there is one, that into a JSON
+    text. What is validated is what a reader of the message sees.
     """
-    if is_compiled:
+    if json_encode is not None:
+        encode = _walking(validator, lambda value: _written_by(json_encode, value))
+    elif is_compiled:
         encode = _compiled(compiled_writer()) if validator is None else _compiled_checked(compiled_writer(), validator)
     else:
-        encode = _walking(validator)
+        encode = _walking(validator, write_exactly)
     return encode if dump is None else _dumping(encode, dump)
 
 
@@ -64,9 +72,9 @@ def _compiled_checked(dumps: Callable[..., bytes], validator: Validator) -> Enco
     return encode
 
 
-def _walking(validator: Validator | None) -> Encode:
+def _walking(validator: Validator | None, write: Callable[[Any], bytes]) -> Encode:
     def encode(value: Any, prefix: bytes, /) -> bytes:
-        body = write_exactly(value)
+        body = write(value)
         if validator is not None:
             check_text(body, validator)
         return prefix + body
@@ -85,6 +93,14 @@ def _dumping(encode: Encode, dump: Callable[[Any], Any]) -> Encode:
         return encode(plain, prefix)
 
     return encode_dumped
+
+
+def _written_by(json_encode: Callable[[Any], str | bytes], value: Any) -> bytes:
+    try:
+        text = json_encode(value)
+        return text.encode() if isinstance(text, str) else bytes(text)
+    except Exception as error:
+        raise EncodeError(f"json_encode failed: {type(error).__name__}: {error}") from error
 
 
 def check_text(body: bytes, validator: Validator) -> None:
