@@ -16,11 +16,10 @@ from counterfoil.sdk.serde.json_codec.validate import compile_validator
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from counterfoil.sdk.serde.codec import Decode, Encode
-
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
     from counterfoil.schema.model import ResolvedReference, Schema
     from counterfoil.schema.parsed import Validation
+    from counterfoil.sdk.serde.codec import Decode, Encode
 
 Validate: TypeAlias = Literal["write", "read", "both"] | bool
 """When values are validated: ``write``, ``read``, ``both`` (also True), or never (False)."""
@@ -52,7 +51,7 @@ class JsonCodec:
         json_encode: Callable[[Any], str | bytes] | None = None,
         json_decode: Callable[[bytes], Any] | None = None,
     ) -> None:
-        if validate is not None and not any(validate is one or validate == one for one in (*_ON_WRITE, "read", False)):
+        if not (validate is None or isinstance(validate, bool) or validate in ("write", "read", "both")):
             problem = f"validate is {validate!r}; expected 'write', 'read', 'both', True or False"
             raise InvalidSettings(problem, setting="validate")
         if model is not None:

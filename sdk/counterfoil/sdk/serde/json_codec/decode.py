@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from counterfoil.sdk.serde.codec import Decode
-
     from counterfoil.sdk.serde.json_codec.validate import Validator
 
 

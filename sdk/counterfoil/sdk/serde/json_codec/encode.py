@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from counterfoil.sdk.serde.codec import Encode
-
     from counterfoil.sdk.serde.json_codec.validate import Validator
 
 _CANNOT_WRITE = (TypeError, ValueError, RecursionError, OverflowError)

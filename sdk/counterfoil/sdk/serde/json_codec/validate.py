@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
-from urllib.parse import unquote
 
+from counterfoil.schema.formats.jsonschema.read.bundle import ROOT_URI, bundle, check_references
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.formats.jsonschema.read.resolve import UnresolvedReference
-from counterfoil.schema.formats.jsonschema.read.supplied import check_references, documents_by_uri
-from counterfoil.schema.formats.jsonschema.read.values import plain
 from counterfoil.schema.formats.jsonschema.witness.validator import SchemaValidator, ValidatorRefuses, quote
 from counterfoil.sdk.errors import SchemaUnusable, ValidationError, Violation
 from counterfoil.sdk.serde.json_codec.paths import path_text
@@ -31,9 +29,6 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 
 _LOG = logging.getLogger(__name__)
-_ROOT_URI: Final = "http://schema.invalid/"
-"""The URI of a schema without an identifier; of the domain that never exists (RFC 6761), and nothing requests it."""
-
 _SHOWN: Final = 3
 _MAX_VIOLATIONS: Final = 40
 _CLASS_BY_DRAFT: Final = {
@@ -58,7 +53,7 @@ class Validator(Protocol):
 def compile_validator(schema: JsonSchema) -> Validator:
     """Return the validator of a schema. Raises ``SchemaUnusable``, for example for a reference without a target."""
     try:
-        check_references(schema.document, schema.resolver)
+        check_references(schema)
     except UnresolvedReference as error:
         problem = f"{error}; nothing is fetched: register that document, and name it in the schema's references"
         raise SchemaUnusable(f"The schema cannot be used: {problem}", reference=error.reference) from error
@@ -85,19 +80,16 @@ class RustValidator:
     """jsonschema-rs, for one schema; raises ``ValueError`` if it cannot compile the schema."""
 
     def __init__(self, schema: JsonSchema) -> None:
-        documents = documents_by_uri(schema.document, schema.references, schema.resolver, root_uri=_ROOT_URI)
-        known = {unquote(uri): plain(document) for uri, document in documents.items()}
+        bundled = bundle(schema)
 
         def retrieve(uri: str) -> Any:
             try:
-                return known[unquote(uri)]
+                return bundled.documents[uri]
             except KeyError:
                 raise LookupError(f"nothing is fetched, and no reference is named {uri}") from None
 
         compiled = getattr(rust, _CLASS_BY_DRAFT[schema.draft])
-        self._validator = compiled(
-            plain(schema.document), validate_formats=False, retriever=retrieve, base_uri=_ROOT_URI
-        )
+        self._validator = compiled(bundled.root, validate_formats=False, retriever=retrieve, base_uri=ROOT_URI)
         self.is_valid = self._validator.is_valid
 
     def violations(self, value: Any) -> list[Violation]:
