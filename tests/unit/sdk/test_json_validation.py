@@ -7,7 +7,7 @@ import logging
 from typing import Any
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import example, given, reject
 
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
@@ -48,7 +48,7 @@ def test_both_validators_agree(schema: Any, value: Any):
     try:
         rust = RustValidator(parsed(schema))
     except ValueError:
-        assume(False)  # noqa: FBT003 - compile_validator leaves such a schema to the other one
+        reject()  # compile_validator leaves such a schema to the other one
     python = PythonValidator(parsed(schema))
     assert rust.is_valid(value) == python.is_valid(value)
     ours, theirs = rust.violations(value), python.violations(value)

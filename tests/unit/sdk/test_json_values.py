@@ -306,7 +306,7 @@ def test_a_model_with_a_number_that_is_not_finite_is_an_error():
 
 @pytest.mark.parametrize("model", [int, "Ride", 5, object, Enum])
 def test_a_class_that_is_no_model_is_refused(model: Any):
-    with pytest.raises(InvalidSettings, match="expected a msgspec.Struct") as caught:
+    with pytest.raises(InvalidSettings, match=r"expected a msgspec\.Struct") as caught:
         JsonCodec(model=model)
     assert caught.value.setting == "model"
 
