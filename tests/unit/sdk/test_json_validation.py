@@ -35,7 +35,7 @@ def parsed(schema: Any, validation: Validation = Validation.STRICT, **documents:
 @example({"multipleOf": 0.1}, 0.3)
 @example({"type": "integer"}, 1.0)
 @example({"$schema": "http://json-schema.org/draft-04/schema#", "type": "integer"}, 1.0)
-@example({"const": 1}, True)
+@example({"const": True}, 1)
 @example({"enum": [1.0]}, 1)
 @example({"uniqueItems": True}, [1, 1.0])
 @example({"uniqueItems": True}, [1, True])

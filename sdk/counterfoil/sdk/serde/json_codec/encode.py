@@ -44,8 +44,9 @@ def _compiled(dumps: Callable[..., bytes]) -> Encode:
     def encode(value: Any, prefix: bytes, /) -> bytes:
         try:
             body = dumps(value, form_of)
-            if b"null" in body:
-                refuse_not_finite(value)
+            nulls = body.count(b"null")
+            if nulls:
+                refuse_not_finite(value, nulls)
         except _CANNOT_WRITE:
             body = write_exactly(value)
         return prefix + body
@@ -59,8 +60,9 @@ def _compiled_checked(dumps: Callable[..., bytes], validator: Validator) -> Enco
     def encode(value: Any, prefix: bytes, /) -> bytes:
         try:
             body = dumps(value, form_of)
-            if b"null" in body:
-                refuse_not_finite(value)
+            nulls = body.count(b"null")
+            if nulls:
+                refuse_not_finite(value, nulls)
             if is_valid(value):
                 return prefix + body
         except _CANNOT_WRITE:

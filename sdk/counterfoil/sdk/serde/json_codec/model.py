@@ -48,8 +48,9 @@ def model_encoder(validator: Validator | None) -> Encode:
     def encode(value: Any, prefix: bytes, /) -> bytes:
         try:
             body = write(value)
-            if b"null" in body:
-                refuse_not_finite(value)
+            nulls = body.count(b"null")
+            if nulls:
+                refuse_not_finite(value, nulls)
         except (TypeError, ValueError, RecursionError, OverflowError):
             body = _write_exactly(value)
         if validator is not None:

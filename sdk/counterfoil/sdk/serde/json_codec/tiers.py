@@ -48,11 +48,14 @@ def form_of(value: object) -> Any:
     raise TypeError(type(value).__name__)
 
 
-def refuse_not_finite(value: Any) -> None:
+def refuse_not_finite(value: Any, nulls: int) -> None:
     """Raise ``ValueError`` if a number in ``value`` may be NaN or infinite, for which both packages write null.
 
-    It is found in another encoding of the value, which takes less time than looking at every number in Python.
+    ``nulls`` is how often the text of the value has ``null`` in it. Often these are the properties that are None; else
+    numbers are found in another encoding of the value, which takes less time than looking at each of them in Python.
     """
+    if type(value) is dict and nulls == len([None for one in value.values() if one is None]):
+        return
     packed = msgspec.msgpack.encode(value)
     if any(start in packed for start in _MSGPACK_NOT_FINITE):
         raise ValueError("NaN and infinite numbers have no form in JSON")
