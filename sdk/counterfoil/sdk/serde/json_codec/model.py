@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from counterfoil.sdk.serde.codec import Decode, Encode
-
     from counterfoil.sdk.serde.json_codec.validate import Validator
 
 _PLACE: Final = re.compile(r" - at `(.*)`$", re.DOTALL)
