@@ -56,8 +56,8 @@ class Codec(Protocol[P]):
         ``references`` are resolved, transitive, in dependency order. Raises ``SchemaParseError``.
         """
 
-    def record_name(self, parsed: P) -> str | None:
-        """Return the full name of the type of the values, for the subject's name; None if it has none."""
+    def record_name(self, parsed: P, suffix: bytes) -> str | None:
+        """Return the full name of the type of values with this suffix, for the subject's name; None if it has none."""
 
     def encoder(self, parsed: P) -> Encode:
         """Return a function that writes values of the schema."""
