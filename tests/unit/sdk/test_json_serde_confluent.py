@@ -27,8 +27,11 @@ from hypothesis import strategies as st
 
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.model import Metadata, Reference, Schema, SchemaType
-from counterfoil.sdk import JsonDeserializer, JsonSerializer
+from counterfoil.sdk import AvroSerializer, JsonDeserializer, JsonSerializer
+from counterfoil.sdk.confluent.json_schema import JSONDeserializer as OwnJSONDeserializer
+from counterfoil.sdk.confluent.json_schema import JSONSerializer as OwnJSONSerializer
 from counterfoil.sdk.errors import DecodeError, EncodeError, InvalidSettings, SerdeError, ValidationError
+from counterfoil.sdk.serde.multi import MultiDeserializer
 from counterfoil.sdk.testing import InMemoryRegistry
 
 VECTORS = json.loads((Path(__file__).parents[2] / "data" / "serde" / "json.json").read_text("utf-8"))
@@ -141,6 +144,23 @@ def test_the_arguments_have_their_order(client):
     assert JsonDeserializer.from_confluent(RIDE)(data) == {
         "id": 7
     }  # they have no registry either, and fail without ctx
+
+
+def test_their_classes_by_the_import_line_alone(client):
+    for schema in (RIDE, TheirSchema(RIDE, "JSON")):
+        data = OwnJSONSerializer(schema, client, lambda ride, _ctx: {"id": ride}, TOPIC_SUBJECT)(7, VALUE)
+        assert OwnJSONDeserializer(schema, lambda value, _ctx: value["id"], client)(data, VALUE) == 7
+        assert OwnJSONDeserializer(schema)(data, VALUE) == {"id": 7}
+    with pytest.raises(InvalidSettings):
+        OwnJSONSerializer(RIDE, client, rule_conf={"a": 1})
+
+
+def test_a_topic_with_several_formats(client):
+    client.set_config("rides-value", "NONE")
+    avro = AvroSerializer(client, '"string"')("x", VALUE)
+    data = JsonSerializer(client, RIDE)({"id": 7}, VALUE)
+    read = MultiDeserializer(client)
+    assert [read(avro, VALUE), read(data, VALUE)] == ["x", {"id": 7}]
 
 
 def test_defaults_are_not_added_as_with_them(client):

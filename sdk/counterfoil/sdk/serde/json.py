@@ -26,6 +26,24 @@ __all__ = ["JsonCodec", "JsonDeserializer", "JsonSerializer"]
 _OPTIONS: Final = (Option("validate", flag, default=True),)
 
 
+def confluent_writing(conf: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the arguments of :class:`JsonSerializer` for the settings of confluent-kafka's ``JSONSerializer``.
+
+    Raises ``InvalidSettings``.
+    """
+    settings, own = serializer_settings(conf or {}, _OPTIONS)
+    return {**settings, **own}
+
+
+def confluent_reading(conf: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the arguments of :class:`JsonDeserializer` for the settings of confluent-kafka's ``JSONDeserializer``.
+
+    Theirs adds no defaults. Raises ``InvalidSettings``.
+    """
+    settings, own = deserializer_settings(conf or {}, _OPTIONS)
+    return {**settings, **own, "defaults": False}
+
+
 class JsonSerializer(Serializer[Any]):
     """Writes values as JSON, framed with the registry's id of their JSON schema.
 
@@ -82,8 +100,7 @@ class JsonSerializer(Serializer[Any]):
         ``use.latest.with.metadata``, ``use.latest.version``, ``auto.register.schemas``, and else a look-up. Raises
         ``InvalidSettings`` for a setting that has no counterpart here.
         """
-        settings, own = serializer_settings(conf or {}, _OPTIONS)
-        return cls(registry, schema, to_dict=to_dict, json_encode=json_encode, validate=own["validate"], **settings)
+        return cls(registry, schema, to_dict=to_dict, json_encode=json_encode, **confluent_writing(conf))
 
 
 class JsonDeserializer(Deserializer[Any]):
@@ -141,13 +158,4 @@ class JsonDeserializer(Deserializer[Any]):
 
         So it adds no defaults. Raises ``InvalidSettings`` for a setting that has no counterpart here.
         """
-        settings, own = deserializer_settings(conf or {}, _OPTIONS)
-        return cls(
-            registry,
-            reader=schema,
-            from_dict=from_dict,
-            json_decode=json_decode,
-            defaults=False,
-            validate=own["validate"],
-            **settings,
-        )
+        return cls(registry, reader=schema, from_dict=from_dict, json_decode=json_decode, **confluent_reading(conf))

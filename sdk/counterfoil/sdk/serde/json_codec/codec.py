@@ -72,8 +72,9 @@ class JsonCodec:
         """Return the parsed schema. Raises ``SchemaParseError``."""
         return parse_json_schema(schema.text, references, validation=validation)
 
-    def record_name(self, parsed: JsonSchema) -> str | None:
+    def record_name(self, parsed: JsonSchema, suffix: bytes) -> str | None:
         """Return the schema's title, else the model's name; None without both."""
+        del suffix
         return parsed.name or (self._model.__name__ if self._model else None)
 
     def encoder(self, parsed: JsonSchema) -> Encode:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
-from counterfoil.schema.formats.jsonschema.read.bundle import ROOT_URI, bundle, check_references
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.formats.jsonschema.read.resolve import UnresolvedReference
+from counterfoil.schema.formats.jsonschema.view.bundle import ROOT_URI, bundle, check_references
 from counterfoil.schema.formats.jsonschema.witness.validator import SchemaValidator, ValidatorRefuses, quote
 from counterfoil.sdk.errors import SchemaUnusable, ValidationError, Violation
 from counterfoil.sdk.serde.json_codec.paths import path_text

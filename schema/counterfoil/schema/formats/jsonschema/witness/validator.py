@@ -12,10 +12,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from counterfoil.schema.errors import CounterfoilError
-from counterfoil.schema.formats.jsonschema.read.bundle import ROOT_URI, bundle
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft, specifications
 from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
 from counterfoil.schema.formats.jsonschema.read.values import is_integer, is_multiple, type_of
+from counterfoil.schema.formats.jsonschema.view.bundle import ROOT_URI, bundle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
