@@ -1,8 +1,8 @@
 """A schema and the documents that its references lead to, as validators of other projects need them.
 
-Such a validator finds documents by URI and resolves relative references by RFC 3986 alone, while :mod:`.read.resolve` knows
-more ways to name a document, such as the name of a registry's reference. So every reference is replaced by an absolute
-URI with a JSON Pointer, to what :mod:`.read.resolve` finds for it. Nothing is ever fetched.
+Such a validator finds documents by URI and resolves relative references by RFC 3986 alone, while :mod:`..read.resolve`
+knows more ways to name a document, such as the name of a registry's reference. So every reference is replaced by an
+absolute URI with a JSON Pointer, to what that module finds for it. Nothing is ever fetched.
 """
 
 from __future__ import annotations
