@@ -48,7 +48,8 @@ def test_no_module_of_schema_imports_itself_in_a_circle():
 
 BASE_INSTALL = """
 import sys, importlib, pkgutil
-absent = {"fastapi", "starlette", "uvicorn", "orjson", "msgspec", "jsonschema_rs", "pyspark", "pyarrow", "pandas", "confluent_kafka"}
+absent = {"fastapi", "starlette", "uvicorn", "orjson", "pyspark", "pyarrow", "pandas", "confluent_kafka"}
+absent |= {"msgspec", "jsonschema_rs"}
 class Absent:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in absent:
