@@ -20,8 +20,10 @@ if TYPE_CHECKING:
         Visibility,
     )
     from counterfoil.sdk.async_client import AsyncRegistry
+    from counterfoil.sdk.auth import BasicAuth, BearerToken, ClientCredentials, TokenFile
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.errors import (
+        DamagedBundle,
         DecodeError,
         EncodeError,
         FrameError,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
         NotFramed,
         RegistryUnavailable,
         RulesNotSupported,
+        SchemaNotCached,
         SchemaUnusable,
         SerdeError,
         SubjectUnresolved,
@@ -39,29 +42,32 @@ if TYPE_CHECKING:
         ValidationError,
         Violation,
     )
-    from counterfoil.sdk.serde.avro import AvroDeserializer, AvroSerializer, Decoded
+    from counterfoil.sdk.serde.asynchronous import AsyncDeserializer, AsyncSerializer
+    from counterfoil.sdk.serde.avro import AvroDeserializer, AvroSerializer
     from counterfoil.sdk.serde.context import MessageField, SerializationContext
+    from counterfoil.sdk.serde.deserializer import Decoded, Deserializer
     from counterfoil.sdk.serde.json import JsonDeserializer, JsonSerializer
-    from counterfoil.sdk.settings import (
-        BasicAuth,
-        BearerToken,
-        CacheSettings,
-        RegistrySettings,
-        RetrySettings,
-        TlsSettings,
-    )
-    from counterfoil.sdk.subjects import RECORD, TOPIC, TOPIC_RECORD
+    from counterfoil.sdk.serde.multi import MultiDeserializer
+    from counterfoil.sdk.serde.serializer import Serializer
+    from counterfoil.sdk.settings import CacheSettings, RegistrySettings, RetrySettings
+    from counterfoil.sdk.subjects import RECORD, TOPIC, TOPIC_RECORD, Associated
+    from counterfoil.sdk.tls import TlsSettings
 
 _MODULE_BY_NAME = {
+    "AsyncDeserializer": "sdk.serde.asynchronous",
     "AsyncRegistry": "sdk.async_client",
+    "AsyncSerializer": "sdk.serde.asynchronous",
     "AvroDeserializer": "sdk.serde.avro",
     "AvroSerializer": "sdk.serde.avro",
-    "Decoded": "sdk.serde.avro",
+    "Decoded": "sdk.serde.deserializer",
+    "Deserializer": "sdk.serde.deserializer",
     "JsonDeserializer": "sdk.serde.json",
     "JsonSerializer": "sdk.serde.json",
     "MessageField": "sdk.serde.context",
+    "MultiDeserializer": "sdk.serde.multi",
     "Registry": "sdk.client",
     "SerializationContext": "sdk.serde.context",
+    "Serializer": "sdk.serde.serializer",
     "Config": "schema.rest.config",
     "Mode": "schema.rest.modes",
     **dict.fromkeys(
@@ -70,6 +76,7 @@ _MODULE_BY_NAME = {
     ),
     **dict.fromkeys(
         (
+            "DamagedBundle",
             "DecodeError",
             "EncodeError",
             "FrameError",
@@ -78,6 +85,7 @@ _MODULE_BY_NAME = {
             "NotFramed",
             "RegistryUnavailable",
             "RulesNotSupported",
+            "SchemaNotCached",
             "SchemaUnusable",
             "SerdeError",
             "SubjectUnresolved",
@@ -89,29 +97,34 @@ _MODULE_BY_NAME = {
         ),
         "sdk.errors",
     ),
-    **dict.fromkeys(
-        ("BasicAuth", "BearerToken", "CacheSettings", "RegistrySettings", "RetrySettings", "TlsSettings"),
-        "sdk.settings",
-    ),
-    **dict.fromkeys(("RECORD", "TOPIC", "TOPIC_RECORD"), "sdk.subjects"),
+    **dict.fromkeys(("BasicAuth", "BearerToken", "ClientCredentials", "TokenFile"), "sdk.auth"),
+    **dict.fromkeys(("CacheSettings", "RegistrySettings", "RetrySettings"), "sdk.settings"),
+    "TlsSettings": "sdk.tls",
+    **dict.fromkeys(("Associated", "RECORD", "TOPIC", "TOPIC_RECORD"), "sdk.subjects"),
 }
 
 __all__ = [
     "RECORD",
     "TOPIC",
     "TOPIC_RECORD",
+    "Associated",
+    "AsyncDeserializer",
     "AsyncRegistry",
+    "AsyncSerializer",
     "AvroDeserializer",
     "AvroSerializer",
     "BasicAuth",
     "BearerToken",
     "CacheSettings",
+    "ClientCredentials",
     "Compatibility",
     "Config",
     "ContextId",
+    "DamagedBundle",
     "DecodeError",
     "Decoded",
     "Deletion",
+    "Deserializer",
     "EncodeError",
     "FrameError",
     "IncompatibleReader",
@@ -120,6 +133,7 @@ __all__ = [
     "JsonSerializer",
     "MessageField",
     "Mode",
+    "MultiDeserializer",
     "NotFramed",
     "RegisteredSchema",
     "Registry",
@@ -127,12 +141,15 @@ __all__ = [
     "RegistryUnavailable",
     "RetrySettings",
     "RulesNotSupported",
+    "SchemaNotCached",
     "SchemaUnusable",
     "SerdeError",
     "SerializationContext",
+    "Serializer",
     "SubjectUnresolved",
     "SubjectVersion",
     "TlsSettings",
+    "TokenFile",
     "TruncatedFrame",
     "UnexpectedReply",
     "UnknownSchemaId",
