@@ -49,6 +49,7 @@ def test_no_module_of_schema_imports_itself_in_a_circle():
 BASE_INSTALL = """
 import sys, importlib, pkgutil
 absent = {"fastapi", "starlette", "uvicorn", "orjson", "pyspark", "pyarrow", "pandas", "confluent_kafka"}
+absent |= {"msgspec", "jsonschema_rs"}
 class Absent:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in absent:
@@ -71,7 +72,7 @@ def test_a_base_install_imports_without_any_extra():
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 # The extras whose packages a room's modules import where they are used; else the extra of the room's name.
-EXTRAS_OF = {"sdk": ["crypto"]}
+EXTRAS_OF = {"sdk": ["crypto", "json"]}
 # What is looked at only where the user's own program has brought it.
 FOREIGN = {"sdk": {"confluent-kafka"}, "contracts": {"confluent-kafka"}}
 

@@ -33,16 +33,20 @@ if TYPE_CHECKING:
         RegistryUnavailable,
         RulesNotSupported,
         SchemaNotCached,
+        SchemaUnusable,
         SerdeError,
         SubjectUnresolved,
         TruncatedFrame,
         UnexpectedReply,
         UnknownSchemaId,
+        ValidationError,
+        Violation,
     )
     from counterfoil.sdk.serde.asynchronous import AsyncDeserializer, AsyncSerializer
     from counterfoil.sdk.serde.avro import AvroDeserializer, AvroSerializer
     from counterfoil.sdk.serde.context import MessageField, SerializationContext
     from counterfoil.sdk.serde.deserializer import Decoded, Deserializer
+    from counterfoil.sdk.serde.json import JsonDeserializer, JsonSerializer
     from counterfoil.sdk.serde.multi import MultiDeserializer
     from counterfoil.sdk.serde.serializer import Serializer
     from counterfoil.sdk.settings import CacheSettings, RegistrySettings, RetrySettings
@@ -57,6 +61,8 @@ _MODULE_BY_NAME = {
     "AvroSerializer": "sdk.serde.avro",
     "Decoded": "sdk.serde.deserializer",
     "Deserializer": "sdk.serde.deserializer",
+    "JsonDeserializer": "sdk.serde.json",
+    "JsonSerializer": "sdk.serde.json",
     "MessageField": "sdk.serde.context",
     "MultiDeserializer": "sdk.serde.multi",
     "Registry": "sdk.client",
@@ -80,11 +86,14 @@ _MODULE_BY_NAME = {
             "RegistryUnavailable",
             "RulesNotSupported",
             "SchemaNotCached",
+            "SchemaUnusable",
             "SerdeError",
             "SubjectUnresolved",
             "TruncatedFrame",
             "UnexpectedReply",
             "UnknownSchemaId",
+            "ValidationError",
+            "Violation",
         ),
         "sdk.errors",
     ),
@@ -120,6 +129,8 @@ __all__ = [
     "FrameError",
     "IncompatibleReader",
     "InvalidSettings",
+    "JsonDeserializer",
+    "JsonSerializer",
     "MessageField",
     "Mode",
     "MultiDeserializer",
@@ -131,6 +142,7 @@ __all__ = [
     "RetrySettings",
     "RulesNotSupported",
     "SchemaNotCached",
+    "SchemaUnusable",
     "SerdeError",
     "SerializationContext",
     "Serializer",
@@ -141,6 +153,8 @@ __all__ = [
     "TruncatedFrame",
     "UnexpectedReply",
     "UnknownSchemaId",
+    "ValidationError",
+    "Violation",
     "Visibility",
 ]
 

@@ -18,13 +18,16 @@
         ├── SchemaNotCached          guid: an async registry has to be awaited first
         ├── RulesNotSupported        a schema has rules that a client must run
         ├── EncodeError              path, expected, got
-        └── DecodeError              offset, path
-            └── IncompatibleReader   the reader's schema can never read the writer's
+        ├── DecodeError              offset, path
+        │   └── IncompatibleReader   the reader's schema can never read the writer's
+        ├── ValidationError          violations: path, keyword, message
+        └── SchemaUnusable           reference: a schema that nothing can be validated with
 """
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from counterfoil.schema.errors import CounterfoilError, SchemaNotFound
@@ -196,6 +199,55 @@ class DecodeError(SerdeError):
 
 class IncompatibleReader(DecodeError):
     """A reader's schema that can never read the writer's data; ``path`` leads to the first type that does not fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One thing that is wrong with a value: its ``path``, such as ``items[3].price``, and the schema's ``keyword``.
+
+    ``is_inner``: it is wrong in one branch of a combination such as ``oneOf``, which is a violation of its own.
+    """
+
+    path: str
+    keyword: str
+    message: str
+    is_inner: bool = False
+
+
+class ValidationError(SerdeError):
+    """A value that is JSON, and is not valid under its JSON schema; ``violations`` are the reasons, at least one."""
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        violations: tuple[Violation, ...] = (),
+        topic: str | None = None,
+        field: str | None = None,
+        subject: str | None = None,
+        schema_id: int | None = None,
+        data: bytes | None = None,
+    ) -> None:
+        super().__init__(problem, topic=topic, field=field, subject=subject, schema_id=schema_id, data=data)
+        self.violations = violations
+
+
+class SchemaUnusable(SerdeError):
+    """A schema that values cannot be validated with; ``reference`` is the text of its reference without a target."""
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        reference: str | None = None,
+        topic: str | None = None,
+        field: str | None = None,
+        subject: str | None = None,
+        schema_id: int | None = None,
+        data: bytes | None = None,
+    ) -> None:
+        super().__init__(problem, topic=topic, field=field, subject=subject, schema_id=schema_id, data=data)
+        self.reference = reference
 
 
 class UnknownSchemaId(SerdeError, SchemaNotFound):

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
         AvroSerializer,
     )
     from counterfoil.sdk.confluent.client import AsyncSchemaRegistryClient, SchemaRegistryClient
+    from counterfoil.sdk.confluent.json_schema import (
+        AsyncJSONDeserializer,
+        AsyncJSONSerializer,
+        JSONDeserializer,
+        JSONSerializer,
+    )
     from counterfoil.sdk.confluent.strategies import (
         dual_schema_id_deserializer,
         header_schema_id_serializer,
@@ -31,9 +37,13 @@ if TYPE_CHECKING:
 _MODULE_BY_NAME = {
     "AsyncAvroDeserializer": "sdk.confluent.avro",
     "AsyncAvroSerializer": "sdk.confluent.avro",
+    "AsyncJSONDeserializer": "sdk.confluent.json_schema",
+    "AsyncJSONSerializer": "sdk.confluent.json_schema",
     "AsyncSchemaRegistryClient": "sdk.confluent.client",
     "AvroDeserializer": "sdk.confluent.avro",
     "AvroSerializer": "sdk.confluent.avro",
+    "JSONDeserializer": "sdk.confluent.json_schema",
+    "JSONSerializer": "sdk.confluent.json_schema",
     "RegisteredSchema": "sdk.confluent.values",
     "Schema": "sdk.confluent.values",
     "SchemaReference": "sdk.confluent.values",
@@ -51,9 +61,13 @@ _MODULE_BY_NAME = {
 __all__ = [
     "AsyncAvroDeserializer",
     "AsyncAvroSerializer",
+    "AsyncJSONDeserializer",
+    "AsyncJSONSerializer",
     "AsyncSchemaRegistryClient",
     "AvroDeserializer",
     "AvroSerializer",
+    "JSONDeserializer",
+    "JSONSerializer",
     "RegisteredSchema",
     "Schema",
     "SchemaReference",

@@ -23,14 +23,20 @@ class Encode(Protocol):
     """A function that writes values of one schema."""
 
     def __call__(self, value: Any, prefix: bytes, /) -> bytes:
-        """Return ``prefix`` and the encoding of ``value``. Raises ``EncodeError`` with path, expected and got."""
+        """Return ``prefix`` and the encoding of ``value``.
+
+        Raises ``EncodeError`` with path, expected and got, or another ``SerdeError``, such as ``ValidationError``.
+        """
 
 
 class Decode(Protocol):
     """A function that reads values of one schema, perhaps as those of another."""
 
     def __call__(self, data: bytes, offset: int, /) -> Any:
-        """Return the value whose body begins at ``offset`` of ``data``. Raises ``DecodeError`` with offset and path."""
+        """Return the value whose body begins at ``offset`` of ``data``.
+
+        Raises ``DecodeError`` with offset and path, or another ``SerdeError``, such as ``ValidationError``.
+        """
 
 
 class Codec(Protocol[P]):

@@ -106,9 +106,9 @@ class Deserializer(RecordReader[T_co], Serde):
     def __call__(self, data: bytes | None, ctx: MessageContext | None = None) -> T_co | None:
         """Return the value of a message; None for None, a tombstone.
 
-        Raises ``NotFramed``, ``TruncatedFrame``, ``UnknownSchemaId``, ``DecodeError`` (with offset and path), all of
-        them with topic, field, schema id and data, the registry's errors, and with an async registry
-        ``SchemaNotCached``.
+        Raises ``NotFramed``, ``TruncatedFrame``, ``UnknownSchemaId``, ``DecodeError`` (with offset and path),
+        ``ValidationError`` (JSON), all of them with topic, field, schema id and data, the registry's errors, and with
+        an async registry ``SchemaNotCached``.
         """
         if data is None:
             return None
@@ -121,7 +121,7 @@ class Deserializer(RecordReader[T_co], Serde):
             return other
         try:
             value: T_co = plan.decode(data, self._prefix_size)
-        except DecodeError as error:
+        except SerdeError as error:
             self._raise_placed(error, ctx, plan.schema_id, data)
         return value
 
@@ -216,7 +216,7 @@ class Deserializer(RecordReader[T_co], Serde):
                 return plan.decode(data, self._prefix_size)
         except (AttributeError, LookupError, TypeError, ValueError):
             pass
-        except DecodeError as error:
+        except SerdeError as error:
             self._raise_placed(error, ctx, plan.schema_id, data)
         return self._value(data, ctx, None)
 
@@ -224,7 +224,7 @@ class Deserializer(RecordReader[T_co], Serde):
         try:
             value = plan.decode(data, plan.offset)
             return value if self._from_dict is None else self._converted(self._from_dict, value, ctx)
-        except DecodeError as error:
+        except SerdeError as error:
             self._raise_placed(error, ctx, plan.schema_id, data)
 
     def _converted(self, from_dict: Callable[[Any, Any], Any], value: Any, ctx: MessageContext | None) -> Any:

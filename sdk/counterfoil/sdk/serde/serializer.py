@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
 
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.model import Schema
-from counterfoil.sdk.errors import EncodeError
+from counterfoil.sdk.errors import EncodeError, SerdeError
 from counterfoil.sdk.serde.context import SerializationContext, field_of, headers_of, topic_of
 from counterfoil.sdk.serde.headers import write_header
 from counterfoil.sdk.serde.places import place
@@ -84,8 +84,8 @@ class Serializer(Serde, Generic[T_contra]):
     def __call__(self, value: T_contra | None, ctx: MessageContext | None = None) -> bytes | None:
         """Return the message for ``value``; None for None, a tombstone.
 
-        Raises ``EncodeError`` with path, topic, field, subject and schema id, ``SubjectUnresolved``, the registry's
-        errors, and with an async registry ``SchemaNotCached``.
+        Raises ``EncodeError`` with path, topic, field, subject and schema id, ``ValidationError`` (JSON),
+        ``SubjectUnresolved``, the registry's errors, and with an async registry ``SchemaNotCached``.
         """
         if value is None:
             return None
@@ -97,7 +97,7 @@ class Serializer(Serde, Generic[T_contra]):
             return self._write(value, ctx)
         try:
             return plan.encode(value, plan.prefix)
-        except EncodeError as error:
+        except SerdeError as error:
             self._raise_placed(error, ctx, plan)
 
     def bind(self, topic: str | None, field: Field = "value") -> Callable[[T_contra | None], bytes | None]:

@@ -126,21 +126,18 @@ class Resolver:
 
     def _resource(self, uri: str, reference: str, base: Base) -> tuple[Any, Base] | None:
         """Return the document, or the part of one with its own ``$id``, for a URI; None if it is unknown."""
-        if (
-            reference.startswith("#")
-            and uri == self._document_base(base.document).uri
-            and uri not in self._place_by_uri
-        ):
-            return self._documents[base.document], self._document_base(base.document)
+        if reference.startswith("#") and uri == self.base_of(base.document).uri and uri not in self._place_by_uri:
+            return self._documents[base.document], self.base_of(base.document)
         found = self._place_by_uri.get(uri)
         if found is not None and (uri or base.document == ""):
             return found
         for name in (reference.partition("#")[0], uri, uri.rpartition("/")[2]):
             if name and name in self._documents:
-                return self._documents[name], self._document_base(name)
+                return self._documents[name], self.base_of(name)
         return self._load_metaschema(uri)
 
-    def _document_base(self, name: str) -> Base:
+    def base_of(self, name: str) -> Base:
+        """Return the position of the root of a document."""
         if name == "":
             return self.root
         document = self._documents[name]
@@ -152,7 +149,7 @@ class Resolver:
             return None
         self._documents[uri] = document
         self._index(uri)
-        return document, self._document_base(uri)
+        return document, self.base_of(uri)
 
     def _in_resource(self, resource: tuple[Any, Base], uri: str, fragment: str) -> tuple[Any, Base]:
         value, base = resource
@@ -160,7 +157,7 @@ class Resolver:
             place = self._place_by_anchor.get((base.uri or uri, fragment)) or self._place_by_anchor.get((uri, fragment))
             return place or (_NOTHING, base)
         for step in fragment.split("/")[1:]:
-            name = step.replace("~1", "/").replace("~0", "~")
+            name = _unescaped(step)
             value = _step(value, name)
             if value is _NOTHING:
                 return _NOTHING, base
@@ -176,7 +173,7 @@ class Resolver:
 
     def _index(self, name: str) -> None:
         """Index every ``$id`` and anchor of a document; each schema is visited once, without recursion."""
-        root = self.root if name == "" else self._document_base(name)
+        root = self.root if name == "" else self.base_of(name)
         self._place_by_uri[root.uri] = (self._documents[name], root)
         waiting: list[tuple[Any, Base]] = [(self._documents[name], root)]
         while waiting:
@@ -203,6 +200,13 @@ class Resolver:
             self._place_by_dynamic_anchor.setdefault((base.uri, dynamic), (value, base))
 
 
+def step_into(document: Any, pointer: str) -> Any:
+    """Return the value at a JSON Pointer that leads to one in ``document``."""
+    for step in pointer.split("/")[1:]:
+        document = _step(document, _unescaped(step))
+    return document
+
+
 def _join(base_uri: str, reference: str) -> tuple[str, str]:
     """Return the absolute URI of a reference without its fragment, and the fragment without percent encoding."""
     uri, _, fragment = join_uris(base_uri, reference).partition("#")
@@ -217,6 +221,10 @@ def join_uris(base_uri: str, reference: str) -> str:
         return urljoin(base_uri, reference) if base_uri else reference
     except ValueError:  # such as an IPv6 address without its bracket
         return reference
+
+
+def _unescaped(step: str) -> str:
+    return step.replace("~1", "/").replace("~0", "~")
 
 
 def _step(value: Any, name: str) -> Any:

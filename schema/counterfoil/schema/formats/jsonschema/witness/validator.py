@@ -12,10 +12,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from counterfoil.schema.errors import CounterfoilError
-from counterfoil.schema.formats.jsonschema.read.drafts import Draft, draft_of, specifications
+from counterfoil.schema.formats.jsonschema.read.drafts import Draft, specifications
 from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
-from counterfoil.schema.formats.jsonschema.read.resolve import join_uris
-from counterfoil.schema.formats.jsonschema.read.values import is_integer, is_multiple, plain, type_of
+from counterfoil.schema.formats.jsonschema.read.values import is_integer, is_multiple, type_of
+from counterfoil.schema.formats.jsonschema.view.bundle import ROOT_URI, bundle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -59,7 +59,7 @@ class SchemaValidator:
 
     def __init__(self, schema: JsonSchema) -> None:
         try:
-            self._validator = _class_for(schema.draft)(plain(schema.document), registry=_registry(schema))
+            self._validator = _compiled(schema)
         except Exception as refused:  # such as an identifier that is not a string
             raise ValidatorRefuses(f"jsonschema does not take the schema: {quote(refused)}") from refused
 
@@ -99,6 +99,16 @@ def _failures(errors: Iterable[ValidationError], *, is_inner: bool = False) -> I
         yield from _failures(error.context or (), is_inner=True)
 
 
+def _compiled(schema: JsonSchema) -> Validator:
+    bundled = bundle(schema)
+    documents = {ROOT_URI: bundled.root, **bundled.documents}
+    wrapped = {
+        uri: one if isinstance(one, dict) else {"$schema": schema.draft.value, "allOf": [one]}
+        for uri, one in documents.items()
+    }
+    return _class_for(schema.draft)(bundled.root, registry=specifications().with_contents(wrapped.items()))
+
+
 @cache
 def _class_for(draft: Draft) -> type[Validator]:
     import jsonschema
@@ -114,17 +124,6 @@ def _class_for(draft: Draft) -> type[Validator]:
     with_fraction = draft is not Draft.DRAFT_4
     checker = base.TYPE_CHECKER.redefine("integer", lambda _, value: _is_integer(value, with_fraction=with_fraction))
     return cast("type[Validator]", validators.extend(base, bounded, type_checker=checker))  # type: ignore[no-untyped-call]  # stubs lack it
-
-
-def _registry(schema: JsonSchema) -> Any:
-    """Return every document of the schema's references, by its name and by its name resolved against its base."""
-    documents = []
-    for name, document in schema.references.items():
-        draft = draft_of(document, default=schema.draft)
-        contents = plain(document) if isinstance(document, dict) else {"allOf": [document]}
-        contents.setdefault("$schema", draft.value)
-        documents += [(one, contents) for one in dict.fromkeys((name, join_uris(schema.base.uri, name)))]
-    return specifications().with_contents(documents)
 
 
 def _searches(pattern: str, text: str) -> bool:

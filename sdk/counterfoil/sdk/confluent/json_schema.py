@@ -1,0 +1,86 @@
+"""The JSON serializers with the arguments of confluent-kafka's ``schema_registry.json_schema``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.schema.model import SchemaType
+from counterfoil.sdk.confluent.rules import refuse_rule_arguments
+from counterfoil.sdk.confluent.values import own_schema
+from counterfoil.sdk.serde import json
+from counterfoil.sdk.serde.asynchronous import AsyncDeserializer, AsyncSerializer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from counterfoil.schema.model import Schema
+    from counterfoil.sdk.serde.sources import AnyRegistry
+
+__all__ = ["AsyncJSONDeserializer", "AsyncJSONSerializer", "JSONDeserializer", "JSONSerializer"]
+
+
+class JSONSerializer(json.JsonSerializer):
+    """:class:`counterfoil.sdk.JsonSerializer` with the arguments of confluent-kafka's ``JSONSerializer``."""
+
+    def __init__(
+        self,
+        schema_str: object,
+        schema_registry_client: AnyRegistry,
+        to_dict: Callable[[Any, Any], Any] | None = None,
+        conf: Mapping[str, Any] | None = None,
+        rule_conf: Mapping[str, Any] | None = None,
+        rule_registry: object = None,
+        json_encode: Callable[[Any], str | bytes] | None = None,
+    ) -> None:
+        refuse_rule_arguments(rule_conf, rule_registry)
+        super().__init__(
+            schema_registry_client,
+            _json_schema(schema_str),
+            to_dict=to_dict,
+            json_encode=json_encode,
+            **json.confluent_writing(conf),
+        )
+
+
+class JSONDeserializer(json.JsonDeserializer):
+    """:class:`counterfoil.sdk.JsonDeserializer` with the arguments of confluent-kafka's ``JSONDeserializer``."""
+
+    def __init__(
+        self,
+        schema_str: object = None,
+        from_dict: Callable[[Any, Any], Any] | None = None,
+        schema_registry_client: AnyRegistry | None = None,
+        conf: Mapping[str, Any] | None = None,
+        rule_conf: Mapping[str, Any] | None = None,
+        rule_registry: object = None,
+        json_decode: Callable[[bytes], Any] | None = None,
+    ) -> None:
+        refuse_rule_arguments(rule_conf, rule_registry)
+        super().__init__(
+            schema_registry_client,
+            reader=_json_schema(schema_str),
+            from_dict=from_dict,
+            json_decode=json_decode,
+            **json.confluent_reading(conf),
+        )
+
+
+class AsyncJSONSerializer(AsyncSerializer[Any]):
+    """The asynchronous :class:`JSONSerializer`, with the same arguments and an ``AsyncSchemaRegistryClient``."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(JSONSerializer(*args, **kwargs))
+
+
+class AsyncJSONDeserializer(AsyncDeserializer[Any]):
+    """The asynchronous :class:`JSONDeserializer`, with the same arguments and an ``AsyncSchemaRegistryClient``."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(JSONDeserializer(*args, **kwargs))
+
+
+def _json_schema(given: object) -> Schema | None:
+    """Return a schema of this SDK; a text alone is a JSON schema."""
+    schema = own_schema(given)
+    return replace(schema, schema_type=SchemaType.JSON) if schema and isinstance(given, str) else schema

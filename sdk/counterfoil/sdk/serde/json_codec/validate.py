@@ -1,0 +1,127 @@
+"""Validation of values against a JSON schema, compiled once: by jsonschema-rs, or by jsonschema without it.
+
+Both give the same verdicts: formats are not asserted, numbers are compared exactly, references lead to the documents of
+the schema's references and to the drafts' metaschemas, and never to the network. A schema that jsonschema-rs cannot
+compile, such as one with a regular expression in Java's dialect, is left to jsonschema.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
+
+from counterfoil.schema.formats.jsonschema.read.drafts import Draft
+from counterfoil.schema.formats.jsonschema.read.resolve import UnresolvedReference
+from counterfoil.schema.formats.jsonschema.view.bundle import ROOT_URI, bundle, check_references
+from counterfoil.schema.formats.jsonschema.witness.validator import SchemaValidator, ValidatorRefuses, quote
+from counterfoil.sdk.errors import SchemaUnusable, ValidationError, Violation
+from counterfoil.sdk.serde.json_codec.paths import path_text
+from counterfoil.sdk.serde.json_codec.read_text import exact_numbers
+
+try:
+    import jsonschema_rs as rust
+except ImportError:
+    rust = None  # type: ignore[assignment]  # the extra json has it
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+
+_LOG = logging.getLogger(__name__)
+_SHOWN: Final = 3
+_MAX_VIOLATIONS: Final = 40
+_CLASS_BY_DRAFT: Final = {
+    Draft.DRAFT_4: "Draft4Validator",
+    Draft.DRAFT_6: "Draft6Validator",
+    Draft.DRAFT_7: "Draft7Validator",
+    Draft.DRAFT_2019_09: "Draft201909Validator",
+    Draft.DRAFT_2020_12: "Draft202012Validator",
+}
+
+
+class Validator(Protocol):
+    """A validator of one schema."""
+
+    def is_valid(self, value: Any, /) -> bool:
+        """Return whether a value is valid; raise ``ValueError`` for a value that may have no form in JSON."""
+
+    def violations(self, value: Any, /) -> list[Violation]:
+        """Return what is wrong with a JSON value; empty if it is valid."""
+
+
+def compile_validator(schema: JsonSchema) -> Validator:
+    """Return the validator of a schema. Raises ``SchemaUnusable``, for example for a reference without a target."""
+    try:
+        check_references(schema)
+    except UnresolvedReference as error:
+        problem = f"{error}; nothing is fetched: register that document, and name it in the schema's references"
+        raise SchemaUnusable(f"The schema cannot be used: {problem}", reference=error.reference) from error
+    if rust is not None:
+        try:
+            return RustValidator(schema)
+        except ValueError as error:
+            _LOG.debug("jsonschema validates, since jsonschema-rs does not take the schema: %s", quote(error))
+    try:
+        return PythonValidator(schema)
+    except ValidatorRefuses as error:
+        raise SchemaUnusable(f"The schema cannot be used: {error}") from error
+
+
+def refuse_invalid(validator: Validator, value: Any) -> NoReturn:
+    """Raise ``ValidationError`` for a value that is not valid."""
+    violations = validator.violations(value)
+    shown = "; ".join(f"{one.path or 'the value'}: {one.message}" for one in violations[:_SHOWN])
+    more = f"; and {len(violations) - _SHOWN} more" if len(violations) > _SHOWN else ""
+    raise ValidationError(f"The value is not valid under its schema: {shown}{more}", violations=tuple(violations))
+
+
+class RustValidator:
+    """jsonschema-rs, for one schema; raises ``ValueError`` if it cannot compile the schema."""
+
+    def __init__(self, schema: JsonSchema) -> None:
+        bundled = bundle(schema)
+
+        def retrieve(uri: str) -> Any:
+            try:
+                return bundled.documents[uri]
+            except KeyError:
+                raise LookupError(f"nothing is fetched, and no reference is named {uri}") from None
+
+        compiled = getattr(rust, _CLASS_BY_DRAFT[schema.draft])
+        self._validator = compiled(bundled.root, validate_formats=False, retriever=retrieve, base_uri=ROOT_URI)
+        self.is_valid = self._validator.is_valid
+
+    def violations(self, value: Any) -> list[Violation]:
+        """Return what is wrong with a JSON value, in the order of the schema."""
+        return [*_rust_violations(self._validator.iter_errors(value))][:_MAX_VIOLATIONS]
+
+
+class PythonValidator:
+    """jsonschema, for one schema; raises ``ValidatorRefuses`` if it cannot process the schema."""
+
+    def __init__(self, schema: JsonSchema) -> None:
+        self._validator = SchemaValidator(schema)
+
+    def is_valid(self, value: Any) -> bool:
+        """Return whether a value is valid; False if that cannot be decided."""
+        try:
+            return self._validator.accepts(exact_numbers(value))
+        except ValidatorRefuses:
+            return False
+
+    def violations(self, value: Any) -> list[Violation]:
+        """Return what is wrong with a JSON value, in the order of the schema."""
+        try:
+            failures = self._validator.failures(exact_numbers(value))
+        except ValidatorRefuses as error:
+            return [Violation("", "", str(error))]
+        return [Violation(path_text(one.path), one.keyword, one.message, one.is_inner) for one in failures]
+
+
+def _rust_violations(errors: Iterable[Any], *, is_inner: bool = False) -> Iterator[Violation]:
+    for error in errors:
+        keyword = str(error.schema_path[-1]) if error.schema_path else ""
+        yield Violation(path_text(error.instance_path), keyword, quote(error), is_inner)
+        for branch in getattr(error.kind, "context", ()):
+            yield from _rust_violations(branch, is_inner=True)
