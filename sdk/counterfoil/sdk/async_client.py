@@ -35,7 +35,7 @@ def _call(
 
     @wraps(script)
     async def method(self: AsyncRegistry, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await _run(script(self._calls, *args, **kwargs), self._transport, self._sleep)
+        return await self.run(script(self.calls, *args, **kwargs))
 
     method.__signature__ = result_signature(script)  # type: ignore[attr-defined] # what inspect and help() read
     return method
@@ -89,7 +89,7 @@ class AsyncRegistry:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.settings = RegistrySettings.of(url, auth=auth, timeout_s=timeout_s, retries=retries)
-        self._calls = Calls(self.settings, clock)
+        self.calls = Calls(self.settings, clock)
         self._transport = AsyncHttpTransport(self.settings) if transport is None else transport
         self._sleep = sleep
 
@@ -115,6 +115,7 @@ class AsyncRegistry:
     lookup = _call(Calls.lookup)
     version = _call(Calls.version)
     version_with_metadata = _call(Calls.version_with_metadata)
+    associated_subjects = _call(Calls.associated_subjects)
     schema_text = _call(Calls.schema_text)
     subjects = _call(Calls.subjects)
     versions = _call(Calls.versions)
@@ -133,9 +134,13 @@ class AsyncRegistry:
     contexts = _call(Calls.contexts)
     delete_context = _call(Calls.delete_context)
 
+    async def run(self, script: Script[T]) -> T:
+        """Return the result of a script of :attr:`calls`, or of one that is made of them."""
+        return await _run(script, self._transport, self._sleep)
+
     def clear_cache(self) -> None:
         """Clear the caches: ids, registrations, latest versions, unknown ids."""
-        self._calls.clear_cache()
+        self.calls.clear_cache()
 
     async def close(self) -> None:
         """Close the connections; a later call opens new ones."""

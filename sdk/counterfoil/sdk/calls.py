@@ -6,13 +6,16 @@ of them raise the registry's own errors (:mod:`counterfoil.schema.errors`) and `
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import TYPE_CHECKING, TypeVar
 
-from counterfoil.schema.errors import SchemaNotFound
+from counterfoil.schema.errors import RegistryError, SchemaNotFound
 from counterfoil.schema.rest.versions import Deletion, Visibility
 from counterfoil.sdk import operations
 from counterfoil.sdk.cache import Cache
+from counterfoil.sdk.errors import UnexpectedReply
 from counterfoil.sdk.exchange import Clock, Exchange
+from counterfoil.sdk.subjects import ANY_CLUSTER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.operations import Operation
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.settings import RegistrySettings
+    from counterfoil.sdk.subjects import Field
 
 T = TypeVar("T")
 
@@ -48,9 +52,11 @@ class Calls:
         )
         self._registered: Cache[RegisteredSchema] = Cache(cache.capacity, clock.monotonic)
         self._latest: Cache[RegisteredSchema] = Cache(cache.capacity, clock.monotonic, ttl_s=cache.latest_ttl_s)
+        self._associated: Cache[tuple[str, ...]] = Cache(cache.capacity, clock.monotonic, ttl_s=cache.latest_ttl_s)
 
     def clear_cache(self) -> None:
-        """Clear the caches: ids, registrations, latest versions, unknown ids."""
+        """Clear the caches: ids, registrations, latest versions, associations, unknown ids."""
+        self._associated.forget()
         self._schemas.forget()
         self._registered.forget()
         self._latest.forget()
@@ -147,21 +153,50 @@ class Calls:
         return (yield from self._registered.fetch(key, lambda: self._exchange.call(operation)))
 
     def version(
-        self, subject: str, number: VersionNumber = "latest", *, visibility: Visibility = Visibility.ACTIVE
+        self,
+        subject: str,
+        number: VersionNumber = "latest",
+        *,
+        visibility: Visibility = Visibility.ACTIVE,
+        refresh: bool = False,
     ) -> Script[RegisteredSchema]:
         """Return a version of the subject by its number, or ``"latest"``, which is cached for ``latest_ttl_s``.
 
-        Raises ``SubjectNotFound``, ``VersionNotFound``, ``InvalidVersion``.
+        With ``refresh`` it is requested even if it is cached. Raises ``SubjectNotFound``, ``VersionNotFound``,
+        ``InvalidVersion``.
         """
         operation = operations.version(subject, number, visibility=visibility)
         if number != "latest" or visibility is not Visibility.ACTIVE:
             return (yield from self._exchange.call(operation))
-        return (yield from self._latest.fetch((subject,), lambda: self._exchange.call(operation)))
+        return (yield from self._newest(self._latest, (subject,), operation, refresh=refresh))
 
-    def version_with_metadata(self, subject: str, properties: Mapping[str, str]) -> Script[RegisteredSchema]:
-        """Return the highest version whose metadata has all these properties; it is cached for ``latest_ttl_s``."""
+    def version_with_metadata(
+        self, subject: str, properties: Mapping[str, str], *, refresh: bool = False
+    ) -> Script[RegisteredSchema]:
+        """Return the highest version whose metadata has all these properties; it is cached for ``latest_ttl_s``.
+
+        With ``refresh`` it is requested even if it is cached.
+        """
         operation = operations.version_with_metadata(subject, properties)
-        return (yield from self._latest.fetch((subject, operation.query), lambda: self._exchange.call(operation)))
+        return (yield from self._newest(self._latest, (subject, operation.query), operation, refresh=refresh))
+
+    def associated_subjects(
+        self, topic: str, field: Field, *, namespace: str = ANY_CLUSTER, refresh: bool = False
+    ) -> Script[tuple[str, ...]]:
+        """Return the subjects that are associated with the keys or the values of a topic; cached for ``latest_ttl_s``.
+
+        ``namespace`` is the id of the Kafka cluster, ``"-"`` stands for any. Without an association, and in a registry
+        that knows none, the result is empty. With ``refresh`` it is requested even if it is cached.
+        """
+        operation = operations.associated_subjects(namespace, topic, resource_type="topic", association_type=field)
+        key = (topic, field, namespace)
+        try:
+            return (yield from self._newest(self._associated, key, operation, refresh=refresh))
+        except (RegistryError, UnexpectedReply) as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
+        self._associated.put(key, ())
+        return ()
 
     def schema_text(
         self, subject: str, number: VersionNumber = "latest", *, visibility: Visibility = Visibility.ACTIVE
@@ -271,6 +306,14 @@ class Calls:
     def delete_context(self, context: str) -> Script[None]:
         """Delete the context; raise ``ContextNotEmpty`` if it has schemas, including soft-deleted ones."""
         return (yield from self._exchange.call(operations.delete_context(context)))
+
+    def _newest(self, cache: Cache[T], key: Hashable, operation: Operation[T], *, refresh: bool) -> Script[T]:
+        """Return the operation's result, from the cache unless ``refresh``."""
+        if not refresh:
+            return (yield from cache.fetch(key, lambda: self._exchange.call(operation)))
+        found = yield from self._exchange.call(operation)
+        cache.put(key, found)
+        return found
 
     def _forgetting(self, subject: str, operation: Operation[T]) -> Script[T]:
         """Return the operation's result, and remove the subject from the caches, even when the response was lost."""

@@ -30,7 +30,7 @@ def _call(script: Callable[Concatenate[Calls, P], Script[T]]) -> Callable[Concat
 
     @wraps(script)
     def method(self: Registry, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return run(script(self._calls, *args, **kwargs), self._transport, self._sleep)
+        return self.run(script(self.calls, *args, **kwargs))
 
     method.__signature__ = result_signature(script)  # type: ignore[attr-defined] # what inspect and help() read
     return method
@@ -60,7 +60,7 @@ class Registry:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.settings = RegistrySettings.of(url, auth=auth, timeout_s=timeout_s, retries=retries)
-        self._calls = Calls(self.settings, clock)
+        self.calls = Calls(self.settings, clock)
         self._transport = HttpTransport(self.settings) if transport is None else transport
         self._sleep = sleep
 
@@ -86,6 +86,7 @@ class Registry:
     lookup = _call(Calls.lookup)
     version = _call(Calls.version)
     version_with_metadata = _call(Calls.version_with_metadata)
+    associated_subjects = _call(Calls.associated_subjects)
     schema_text = _call(Calls.schema_text)
     subjects = _call(Calls.subjects)
     versions = _call(Calls.versions)
@@ -104,9 +105,13 @@ class Registry:
     contexts = _call(Calls.contexts)
     delete_context = _call(Calls.delete_context)
 
+    def run(self, script: Script[T]) -> T:
+        """Return the result of a script of :attr:`calls`, or of one that is made of them."""
+        return run(script, self._transport, self._sleep)
+
     def clear_cache(self) -> None:
         """Clear the caches: ids, registrations, latest versions, unknown ids."""
-        self._calls.clear_cache()
+        self.calls.clear_cache()
 
     def close(self) -> None:
         """Close the connections; a later call opens new ones."""

@@ -14,6 +14,7 @@
         │   └── TruncatedFrame       the frame ends too early
         ├── SubjectUnresolved        the subject needs a topic or a record name
         ├── UnknownSchemaId          the registry has no schema of the id or guid in the prefix
+        ├── SchemaNotCached          guid: an async registry has to be awaited first
         ├── RulesNotSupported        a schema has rules that a client must run
         ├── EncodeError              path, expected, got
         └── DecodeError              offset, path
@@ -22,7 +23,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from counterfoil.schema.errors import CounterfoilError, SchemaNotFound
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 _SHOWN_BYTES = 32
 
@@ -177,6 +183,19 @@ class IncompatibleReader(DecodeError):
 
 class UnknownSchemaId(SerdeError, SchemaNotFound):
     """The registry has no schema with the id or guid that the data names: the record cannot be read."""
+
+
+class SchemaNotCached(SerdeError):
+    """A schema that an :class:`~counterfoil.sdk.AsyncRegistry` has not in memory, so that it must be awaited first.
+
+    Await ``warm`` of the serializer or deserializer, and repeat the call; :class:`~counterfoil.sdk.AsyncSerializer` and
+    :class:`~counterfoil.sdk.AsyncDeserializer` do this. ``schema_id`` or ``guid`` is the schema of a message that is
+    read.
+    """
+
+    def __init__(self, problem: str, *, guid: UUID | None = None, **facts: Any) -> None:
+        super().__init__(problem, **facts)
+        self.guid = guid
 
 
 class RulesNotSupported(SerdeError):

@@ -175,6 +175,10 @@ def _object(reply: JsonValue) -> dict[str, Any]:
     return dict(reply.members())
 
 
+def _subjects_of(reply: JsonValue) -> tuple[str, ...]:
+    return tuple(item.member("subject").text() for item in reply.items())
+
+
 def _objects(reply: JsonValue) -> tuple[dict[str, Any], ...]:
     return tuple(map(_object, reply.items()))
 
@@ -519,6 +523,15 @@ def associations_of_resource(
     query = _query(resourceType=resource_type, associationType=association_type)
     path = _path("associations", "resources", resource_id)
     return Operation("associations_of_resource", "GET", path, _objects, query)
+
+
+def associated_subjects(
+    namespace: str, name: str, *, resource_type: str, association_type: str
+) -> Operation[tuple[str, ...]]:
+    """``GET /associations/resources/{namespace}/{name}``: the subjects of a resource; ``-`` is every namespace."""
+    query = _query(resourceType=resource_type, associationType=association_type)
+    path = _path("associations", "resources", namespace, name)
+    return Operation("associated_subjects", "GET", path, _subjects_of, query)
 
 
 def create_associations(body: Mapping[str, Any]) -> Operation[dict[str, Any]]:

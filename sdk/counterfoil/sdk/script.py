@@ -75,6 +75,22 @@ def run(script: Script[T], transport: Transport, sleep: Callable[[float], None])
         script.close()  # other threads must not wait for a call that was interrupted
 
 
+class StepNeeded(Exception):
+    """A script cannot end without a step, and there is no runner that performs one."""
+
+
+def run_in_memory(script: Script[T]) -> T:
+    """Return the script's result if it needs no step, since all that it requests is cached; raise ``StepNeeded``."""
+    try:
+        next(script)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    finally:
+        script.close()
+    raise StepNeeded
+
+
 def result_signature(script: Callable[..., Script[Any]]) -> Signature:
     """Return the signature of a method that runs the script: its parameters, and the script's result as its own."""
     found = signature(script)

@@ -164,7 +164,7 @@ def test_a_reader_schema_moves_over(client):
         ({"auto.register.schemas": "yes"}, "auto.register.schemas"),
         ({"use.latest.version": True}, "use.latest.version"),
         ({"schema.id.serializer": len}, "schema.id.serializer"),
-        ({"subject.name.strategy.type": "ASSOCIATED"}, "subject"),
+        ({"subject.name.strategy.type": "NEAREST"}, "subject"),
         ({"subject.name.strategy.conf": {"a": 1}}, "subject.name.strategy.conf"),
         ({"validation.rules.execution": "AFTER_DOMAIN_RULES"}, "validation.rules.execution"),
     ],

@@ -2,7 +2,190 @@
 
 from __future__ import annotations
 
-from counterfoil.sdk.serde.avro_deserializer import AvroDeserializer, Decoded
-from counterfoil.sdk.serde.avro_serializer import AvroSerializer, Register
+import time
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
-__all__ = ["AvroDeserializer", "AvroSerializer", "Decoded", "Register"]
+from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.model import SchemaType
+from counterfoil.sdk.errors import InvalidSettings
+from counterfoil.sdk.serde.avro_codec import MAX_EMPTY_ITEMS, compile_decoder, compile_encoder
+from counterfoil.sdk.serde.confluent_settings import Option, deserializer_settings, flag, serializer_settings
+from counterfoil.sdk.serde.deserializer import Decoded, Deserializer
+from counterfoil.sdk.serde.serializer import Serializer
+from counterfoil.sdk.serde.writing import Register
+from counterfoil.sdk.subjects import TOPIC
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.model import ResolvedReference, Schema
+    from counterfoil.schema.parsed import Validation
+    from counterfoil.sdk.serde.codec import Decode, Encode
+    from counterfoil.sdk.serde.reading import Latest
+    from counterfoil.sdk.serde.sources import AnyRegistry
+    from counterfoil.sdk.subjects import SubjectNaming
+
+__all__ = ["AvroCodec", "AvroDeserializer", "AvroSerializer", "Decoded", "Register"]
+
+_WRITE_OPTIONS: Final = (
+    Option("validate.strict", flag, default=False),
+    Option("validate.strict.allow.default", flag, default=False),
+)
+_READ_OPTIONS: Final = (Option("avro.fail.on.trailing.data", flag, default=False),)
+
+
+class AvroCodec:
+    """Avro's binary encoding.
+
+    ``strict`` refuses dict keys that are no fields. ``whole`` makes bytes after the value an error. A message may have
+    ``max_empty_items`` array items that take no bytes.
+    """
+
+    schema_type = SchemaType.AVRO
+    suffix_size = 0
+
+    def __init__(self, *, strict: bool = False, whole: bool = True, max_empty_items: int = MAX_EMPTY_ITEMS) -> None:
+        if isinstance(max_empty_items, bool) or not isinstance(max_empty_items, int) or max_empty_items < 0:
+            problem = f"max_empty_items is {max_empty_items!r}; expected a whole number, 0 or more"
+            raise InvalidSettings(problem, setting="max_empty_items")
+        self._strict = strict
+        self._whole = whole
+        self._max_empty_items = max_empty_items
+
+    def parse(self, schema: Schema, references: Sequence[ResolvedReference], *, validation: Validation) -> AvroSchema:
+        """Return the type tree of the schema."""
+        return parse_avro(schema.text, references, validation=validation)
+
+    def record_name(self, parsed: AvroSchema) -> str | None:
+        """Return the full name of the top-level type."""
+        return parsed.name
+
+    def encoder(self, parsed: AvroSchema) -> Encode:
+        """Return a function that writes values of the schema."""
+        return compile_encoder(parsed, strict=self._strict)
+
+    def decoder(self, writer: AvroSchema | None, reader: AvroSchema | None, suffix: bytes) -> Decode:
+        """Return a function that reads data of ``writer`` as values of ``reader``."""
+        del suffix
+        if writer is None:
+            raise InvalidSettings("Avro cannot be read without the writer's schema", setting="registry")
+        return compile_decoder(writer, reader, whole=self._whole, max_empty_items=self._max_empty_items)
+
+    def frame_suffix(self, parsed: AvroSchema) -> bytes:
+        """Return nothing: the body follows the schema's id."""
+        del parsed
+        return b""
+
+    def suffix_end(self, data: bytes, offset: int) -> int:
+        """Return ``offset``: the body follows the schema's id."""
+        del data
+        return offset
+
+
+class AvroSerializer(Serializer[Any]):
+    """Writes values as Avro, framed with the registry's id of their schema.
+
+    ``strict`` refuses dict keys that are no fields. The other arguments are those of
+    :class:`~counterfoil.sdk.serde.serializer.Serializer`.
+    """
+
+    def __init__(
+        self,
+        registry: AnyRegistry,
+        schema: str | Schema | None = None,
+        *,
+        subject: SubjectNaming | str = TOPIC,
+        register: Register = "auto",
+        normalize: bool = False,
+        strict: bool = False,
+        id_location: Literal["prefix", "header"] = "prefix",
+        to_dict: Callable[[Any, Any], Any] | None = None,
+        latest_ttl_s: float = 60.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(
+            AvroCodec(strict=strict),
+            registry,
+            schema,
+            subject=subject,
+            register=register,
+            normalize=normalize,
+            id_location=id_location,
+            to_dict=to_dict,
+            latest_ttl_s=latest_ttl_s,
+            clock=clock,
+        )
+
+    @classmethod
+    def from_confluent(
+        cls,
+        registry: AnyRegistry,
+        schema: str | Schema | None = None,
+        to_dict: Callable[[Any, Any], Any] | None = None,
+        conf: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Return the serializer that confluent-kafka's ``AvroSerializer`` would be with the same ``conf``.
+
+        The precedence is the same: ``use.schema.id``, then ``use.latest.with.metadata``, ``use.latest.version``,
+        ``auto.register.schemas``, and else a look-up. Raises ``InvalidSettings`` for a setting that has no counterpart
+        here.
+        """
+        settings, own = serializer_settings(conf or {}, _WRITE_OPTIONS)
+        return cls(registry, schema, to_dict=to_dict, strict=any(own.values()), **settings)
+
+
+class AvroDeserializer(Deserializer[Any]):
+    """Reads framed Avro with the schema that the frame or a header names.
+
+    ``reader`` is the schema of the values: fields that only the writer has are skipped, fields that only the reader has
+    get their defaults. Bytes after the value are an error, unless ``allow_trailing_bytes``. A message may have
+    ``max_empty_items`` array items that take no bytes (null, or a record of nulls), so that a few bytes cannot become a
+    large value; the defaults of repeated records are limited by the message's size and by this setting. The other
+    arguments are those of :class:`~counterfoil.sdk.serde.deserializer.Deserializer`.
+    """
+
+    def __init__(
+        self,
+        registry: AnyRegistry,
+        *,
+        reader: str | Schema | None = None,
+        latest: Latest = False,
+        subject: SubjectNaming | str = TOPIC,
+        id_location: Literal["any", "prefix"] = "any",
+        from_dict: Callable[[Any, Any], Any] | None = None,
+        on_error: Literal["raise", "return"] = "raise",
+        latest_ttl_s: float = 60.0,
+        allow_trailing_bytes: bool = False,
+        max_empty_items: int = MAX_EMPTY_ITEMS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(
+            AvroCodec(whole=not allow_trailing_bytes, max_empty_items=max_empty_items),
+            registry,
+            reader=reader,
+            latest=latest,
+            subject=subject,
+            id_location=id_location,
+            from_dict=from_dict,
+            on_error=on_error,
+            latest_ttl_s=latest_ttl_s,
+            clock=clock,
+        )
+
+    @classmethod
+    def from_confluent(
+        cls,
+        registry: AnyRegistry,
+        schema: str | Schema | None = None,
+        from_dict: Callable[[Any, Any], Any] | None = None,
+        conf: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Return the deserializer that confluent-kafka's ``AvroDeserializer`` would be with the same ``conf``.
+
+        So it ignores bytes after the value, unless ``avro.fail.on.trailing.data`` is True, as in Java. Raises
+        ``InvalidSettings`` for a setting that has no counterpart here.
+        """
+        settings, own = deserializer_settings(conf or {}, _READ_OPTIONS)
+        allowed = not own["avro.fail.on.trailing.data"]
+        return cls(registry, reader=schema, from_dict=from_dict, allow_trailing_bytes=allowed, **settings)

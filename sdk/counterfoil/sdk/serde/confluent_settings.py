@@ -1,95 +1,177 @@
-"""The settings of confluent-kafka's Avro serializers, translated for programs that change to this SDK.
+"""The settings of confluent-kafka's serializers, translated for programs that change to this SDK.
 
-A setting that has no counterpart is refused rather than ignored, unless its value is the behaviour of this SDK.
+Each setting is one :class:`Option`, which reads its value; a format adds options of its own. A setting that has no
+counterpart is refused rather than ignored, unless its value is the behaviour of this SDK.
 
-Source: the configuration of ``AvroSerializer`` and ``AvroDeserializer`` of confluent-kafka 2.16.
+Source: the configuration of the serializers and deserializers of confluent-kafka 2.16.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.sdk.errors import InvalidSettings
-from counterfoil.sdk.subjects import TOPIC, strategy_named
+from counterfoil.sdk.subjects import Associated, function_named, strategy_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Sequence
 
-    from counterfoil.sdk.subjects import Field, SubjectStrategy
-
-_LOCATION_BY_CALLABLE = {"prefix_schema_id_serializer": "prefix", "header_schema_id_serializer": "header"}
-_SUBJECT_SETTINGS = ("subject.name.strategy", "subject.name.strategy.type", "subject.name.strategy.conf")
+    from counterfoil.sdk.subjects import Field, SubjectNaming, SubjectStrategy
 
 
-def serializer_settings(conf: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of ``AvroSerializer``. Raises ``InvalidSettings``, which names the setting."""
-    rest = dict(conf)
-    settings = {
-        "subject": _take_subject(rest),
-        "register": _take_register(rest),
-        "normalize": _take_bool(rest, "normalize.schemas"),
-        "id_location": _take_location(rest),
-        "strict": _take_bool(rest, "validate.strict") | _take_bool(rest, "validate.strict.allow.default"),
-    }
-    _refuse_rest(rest)
-    return settings
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A setting: its ``name``, the function ``(name, value)`` that reads its value, and the value where it is not set.
+
+    The function raises ``InvalidSettings``.
+    """
+
+    name: str
+    read: Callable[[str, Any], Any]
+    default: Any = None
 
 
-def deserializer_settings(conf: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of ``AvroDeserializer``. Raises ``InvalidSettings``, which names the setting."""
-    rest = dict(conf)
-    rest.pop("schema.id.deserializer", None)  # this SDK reads headers and prefixes, as all of Confluent's strategies do
-    settings = {
-        "subject": _take_subject(rest),
-        "latest": _take_bool(rest, "use.latest.version"),
-        "allow_trailing_bytes": not _take_bool(rest, "avro.fail.on.trailing.data"),
-    }
-    _refuse_rest(rest)
-    return settings
-
-
-def _take_bool(rest: dict[str, Any], name: str, *, default: bool = False) -> bool:
-    value = rest.pop(name, default)
+def flag(name: str, value: Any) -> bool:
+    """Read a setting that is True or False."""
     if not isinstance(value, bool):
-        raise InvalidSettings(f"{name} is {value!r}; expected True or False", setting=name)
+        raise _misfit(name, value, "True or False")
     return value
 
 
-def _take_register(rest: dict[str, Any]) -> str | dict[str, Any]:
-    schema_id = rest.pop("use.schema.id", None)
-    metadata = rest.pop("use.latest.with.metadata", None)
-    is_latest = _take_bool(rest, "use.latest.version")
-    is_auto = _take_bool(rest, "auto.register.schemas", default=True)
-    if is_latest and is_auto:
-        problem = "use.latest.version and auto.register.schemas exclude each other; set auto.register.schemas to False"
-        raise InvalidSettings(problem, setting="use.latest.version")
-    if schema_id is not None:
-        return {"id": schema_id}
-    if metadata is not None:
-        return {"metadata": metadata}
-    if is_latest:
-        return "latest"
-    return "auto" if is_auto else "lookup"
+def must_be(only: Any, reason: str) -> Callable[[str, Any], Any]:
+    """Return a reader of a setting with a single possible value, for the ``reason`` that its errors give."""
+
+    def read(name: str, value: Any) -> Any:
+        if getattr(value, "value", value) != only:
+            raise InvalidSettings(f"{name} is {value!r}; {reason}, so it can only be {only!r}", setting=name)
+        return only
+
+    return read
 
 
-def _take_location(rest: dict[str, Any]) -> str:
-    chosen = rest.pop("schema.id.serializer", None)
-    name = "prefix_schema_id_serializer" if chosen is None else getattr(chosen, "__name__", repr(chosen))
-    if name not in _LOCATION_BY_CALLABLE:
-        expected = " or ".join(_LOCATION_BY_CALLABLE)
-        raise InvalidSettings(f"schema.id.serializer is {name}; expected {expected}", setting="schema.id.serializer")
-    return _LOCATION_BY_CALLABLE[name]
+def optional(read: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+    """Return a reader that also accepts None."""
+    return lambda name, value: None if value is None else read(name, value)
 
 
-def _take_subject(rest: dict[str, Any]) -> SubjectStrategy:
-    own, name, conf = (rest.pop(setting, None) for setting in _SUBJECT_SETTINGS)
-    if own is not None:
-        return _adapted(own)
-    if conf:
-        setting = "subject.name.strategy.conf"
-        raise InvalidSettings(f"{setting} has no counterpart here; leave it out", setting=setting)
-    return TOPIC if name is None else strategy_named(getattr(name, "value", name))
+def function(name: str, value: Any) -> Callable[..., Any]:
+    """Read a setting that is a function."""
+    if not callable(value):
+        raise _misfit(name, value, "a function")
+    found: Callable[..., Any] = value
+    return found
+
+
+def serializer_settings(conf: Mapping[str, Any], own: Sequence[Option] = ()) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arguments of every ``Serializer``, and the values of a format's ``own`` options by name.
+
+    Raises ``InvalidSettings``, which names the setting.
+    """
+    found = _read(conf, (*_WRITE, *own))
+    neutral = {
+        "subject": _subject(found),
+        "register": _register(found),
+        "normalize": found["normalize.schemas"],
+        "id_location": found["schema.id.serializer"],
+    }
+    return neutral, {option.name: found[option.name] for option in own}
+
+
+def deserializer_settings(conf: Mapping[str, Any], own: Sequence[Option] = ()) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arguments of every ``Deserializer``, and the values of a format's ``own`` options by name.
+
+    Raises ``InvalidSettings``, which names the setting.
+    """
+    found = _read(conf, (*_READ, *own))
+    metadata = found["use.latest.with.metadata"]
+    neutral = {
+        "subject": _subject(found),
+        "latest": found["use.latest.version"] if metadata is None else {"metadata": metadata},
+        "id_location": found["schema.id.deserializer"],
+    }
+    return neutral, {option.name: found[option.name] for option in own}
+
+
+def _read(conf: Mapping[str, Any], options: Sequence[Option]) -> dict[str, Any]:
+    known = {option.name for option in options}
+    for name in conf:
+        if name not in known:
+            raise InvalidSettings(f"{name} is not known, or has no counterpart here", setting=name)
+    return {option.name: option.read(option.name, conf.get(option.name, option.default)) for option in options}
+
+
+def _misfit(name: str, value: object, expected: str) -> InvalidSettings:
+    return InvalidSettings(f"{name} is {value!r}; expected {expected}", setting=name)
+
+
+# --- readers of single settings ------------------------------------------------------------------------------------
+
+
+def _schema_id(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise _misfit(name, value, "a schema id")
+    return value
+
+
+def _properties(name: str, value: Any) -> dict[str, str]:
+    if not isinstance(value, Mapping):
+        raise _misfit(name, value, "a dict of metadata properties")
+    return dict(value)
+
+
+def _one_of(location_by_function: Mapping[str, str]) -> Callable[[str, Any], str]:
+    """Return a reader of one of Confluent's functions, by its name, so that their package is not imported."""
+
+    def read(name: str, value: Any) -> str:
+        found = value if isinstance(value, str) else getattr(value, "__name__", repr(value))
+        if found not in location_by_function:
+            raise _misfit(name, value, " or ".join(location_by_function))
+        return location_by_function[found]
+
+    return read
+
+
+def _strategy_type(name: str, value: Any) -> SubjectNaming:
+    text = getattr(value, "value", value)
+    if not isinstance(text, str):
+        raise _misfit(name, value, "TOPIC, RECORD, TOPIC_RECORD or ASSOCIATED")
+    return strategy_named(text.upper())
+
+
+def _associations(name: str, value: Any) -> Associated:
+    """Read the settings of the strategy ASSOCIATED, a dict in the dict."""
+    if not isinstance(value, Mapping):
+        raise _misfit(name, value, "a dict")
+    rest = dict(value)
+    cluster_id = rest.pop(_CLUSTER_ID, None)
+    if cluster_id is not None and not isinstance(cluster_id, str):
+        raise _misfit(_CLUSTER_ID, cluster_id, "the id of a Kafka cluster")
+    fallback = rest.pop(_FALLBACK, None)
+    if rest:
+        raise InvalidSettings(f"{name} has {next(iter(rest))!r}; known are {_CLUSTER_ID} and {_FALLBACK}", setting=name)
+    return Associated(_fallback(fallback), cluster_id or None)
+
+
+def _fallback(value: Any) -> SubjectStrategy | None:
+    text = str(getattr(value, "value", value)).upper() if value is not None else "TOPIC"
+    if text == "NONE":
+        return None
+    return function_named(text, "NONE")
+
+
+# --- combinations --------------------------------------------------------------------------------------------------
+
+
+def _subject(found: Mapping[str, Any]) -> SubjectNaming:
+    theirs = found["subject.name.strategy"]
+    associated: Associated = found["subject.name.strategy.conf"]
+    if theirs is not None:
+        return associated if type(theirs).__name__ == "AssociatedNameStrategy" else _adapted(theirs)
+    named: SubjectNaming | None = found["subject.name.strategy.type"]
+    return associated if named is None or isinstance(named, Associated) else named
 
 
 def _adapted(theirs: Callable[..., str]) -> SubjectStrategy:
@@ -101,12 +183,44 @@ def _adapted(theirs: Callable[..., str]) -> SubjectStrategy:
     return strategy
 
 
-def _refuse_rest(rest: Mapping[str, Any]) -> None:
-    for name, value in rest.items():
-        is_off = name.startswith("validation.rules.") and str(getattr(value, "value", value)).upper() in (
-            "NONE",
-            "FALSE",
-            "DISABLED",
-        )
-        if not is_off and not (name == "use.latest.with.metadata" and value is None):
-            raise InvalidSettings(f"{name} is not known, or has no counterpart here", setting=name)
+def _register(found: Mapping[str, Any]) -> str | dict[str, Any]:
+    is_latest, is_auto = found["use.latest.version"], found["auto.register.schemas"]
+    if is_latest and is_auto:
+        problem = "use.latest.version and auto.register.schemas exclude each other; set auto.register.schemas to False"
+        raise InvalidSettings(problem, setting="use.latest.version")
+    if found["use.schema.id"] is not None:
+        return {"id": found["use.schema.id"]}
+    if found["use.latest.with.metadata"] is not None:
+        return {"metadata": found["use.latest.with.metadata"]}
+    if is_latest:
+        return "latest"
+    return "auto" if is_auto else "lookup"
+
+
+_CLUSTER_ID: Final = "subject.name.strategy.kafka.cluster.id"
+_FALLBACK: Final = "subject.name.strategy.fallback.type"
+
+_BOTH: Final = (
+    Option("use.latest.version", flag, default=False),
+    Option("use.latest.with.metadata", optional(_properties)),
+    Option("subject.name.strategy", optional(function)),
+    Option("subject.name.strategy.type", optional(_strategy_type)),
+    Option("subject.name.strategy.conf", lambda name, value: _associations(name, value or {})),
+)
+_LOCATION_WRITTEN: Final = {"prefix_schema_id_serializer": "prefix", "header_schema_id_serializer": "header"}
+_LOCATION_READ: Final = {"dual_schema_id_deserializer": "any", "prefix_schema_id_deserializer": "prefix"}
+_WITHOUT_RULES: Final = must_be("DISABLED", "this SDK does not run the rules inside of schemas")
+_WRITE: Final = (
+    *_BOTH,
+    Option("auto.register.schemas", flag, default=True),
+    Option("normalize.schemas", flag, default=False),
+    Option("use.schema.id", optional(_schema_id)),
+    Option("schema.id.serializer", _one_of(_LOCATION_WRITTEN), default="prefix_schema_id_serializer"),
+    Option("validation.rules.execution", _WITHOUT_RULES, default="DISABLED"),
+    Option("validation.rules.fail.fast", flag, default=False),
+    Option("validation.rules.executor", optional(function)),
+)
+_READ: Final = (
+    *_BOTH,
+    Option("schema.id.deserializer", _one_of(_LOCATION_READ), default="dual_schema_id_deserializer"),
+)

@@ -13,7 +13,7 @@ from counterfoil.schema.wire import KEY_HEADER, VALUE_HEADER
 from counterfoil.sdk.errors import SerdeError
 
 if TYPE_CHECKING:
-    from counterfoil.sdk.serde.plans import Headers
+    from counterfoil.sdk.serde.context import Headers
 
 
 def header_name(field: str | None) -> str:

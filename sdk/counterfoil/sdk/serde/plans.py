@@ -5,70 +5,36 @@ Plans are in plain dictionaries that are replaced and never changed, so that loo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import islice
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
-
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.model import ResolvedReference, SchemaType
-from counterfoil.schema.parsed import Validation
-from counterfoil.sdk.errors import RulesNotSupported, SerdeError
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from uuid import UUID
 
-    from counterfoil.schema.formats.avro.schema import AvroSchema
-    from counterfoil.schema.model import Reference, Rule, Schema
-    from counterfoil.schema.rest.versions import RegisteredSchema
-    from counterfoil.sdk.serde.avro_codec import Decode, Encode
-    from counterfoil.sdk.subjects import Field
+    from counterfoil.schema.model import Schema
+    from counterfoil.sdk.serde.codec import Decode, Encode
 
-P = TypeVar("P")
+V = TypeVar("V")
 K = TypeVar("K", bound=Hashable)
 
-
-class SchemaSource(Protocol):
-    """The requests of serializers to a registry; :class:`counterfoil.sdk.Registry` is one."""
-
-    def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
-        """Return the schema as it is registered under the subject."""
-
-    def lookup(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
-        """Return the version of the subject that has this content."""
-
-    def version(self, subject: str, number: Any = "latest") -> RegisteredSchema:
-        """Return a version of the subject."""
-
-    def version_with_metadata(self, subject: str, properties: Mapping[str, str]) -> RegisteredSchema:
-        """Return the highest version whose metadata has these properties."""
-
-    def schema_by_id(self, schema_id: int) -> Schema:
-        """Return the schema with this id."""
-
-    def schema_by_guid(self, guid: Any) -> Schema:
-        """Return the schema with this guid."""
+CAPACITY: Final = 10_000
+"""How many plans of one kind a serializer keeps; of more, the oldest are removed."""
 
 
-class MessageContext(Protocol):
-    """The known facts of a record; ``SerializationContext`` is one, and so is confluent-kafka's."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A plan: used until ``expires_s`` by the serializer's clock, and resolved again from ``due_s`` on."""
 
-    @property
-    def topic(self) -> str | None:
-        """The topic; None where it is not known."""
-
-    @property
-    def field(self) -> str:
-        """``key`` or ``value``."""
+    due_s: float = math.inf
+    expires_s: float = math.inf
 
 
-Headers: TypeAlias = Any
-"""Kafka headers: a list of (name, bytes) pairs, a dict, or None."""
-
-
-@dataclass(frozen=True, slots=True)
-class WritePlan:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WritePlan(Plan):
     """How to write to one subject: ``encode(value, prefix)``, and the header that holds the id, if any."""
 
     encode: Encode
@@ -76,38 +42,32 @@ class WritePlan:
     header: tuple[str, bytes] | None
     subject: str
     schema_id: int
-    expires_s: float | None = None
-
-    def until(self, expires_s: float) -> WritePlan:
-        """Return the same plan with another time of expiry, by the serializer's clock."""
-        return replace(self, expires_s=expires_s)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadPlan:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadPlan(Plan):
     """How to read data of one schema: ``decode(data, offset)``.
 
-    ``schema_id`` or ``guid`` is the identity in the frame.
+    ``schema_id`` or ``guid`` is the identity in the frame; ``schema`` is None for a deserializer without a registry.
     """
 
     decode: Decode
     offset: int
-    schema: Schema
+    schema: Schema | None
     record_name: str | None
     schema_id: int | None
     guid: UUID | None
-    expires_s: float | None = None
 
 
-class PlanTable(Generic[K, P]):
+class PlanTable(Generic[K, V]):
     """Plans by key. ``found`` is the dictionary to read; for a missing key call :meth:`resolve`."""
 
     def __init__(self) -> None:
-        self.found: dict[K, P] = {}
+        self.found: dict[K, V] = {}
         self._guard = Lock()
         self._lock_by_key: dict[K, Lock] = {}
 
-    def resolve(self, key: K, build: Callable[[], P]) -> P:
+    def resolve(self, key: K, build: Callable[[], V]) -> V:
         """Return the plan of ``key``, built by one thread while others that need it wait; other keys do not wait."""
         with self._guard:
             lock = self._lock_by_key.setdefault(key, Lock())
@@ -119,71 +79,16 @@ class PlanTable(Generic[K, P]):
             with self._guard:
                 self._lock_by_key.pop(key, None)
 
-    def put(self, key: K, plan: P) -> P:
+    def put(self, key: K, plan: V) -> V:
         """Store the plan, replacing an earlier one."""
         with self._guard:
-            self.found = {**self.found, key: plan}
+            found = {**self.found, key: plan}
+            if len(found) > CAPACITY:
+                found = dict(islice(found.items(), len(found) // 10, None))
+            self.found = found
         return plan
 
     def clear(self) -> None:
         """Remove every plan."""
         with self._guard:
             self.found = {}
-
-
-def load_avro(registry: SchemaSource, schema: Schema, *, validation: Validation = Validation.LENIENT) -> AvroSchema:
-    """Return the type tree of a schema, with its references, and theirs before them, fetched from the registry.
-
-    Raises the registry's errors, ``SchemaParseError``, and ``SerdeError`` for a schema that is not Avro.
-    """
-    if schema.schema_type is not SchemaType.AVRO:
-        raise SerdeError(f"The schema is {schema.schema_type.value}; expected AVRO")
-    return parse_avro(schema.text, _resolve_references(registry, schema.references), validation=validation)
-
-
-def _resolve_references(registry: SchemaSource, references: tuple[Reference, ...]) -> list[ResolvedReference]:
-    resolved: dict[tuple[str, int], ResolvedReference] = {}
-    open_references: set[tuple[str, int]] = set()
-
-    def visit(wanted: tuple[Reference, ...]) -> None:
-        for reference in wanted:
-            key = (reference.subject, reference.version)
-            if key in resolved or key in open_references:
-                continue
-            open_references.add(key)
-            held = registry.version(reference.subject, "latest" if reference.version == -1 else reference.version)
-            visit(held.schema.references)
-            resolved[key] = ResolvedReference(reference, held.schema.text)
-
-    visit(references)
-    return list(resolved.values())
-
-
-def refuse_rules(schema: Schema) -> None:
-    """Raise ``RulesNotSupported`` if the schema has a rule that a client must run."""
-    if schema.rule_set is None:
-        return
-    rules = (*schema.rule_set.domain_rules, *schema.rule_set.encoding_rules)
-    active: list[Rule] = [rule for rule in rules if not rule.disabled]
-    if active:
-        named = ", ".join(f"{rule.name!r} ({rule.type})" for rule in active)
-        raise RulesNotSupported(f"The schema carries rules that this client does not run: {named}")
-
-
-def topic_of(ctx: MessageContext | None) -> str | None:
-    """Return the topic of a context; None without one."""
-    topic = getattr(ctx, "topic", None)
-    return topic if isinstance(topic, str) else None
-
-
-def field_of(ctx: MessageContext | None) -> Field:
-    """Return the half of the record of a context; the value without one."""
-    return "key" if getattr(ctx, "field", None) == "key" else "value"
-
-
-def place(error: SerdeError, ctx: MessageContext | None, *, subject: str | None = None, schema_id: int | None) -> None:
-    """Add the place of the failure to an error that does not have it yet."""
-    error.topic = error.topic or topic_of(ctx)
-    error.field = error.field or field_of(ctx)
-    error.subject = error.subject or subject
-    error.schema_id = schema_id if error.schema_id is None else error.schema_id

@@ -1,0 +1,73 @@
+"""The protocol that a message format implements: how values of one schema language become bytes and are read again.
+
+:class:`~counterfoil.sdk.serde.serializer.Serializer` and :class:`~counterfoil.sdk.serde.deserializer.Deserializer` do
+everything else: subjects, schema ids, frames, references, caches, errors. A codec object has the options of its
+language, and no state that changes: all threads use it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterfoil.schema.model import ResolvedReference, Schema, SchemaType
+    from counterfoil.schema.parsed import Validation
+
+P = TypeVar("P")
+"""The class of a parsed schema."""
+
+
+class Encode(Protocol):
+    """A function that writes values of one schema."""
+
+    def __call__(self, value: Any, prefix: bytes, /) -> bytes:
+        """Return ``prefix`` and the encoding of ``value``. Raises ``EncodeError`` with path, expected and got."""
+
+
+class Decode(Protocol):
+    """A function that reads values of one schema, perhaps as those of another."""
+
+    def __call__(self, data: bytes, offset: int, /) -> Any:
+        """Return the value whose body begins at ``offset`` of ``data``. Raises ``DecodeError`` with offset and path."""
+
+
+class Codec(Protocol[P]):
+    """One message format, with its options."""
+
+    @property
+    def schema_type(self) -> SchemaType:
+        """The language of its schemas; a schema of another one is refused before it is parsed."""
+
+    @property
+    def suffix_size(self) -> int:
+        """How many bytes the shortest suffix of a frame has: 0, and 1 for Protobuf."""
+
+    def parse(self, schema: Schema, references: Sequence[ResolvedReference], *, validation: Validation) -> P:
+        """Return the parsed schema.
+
+        ``references`` are resolved, transitive, in dependency order. Raises ``SchemaParseError``.
+        """
+
+    def record_name(self, parsed: P) -> str | None:
+        """Return the full name of the type of the values, for the subject's name; None if it has none."""
+
+    def encoder(self, parsed: P) -> Encode:
+        """Return a function that writes values of the schema."""
+
+    def decoder(self, writer: P | None, reader: P | None, suffix: bytes) -> Decode:
+        """Return a function that reads data of ``writer`` as values of ``reader`` (of ``writer`` without one).
+
+        ``suffix`` is the suffix of the frame. ``writer`` is None for a deserializer that has no registry. Raises
+        ``DecodeError``, such as ``IncompatibleReader``, if no data of the writer could be read.
+        """
+
+    def frame_suffix(self, parsed: P) -> bytes:
+        """Return the bytes between the schema's id and the body: the message indexes of Protobuf, else nothing."""
+
+    def suffix_end(self, data: bytes, offset: int) -> int:
+        """Return the end of the suffix that begins at ``offset``: ``offset`` itself for a format without suffixes.
+
+        Raises ``WireError``.
+        """

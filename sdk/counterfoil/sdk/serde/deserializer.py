@@ -1,0 +1,304 @@
+"""Deserializing framed messages of any format."""
+
+from __future__ import annotations
+
+import gc
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
+
+from counterfoil.schema.errors import CounterfoilError, SchemaNotFound, SubjectNotFound, VersionNotFound
+from counterfoil.schema.fingerprint import content_guid
+from counterfoil.schema.model import Schema
+from counterfoil.schema.wire import ID_PREFIX_BYTES, id_prefix
+from counterfoil.sdk.errors import DecodeError, NotFramed, SerdeError, SubjectUnresolved
+from counterfoil.sdk.serde.context import SerializationContext, field_of, headers_of, topic_of
+from counterfoil.sdk.serde.headers import header_name, read_header
+from counterfoil.sdk.serde.places import place
+from counterfoil.sdk.serde.plans import PlanTable, ReadPlan
+from counterfoil.sdk.serde.reading import ReadResolver, read_header_of
+from counterfoil.sdk.serde.renewal import Planner
+from counterfoil.sdk.serde.serde import Done, Serde, chosen
+from counterfoil.sdk.serde.sources import Source
+from counterfoil.sdk.subjects import TOPIC, find_subject, strategy_named
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+    from uuid import UUID
+
+    from counterfoil.sdk.script import Script
+    from counterfoil.sdk.serde.codec import Codec
+    from counterfoil.sdk.serde.context import Headers, MessageContext
+    from counterfoil.sdk.serde.reading import Header, Latest
+    from counterfoil.sdk.serde.renewal import Build
+    from counterfoil.sdk.serde.sources import AnyRegistry
+    from counterfoil.sdk.subjects import Field, SubjectNaming
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A value, and the schema with which it was written.
+
+    ``schema_id`` is None for a record that names its schema by guid alone. ``subject`` is the subject of the subject
+    strategy, and ``version`` the version of it that has the writer's schema; both are None when they cannot be
+    determined. ``guid`` is None for a deserializer without a registry.
+    """
+
+    value: Any
+    schema_id: int | None
+    guid: UUID | None
+    subject: str | None
+    version: int | None
+
+
+class Deserializer(Serde, Generic[T_co]):
+    """Reads framed messages with a codec and the schema that the frame or a header names.
+
+    ``reader`` is the schema of the values. With ``latest`` it is the latest version of the record's subject, or with
+    ``{"metadata": {…}}`` the latest that has these properties; it is requested again within ``latest_ttl_s``, in the
+    background. ``from_dict(value, ctx)`` turns values into objects. ``id_location="prefix"`` ignores the headers of
+    records. With ``on_error="return"`` a record that cannot be read gives its error as the value. Without a
+    ``registry`` every message is read with the reader's schema, whatever its frame says.
+
+    One object can be used by all threads. A schema is requested once; unknown ids and damaged data are errors of the
+    record, while ``RegistryUnavailable`` means that the same record may be read later, and is always raised.
+    """
+
+    def __init__(
+        self,
+        codec: Codec[Any],
+        registry: AnyRegistry | None,
+        *,
+        reader: str | Schema | None = None,
+        latest: Latest = False,
+        subject: SubjectNaming | str = TOPIC,
+        id_location: Literal["any", "prefix"] = "any",
+        from_dict: Callable[[Any, Any], Any] | None = None,
+        on_error: Literal["raise", "return"] = "raise",
+        latest_ttl_s: float = 60.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._codec = codec
+        self._resolver = ReadResolver(
+            codec,
+            reader=Schema(reader, codec.schema_type) if isinstance(reader, str) else reader,
+            latest=latest,
+            subject=strategy_named(subject) if isinstance(subject, str) else subject,
+            has_registry=registry is not None,
+        )
+        super().__init__(Source(registry), self._resolver)
+        self._from_dict = from_dict
+        self._reads_headers = chosen("id_location", id_location, ("any", "prefix")) == "any"
+        self._returns_errors = chosen("on_error", on_error, ("raise", "return")) == "return"
+        self._plans: Planner[Any, ReadPlan] = Planner(
+            self._source, ttl_s=latest_ttl_s if self._resolver.is_latest else None, clock=clock
+        )
+        self._versions: PlanTable[tuple[str, UUID], tuple[int | None]] = PlanTable()
+        self._prefix_size = ID_PREFIX_BYTES + codec.suffix_size
+        self._is_plain = not (self._resolver.is_latest or from_dict or self._returns_errors)
+
+    def __call__(self, data: bytes | None, ctx: MessageContext | None = None) -> T_co | None:
+        """Return the value of a message; None for None, a tombstone.
+
+        Raises ``NotFramed``, ``TruncatedFrame``, ``UnknownSchemaId``, ``DecodeError`` (with offset and path), all of
+        them with topic, field, schema id and data, the registry's errors, and with an async registry
+        ``SchemaNotCached``.
+        """
+        if data is None:
+            return None
+        try:
+            plan = self._plans.found.get(data[: self._prefix_size])
+        except (TypeError, ValueError):  # not bytes, or mutable bytes, which cannot be a key
+            plan = None
+        if plan is None or not self._is_plain or getattr(ctx, "headers", None):
+            other: T_co = self._value(data, ctx)
+            return other
+        try:
+            value: T_co = plan.decode(data, self._prefix_size)
+        except DecodeError as error:
+            self._raise_placed(error, ctx, plan.schema_id, data)
+        return value
+
+    def decode(
+        self,
+        data: bytes,
+        *,
+        topic: str | None = None,
+        field: Field = "value",
+        headers: Headers = None,
+    ) -> Decoded:
+        """Return the value together with the schema with which it was written; ``value`` is None for no data.
+
+        One more request per schema fetches the version. Raises the same errors as calling the deserializer.
+        """
+        ctx = SerializationContext(topic, field, headers)
+        plan, bare = self._plan(data, ctx)
+        value = self._decoded(plan, bare, ctx)
+        if plan.schema is None:
+            return Decoded(value, plan.schema_id, plan.guid, None, None)
+        schema = plan.schema
+        guid = plan.guid or content_guid(schema.text, schema.references, schema.metadata, schema.rule_set)
+        subject = self._subject(plan, topic, field)
+        return Decoded(value, plan.schema_id, guid, subject, self._version(subject, guid, schema))
+
+    def many(self, messages: Iterable[bytes | None], *, topic: str | None = None, field: Field = "value") -> list[Any]:
+        """Return the values of many messages of one topic, in order.
+
+        A value that cannot be read is replaced by its error. Only a ``SerdeError`` replaces a value; the registry's
+        errors end the call. Python's garbage collector is paused during the call, since thousands of new values would
+        start it without need.
+        """
+        ctx = SerializationContext(topic, field)
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            return [self._value_or_error(data, ctx) for data in messages]
+        finally:
+            if was_enabled:
+                gc.enable()
+
+    def bind(self, topic: str | None, field: Field = "value") -> Callable[[bytes | None], Any]:
+        """Return a function of the data alone, for clients that call deserializers as ``callable(data)``."""
+        context = SerializationContext(topic, field)
+
+        def read(data: bytes | None) -> Any:
+            return self(data, context)
+
+        return read
+
+    def warm(
+        self,
+        *,
+        ids: Iterable[int] = (),
+        data: bytes | None = None,
+        topic: str | None = None,
+        field: Field = "value",
+        headers: Headers = None,
+    ) -> Awaitable[None]:
+        """Send the requests for these schema ids, or for this message, now, so that later calls send none.
+
+        With an async registry the result must be awaited; with another one everything is done when the method returns.
+        """
+        ctx = SerializationContext(topic, field, headers)
+        wanted: list[tuple[bytes, bytes | None]] = [(self._id_prefix(schema_id), None) for schema_id in ids]
+        if data is not None:
+            wanted.append((data, self._named(ctx)))
+        if self._source.is_async:
+            return self._warm_all(wanted, ctx)
+        for message, named in wanted:
+            self._found(message, named, ctx)
+        return Done()
+
+    def _id_prefix(self, schema_id: int) -> bytes:
+        """Return the shortest frame with this id; for Protobuf the one of the first message of the schema."""
+        return id_prefix(schema_id) + bytes(self._codec.suffix_size)
+
+    async def _warm_all(self, wanted: list[tuple[bytes, bytes | None]], ctx: SerializationContext) -> None:
+        for data, named in wanted:
+            header: Header | None = None
+            try:
+                header = read_header_of(self._codec, data, named=named)
+                await self._plans.warm(*self._script(header, ctx.topic, field_of(ctx), is_named=named is not None))
+            except CounterfoilError as error:
+                self._raise_placed(error, ctx, header.frame.schema_id if header else None, data)
+
+    def close(self) -> None:
+        """Remove every plan; the registry, which others may use, stays open."""
+        self._plans.clear()
+        self._versions.clear()
+        self._resolver.clear()
+
+    # --- the slow path ----------------------------------------------------------------------------------------------
+
+    def _value_or_error(self, data: bytes | None, ctx: MessageContext | None) -> Any:
+        try:
+            return self(data, ctx)
+        except SerdeError as error:
+            return error
+
+    def _value(self, data: bytes, ctx: MessageContext | None) -> Any:
+        try:
+            plan, bare = self._plan(data, ctx)
+            return self._decoded(plan, bare, ctx)
+        except SerdeError as error:
+            if self._returns_errors:
+                return error
+            raise
+
+    def _decoded(self, plan: ReadPlan, data: bytes, ctx: MessageContext | None) -> Any:
+        try:
+            value = plan.decode(data, plan.offset)
+            return value if self._from_dict is None else self._converted(self._from_dict, value, ctx)
+        except DecodeError as error:
+            self._raise_placed(error, ctx, plan.schema_id, data)
+
+    def _converted(self, from_dict: Callable[[Any, Any], Any], value: Any, ctx: MessageContext | None) -> Any:
+        try:
+            return from_dict(value, ctx)
+        except Exception as error:
+            raise DecodeError(f"from_dict failed: {type(error).__name__}: {error}") from error
+
+    def _raise_placed(
+        self, error: CounterfoilError, ctx: MessageContext | None, schema_id: int | None, data: bytes
+    ) -> NoReturn:
+        place(error, ctx, schema_id=schema_id, data=data)
+        raise error
+
+    def _plan(self, data: object, ctx: MessageContext | None) -> tuple[ReadPlan, bytes]:
+        """Return the read plan of the message, and the message as bytes."""
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            problem = f"The message is a {type(data).__name__}; expected bytes"
+            raise NotFramed(problem, topic=topic_of(ctx), field=field_of(ctx))
+        bare = bytes(data)
+        return self._found(bare, self._named(ctx), ctx), bare
+
+    def _found(self, data: bytes, named: bytes | None, ctx: MessageContext | None) -> ReadPlan:
+        """Return the read plan of a message whose schema is in ``named``, the value of a header, or in its prefix."""
+        header: Header | None = None
+        try:
+            header = read_header_of(self._codec, data, named=named)
+            key, build = self._script(header, topic_of(ctx), field_of(ctx), is_named=named is not None)
+            return self._plans.get(key, build)
+        except CounterfoilError as error:
+            self._raise_placed(error, ctx, header.frame.schema_id if header else None, data)
+
+    def _named(self, ctx: MessageContext | None) -> bytes | None:
+        """Return the header of the record that names its schema."""
+        headers = headers_of(ctx) if self._reads_headers else None
+        return read_header(headers, header_name(field_of(ctx))) if headers else None
+
+    def _script(
+        self, header: Header, topic: str | None, field: Field, *, is_named: bool
+    ) -> tuple[Any, Build[ReadPlan]]:
+        """Return the key of a plan and the script that makes it; a prefix alone is the key that a call looks up."""
+
+        def build(*, refresh: bool) -> Script[ReadPlan]:
+            return self._resolver.plan(self._source.calls, header, topic, field, refresh=refresh)
+
+        if self._resolver.is_latest:
+            return (topic, field, is_named, header.prefix), build
+        return ((header.prefix,) if is_named else header.prefix), build
+
+    def _subject(self, plan: ReadPlan, topic: str | None, field: Field) -> str | None:
+        try:
+            return self._source.run(
+                find_subject(
+                    self._source.calls, self._resolver.subject, topic=topic, field=field, record_name=plan.record_name
+                )
+            )
+        except SubjectUnresolved:
+            return None
+
+    def _version(self, subject: str | None, guid: UUID, schema: Schema) -> int | None:
+        if subject is None:
+            return None
+
+        def look_up() -> tuple[int | None]:
+            try:
+                return (self._source.run(self._source.calls.lookup(subject, schema)).version,)
+            except (SubjectNotFound, SchemaNotFound, VersionNotFound):
+                return (None,)
+
+        return self._versions.resolve((subject, guid), look_up)[0]

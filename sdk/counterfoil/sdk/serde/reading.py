@@ -1,0 +1,171 @@
+"""How a deserializer finds the schema that a frame names, and makes a plan for reading of it and the reader's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
+
+from counterfoil.schema.errors import SchemaNotFound, SchemaParseError
+from counterfoil.schema.parsed import Validation
+from counterfoil.schema.wire import ShortFrame, WireError, WrongMagic, read_frame
+from counterfoil.sdk.errors import DecodeError, FrameError, InvalidSettings, NotFramed, TruncatedFrame, UnknownSchemaId
+from counterfoil.sdk.serde.plans import PlanTable, ReadPlan
+from counterfoil.sdk.serde.references import load_schema, parse_own, refuse_rules
+from counterfoil.sdk.subjects import find_subject
+
+if TYPE_CHECKING:
+    from counterfoil.schema.model import Schema
+    from counterfoil.schema.wire import Frame
+    from counterfoil.sdk.script import Script
+    from counterfoil.sdk.serde.codec import Codec, Decode
+    from counterfoil.sdk.serde.sources import SchemaCalls
+    from counterfoil.sdk.subjects import Field, SubjectNaming
+
+P = TypeVar("P")
+
+Latest: TypeAlias = bool | dict[Literal["metadata"], dict[str, str]]
+"""Which version of the record's subject is the reader's schema: none, the latest, or the latest with metadata."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """Which schema a message has: its ``frame``, and the ``suffix`` after it; both are the bytes ``prefix``.
+
+    ``offset`` is the offset of the body in the message.
+    """
+
+    frame: Frame
+    suffix: bytes
+    prefix: bytes
+    offset: int
+
+
+def read_header_of(codec: Codec[Any], data: bytes, *, named: bytes | None) -> Header:
+    """Return the id in ``named``, the value of a record's header, or without one in the prefix of ``data``.
+
+    Raises ``NotFramed``, ``TruncatedFrame`` and ``FrameError``.
+    """
+    framed = data if named is None else named
+    try:
+        frame = read_frame(framed)
+        end = codec.suffix_end(framed, frame.offset)
+    except WireError as error:
+        kind = {ShortFrame: TruncatedFrame, WrongMagic: NotFramed}.get(type(error), FrameError)
+        raise kind(error.problem) from error
+    return Header(frame, framed[frame.offset : end], framed[:end], end if named is None else 0)
+
+
+class ReadResolver(Generic[P]):
+    """Makes plans for reading; its methods are scripts. ``has_registry`` false: the reader's schema is the writer's."""
+
+    def __init__(
+        self, codec: Codec[P], *, reader: Schema | None, latest: Latest, subject: SubjectNaming, has_registry: bool
+    ) -> None:
+        self._codec = codec
+        self._reader = reader
+        self._is_latest, self._metadata = _read_latest(latest)
+        self.subject = subject
+        self._has_registry = has_registry
+        self._writers: PlanTable[tuple[Any, ...], P] = PlanTable()
+        self._decoders: PlanTable[tuple[Any, ...], Decode] = PlanTable()
+        self._parsed: P | None = None
+        if reader is not None and not reader.references:
+            self._parsed = parse_own(codec, reader)
+
+    @property
+    def is_latest(self) -> bool:
+        """Whether the reader's schema is a version of the record's subject, so that plans expire and need a topic."""
+        return self._is_latest
+
+    def plan(
+        self, calls: SchemaCalls, header: Header, topic: str | None, field: Field, *, refresh: bool
+    ) -> Script[ReadPlan]:
+        """Return the plan for messages with this frame."""
+        schema: Schema | None = None
+        writer: P | None = None
+        reader: Schema | None = self._reader
+        if self._has_registry:
+            schema = yield from self._fetch(calls, header.frame)
+            refuse_rules(schema)
+            writer = yield from self._load_writer(calls, schema)
+        name = None if writer is None else self._codec.record_name(writer)
+        if self._is_latest:
+            subject = yield from find_subject(
+                calls, self.subject, topic=topic, field=field, record_name=name, refresh=refresh
+            )
+            reader = (yield from self._latest(calls, subject, refresh=refresh)).schema
+            refuse_rules(reader)
+        decode = yield from self._compiled(calls, schema, writer, reader, header.suffix)
+        return ReadPlan(
+            decode=decode,
+            offset=header.offset,
+            schema=schema,
+            record_name=name,
+            schema_id=header.frame.schema_id,
+            guid=header.frame.guid,
+        )
+
+    def clear(self) -> None:
+        """Remove what was compiled."""
+        self._writers.clear()
+        self._decoders.clear()
+
+    def _fetch(self, calls: SchemaCalls, frame: Frame) -> Script[Schema]:
+        try:
+            if frame.guid is not None:
+                return (yield from calls.schema_by_guid(frame.guid))
+            return (yield from calls.schema_by_id(frame.schema_id or 0))
+        except SchemaNotFound as error:
+            name = f"guid {frame.guid}" if frame.guid else f"id {frame.schema_id}"
+            raise UnknownSchemaId(f"The registry has no schema with {name}") from error
+
+    def _load_writer(self, calls: SchemaCalls, schema: Schema) -> Script[P]:
+        """Return the parsed schema; each content is parsed once, also if it has several frames."""
+        key = _content(schema)
+        if key not in self._writers.found:
+            try:
+                self._writers.put(key, (yield from load_schema(calls, self._codec, schema)))
+            except SchemaParseError as error:
+                raise DecodeError(f"The writer's schema cannot be read: {error}") from error
+        return self._writers.found[key]
+
+    def _latest(self, calls: SchemaCalls, subject: str, *, refresh: bool) -> Script[Any]:
+        if self._metadata is not None:
+            return (yield from calls.version_with_metadata(subject, self._metadata, refresh=refresh))
+        return (yield from calls.version(subject, "latest", refresh=refresh))
+
+    def _compiled(
+        self, calls: SchemaCalls, schema: Schema | None, writer: P | None, reader: Schema | None, suffix: bytes
+    ) -> Script[Decode]:
+        """Return the decoder of two schemas; each pair of contents is compiled once."""
+        key = (_content(schema), _content(reader), suffix)
+        found = self._decoders.found.get(key)
+        if found is not None:
+            return found
+        parsed = yield from self._load_reader(calls, reader)
+        if not self._has_registry:
+            return self._decoders.resolve(key, lambda: self._codec.decoder(parsed, None, suffix))
+        return self._decoders.resolve(key, lambda: self._codec.decoder(writer, parsed, suffix))
+
+    def _load_reader(self, calls: SchemaCalls, reader: Schema | None) -> Script[P | None]:
+        if reader is None:
+            return None
+        if reader is not self._reader:
+            return (yield from load_schema(calls, self._codec, reader))
+        if self._parsed is None:
+            self._parsed = yield from load_schema(calls, self._codec, reader, validation=Validation.STRICT)
+        return self._parsed
+
+
+def _content(schema: Schema | None) -> tuple[Any, ...]:
+    return () if schema is None else (schema.text, schema.references)
+
+
+def _read_latest(latest: Latest) -> tuple[bool, dict[str, str] | None]:
+    if isinstance(latest, bool):
+        return latest, None
+    match latest:
+        case {"metadata": Mapping() as properties, **more} if not more:
+            return True, dict(properties)
+    raise InvalidSettings(f"latest is {latest!r}; expected True, False or {{'metadata': {{…}}}}", setting="latest")

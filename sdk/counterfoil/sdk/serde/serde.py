@@ -1,0 +1,58 @@
+"""What serializers and deserializers have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from counterfoil.sdk.errors import InvalidSettings
+from counterfoil.sdk.subjects import Associated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from counterfoil.sdk.serde.sources import Source
+    from counterfoil.sdk.subjects import SubjectNaming
+
+
+class Resolver(Protocol):
+    """Makes plans; ``subject`` names the subjects."""
+
+    subject: SubjectNaming
+
+
+class Serde:
+    """A serializer or a deserializer: its registry, and what makes its plans."""
+
+    def __init__(self, source: Source, resolver: Resolver) -> None:
+        self._source = source
+        self._naming = resolver
+
+    def set_cluster_id_resolver(self, resolver: Callable[[], str]) -> None:
+        """Use the Kafka cluster's id, which ``resolver`` returns, for associations; confluent-kafka's clients call it.
+
+        It has no effect on a strategy that has an id, or that asks for no associations.
+        """
+        subject = self._naming.subject
+        if isinstance(subject, Associated) and not isinstance(subject.cluster_id, str):
+            self._naming.subject = Associated(subject.fallback, resolver)
+
+    def build(self, conf: Mapping[str, Any], is_key: bool) -> tuple[Self, dict[str, Any]]:  # noqa: FBT001 - the signature of confluent-kafka's builders
+        """Return this object and the settings that remain, as confluent-kafka's builders do."""
+        del is_key
+        return self, dict(conf)
+
+
+class Done:
+    """Something that can be awaited, and that is done already."""
+
+    def __await__(self) -> Any:
+        """Return at once."""
+        yield from ()
+
+
+def chosen(setting: str, value: str, choices: tuple[str, ...]) -> str:
+    """Return the value of a setting; raise ``InvalidSettings`` if it is none of its choices."""
+    if value not in choices:
+        expected = " or ".join(map(repr, choices))
+        raise InvalidSettings(f"{setting} is {value!r}; expected {expected}", setting=setting)
+    return value

@@ -1,0 +1,167 @@
+"""Serializing values as framed messages of any format."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
+
+from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.model import Schema
+from counterfoil.sdk.errors import EncodeError
+from counterfoil.sdk.serde.context import SerializationContext, field_of, headers_of, topic_of
+from counterfoil.sdk.serde.headers import write_header
+from counterfoil.sdk.serde.places import place
+from counterfoil.sdk.serde.renewal import Planner
+from counterfoil.sdk.serde.serde import Done, Serde, chosen
+from counterfoil.sdk.serde.sources import Source
+from counterfoil.sdk.serde.writing import WriteResolver
+from counterfoil.sdk.subjects import TOPIC, strategy_named
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from counterfoil.sdk.script import Script
+    from counterfoil.sdk.serde.codec import Codec
+    from counterfoil.sdk.serde.context import MessageContext
+    from counterfoil.sdk.serde.plans import WritePlan
+    from counterfoil.sdk.serde.renewal import Build
+    from counterfoil.sdk.serde.sources import AnyRegistry
+    from counterfoil.sdk.serde.writing import Import, Register
+    from counterfoil.sdk.subjects import Field, SubjectNaming
+
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+class Serializer(Serde, Generic[T_contra]):
+    """Writes values with a codec, framed with the registry's id of their schema.
+
+    ``schema`` is schema text, or a ``Schema`` where it has references; ``imports`` are schemas that are registered
+    before it. ``subject`` names the subject of a topic (TOPIC, RECORD, TOPIC_RECORD, ``Associated`` or a function), and
+    ``register`` is how the id is found (see :data:`~counterfoil.sdk.serde.writing.Register`); every subject has its own
+    id. ``id_location`` puts the id before the body or, as a guid, into the record's headers. ``to_dict(value, ctx)``
+    turns objects into the values of the codec. With ``latest`` and ``metadata`` the version is requested again within
+    ``latest_ttl_s``, in the background; while the registry cannot be reached, the known version stays in use.
+
+    One object can be used by all threads. Raises ``InvalidSettings`` and ``SchemaParseError`` at once; the first
+    request is sent when the first value of a subject is written, or by :meth:`warm`.
+    """
+
+    def __init__(
+        self,
+        codec: Codec[Any],
+        registry: AnyRegistry,
+        schema: str | Schema | None = None,
+        *,
+        imports: Sequence[Import] = (),
+        subject: SubjectNaming | str = TOPIC,
+        register: Register = "auto",
+        normalize: bool = False,
+        id_location: Literal["prefix", "header"] = "prefix",
+        to_dict: Callable[[Any, Any], Any] | None = None,
+        latest_ttl_s: float = 60.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._to_dict = to_dict
+        is_in_header = chosen("id_location", id_location, ("prefix", "header")) == "header"
+        self._resolver = WriteResolver(
+            codec,
+            Schema(schema, codec.schema_type) if isinstance(schema, str) else schema,
+            imports=imports,
+            subject=strategy_named(subject) if isinstance(subject, str) else subject,
+            register=register,
+            normalize=normalize,
+            is_in_header=is_in_header,
+        )
+        super().__init__(Source(registry), self._resolver)
+        is_refreshed = self._resolver.is_refreshed
+        self._plans: Planner[tuple[str | None, str], WritePlan] = Planner(
+            self._source, ttl_s=latest_ttl_s if is_refreshed else None, clock=clock
+        )
+        self._is_plain = not (is_in_header or to_dict or is_refreshed)
+
+    def __call__(self, value: T_contra | None, ctx: MessageContext | None = None) -> bytes | None:
+        """Return the message for ``value``; None for None, a tombstone.
+
+        Raises ``EncodeError`` with path, topic, field, subject and schema id, ``SubjectUnresolved``, the registry's
+        errors, and with an async registry ``SchemaNotCached``.
+        """
+        if value is None:
+            return None
+        try:
+            plan = self._plans.found.get((ctx.topic, ctx.field))  # type: ignore[union-attr]  # None goes the slow way
+        except (AttributeError, TypeError):
+            plan = None
+        if plan is None or not self._is_plain:
+            return self._write(value, ctx)
+        try:
+            return plan.encode(value, plan.prefix)
+        except EncodeError as error:
+            self._raise_placed(error, ctx, plan)
+
+    def bind(self, topic: str | None, field: Field = "value") -> Callable[[T_contra | None], bytes | None]:
+        """Return a function of the value alone, for clients that call serializers as ``callable(value)``.
+
+        The first call sends requests to the registry. It cannot set headers.
+        """
+        context = SerializationContext(topic, field)
+
+        def write(value: T_contra | None) -> bytes | None:
+            return self(value, context)
+
+        return write
+
+    def warm(self, *, topic: str | None = None, field: Field = "value") -> Awaitable[None]:
+        """Send the requests of the first message now, so that later calls send none.
+
+        With an async registry the result must be awaited; with another one everything is done when the method returns.
+        """
+        build = self._script(topic, field)
+        if self._source.is_async:
+            return self._plans.warm((topic, field), build)
+        try:
+            self._plans.get((topic, field), build)
+        except CounterfoilError as error:
+            place(error, SerializationContext(topic, field))
+            raise
+        return Done()
+
+    def close(self) -> None:
+        """Remove every plan; the registry, which others may use, stays open."""
+        self._plans.clear()
+        self._resolver.clear()
+
+    # --- the slow path: the first message of a subject, and messages with more than prefix and body
+    # ---------------------------------
+
+    def _write(self, value: T_contra, ctx: MessageContext | None) -> bytes:
+        plan: WritePlan | None = None
+        try:
+            plan = self._plan(ctx)
+            body = plan.encode(self._plain_value(value, ctx), plan.prefix)
+            if plan.header is not None:
+                write_header(headers_of(ctx), *plan.header)
+        except CounterfoilError as error:
+            self._raise_placed(error, ctx, plan)
+        return body
+
+    def _plan(self, ctx: MessageContext | None) -> WritePlan:
+        topic, field = topic_of(ctx), field_of(ctx)
+        return self._plans.get((topic, field), self._script(topic, field))
+
+    def _script(self, topic: str | None, field: Field) -> Build[WritePlan]:
+        def build(*, refresh: bool) -> Script[WritePlan]:
+            return self._resolver.plan(self._source.calls, topic, field, refresh=refresh)
+
+        return build
+
+    def _plain_value(self, value: T_contra, ctx: MessageContext | None) -> Any:
+        if self._to_dict is None:
+            return value
+        try:
+            return self._to_dict(value, ctx)
+        except Exception as error:
+            raise EncodeError(f"to_dict failed: {type(error).__name__}: {error}") from error
+
+    def _raise_placed(self, error: CounterfoilError, ctx: MessageContext | None, plan: WritePlan | None) -> NoReturn:
+        place(error, ctx, subject=plan.subject if plan else None, schema_id=plan.schema_id if plan else None)
+        raise error
