@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message_factory import GetMessageClass
+from hypothesis import reject
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
@@ -26,13 +27,15 @@ DEEPEST = 3
 
 @st.composite
 def messages(draw: DrawFn, descriptor: Any) -> Any:
-    """Draw a message of the type; required fields are set."""
+    """Draw a message of the type; required fields are set. A type that requires itself has none."""
     message = GetMessageClass(descriptor)()
     _fill(draw, message, DEEPEST)
     return message
 
 
 def _fill(draw: DrawFn, message: Any, depth: int) -> None:
+    if depth < -DEEPEST:
+        reject()
     special = SPECIAL.get(message.DESCRIPTOR.full_name)
     if special is not None:
         special(draw, message)

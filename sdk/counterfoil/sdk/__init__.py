@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     )
     from counterfoil.sdk.serde.avro import AvroDeserializer, AvroSerializer, Decoded
     from counterfoil.sdk.serde.context import MessageField, SerializationContext
+    from counterfoil.sdk.serde.protobuf import ProtobufDeserializer, ProtobufSerializer
     from counterfoil.sdk.settings import (
         BasicAuth,
         BearerToken,
@@ -54,6 +55,8 @@ _MODULE_BY_NAME = {
     "AvroSerializer": "sdk.serde.avro",
     "Decoded": "sdk.serde.avro",
     "MessageField": "sdk.serde.context",
+    "ProtobufDeserializer": "sdk.serde.protobuf",
+    "ProtobufSerializer": "sdk.serde.protobuf",
     "Registry": "sdk.client",
     "SerializationContext": "sdk.serde.context",
     "Config": "schema.rest.config",
@@ -110,6 +113,8 @@ __all__ = [
     "MessageField",
     "Mode",
     "NotFramed",
+    "ProtobufDeserializer",
+    "ProtobufSerializer",
     "RegisteredSchema",
     "Registry",
     "RegistrySettings",

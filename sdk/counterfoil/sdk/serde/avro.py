@@ -57,8 +57,9 @@ class AvroCodec:
         """Return the type tree of the schema."""
         return parse_avro(schema.text, references, validation=validation)
 
-    def record_name(self, parsed: AvroSchema) -> str | None:
+    def record_name(self, parsed: AvroSchema, suffix: bytes) -> str | None:
         """Return the full name of the top-level type."""
+        del suffix
         return parsed.name
 
     def encoder(self, parsed: AvroSchema) -> Encode:

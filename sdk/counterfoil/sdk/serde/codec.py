@@ -50,8 +50,11 @@ class Codec(Protocol[P]):
         ``references`` are resolved, transitive, in dependency order. Raises ``SchemaParseError``.
         """
 
-    def record_name(self, parsed: P) -> str | None:
-        """Return the full name of the type of the values, for the subject's name; None if it has none."""
+    def record_name(self, parsed: P, suffix: bytes) -> str | None:
+        """Return the full name of the type of the values, for the subject's name; None if it has none.
+
+        ``suffix`` is that of a frame which is read, and empty for values that are written.
+        """
 
     def encoder(self, parsed: P) -> Encode:
         """Return a function that writes values of the schema."""

@@ -89,7 +89,7 @@ class ReadResolver(Generic[P]):
             schema = yield from self._fetch(calls, header.frame)
             refuse_rules(schema)
             writer = yield from self._load_writer(calls, schema)
-        name = None if writer is None else self._codec.record_name(writer)
+        name = None if writer is None else self._codec.record_name(writer, header.suffix)
         if self._is_latest:
             subject = yield from find_subject(
                 calls, self.subject, topic=topic, field=field, record_name=name, refresh=refresh
