@@ -5,8 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 
+from google.protobuf.message import DecodeError as RuntimeDecodeError
+from google.protobuf.message import EncodeError as RuntimeEncodeError
+
+from counterfoil.schema.wire import ID_PREFIX_BYTES
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.serde.confluent_settings import (
     Option,
@@ -17,6 +21,7 @@ from counterfoil.sdk.serde.confluent_settings import (
     optional,
     serializer_settings,
 )
+from counterfoil.sdk.serde.context import headers_of
 from counterfoil.sdk.serde.deserializer import Deserializer
 from counterfoil.sdk.serde.protobuf_codec.class_schema import (
     IMPORT_PATH,
@@ -36,10 +41,14 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
 
     from counterfoil.schema.model import Schema
+    from counterfoil.sdk.serde.context import MessageContext
     from counterfoil.sdk.serde.reading import Latest
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.serde.writing import Register
     from counterfoil.sdk.subjects import SubjectNaming
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 __all__ = ["IMPORT_PATH", "QUALIFIED", "ProtobufDeserializer", "ProtobufSerializer", "ReferenceSubject"]
 
@@ -94,6 +103,31 @@ class ProtobufSerializer(Serializer[Any]):
             latest_ttl_s=latest_ttl_s,
             clock=clock,
         )
+
+        self._class = classes[0] if classes and self._is_plain else None
+        self._direct: dict[tuple[Any, Any], tuple[Any, Any, bytes]] = {}
+
+    def __call__(self, value: Any, ctx: MessageContext | None = None) -> bytes | None:
+        """Return the message for ``value``; None for None, a tombstone. See :meth:`Serializer.__call__`."""
+        try:
+            class_, serialize, prefix = self._direct[ctx.topic, ctx.field]  # type: ignore[union-attr]  # None: below
+            if type(value) is class_:
+                message: bytes = prefix + serialize(value)
+                return message
+        except _FAILURES:
+            pass
+        written = super().__call__(value, ctx)
+        if ctx is not None and self._class is not None and type(value) is self._class:
+            plan = self._plans.found.get((ctx.topic, ctx.field))
+            if plan is not None:
+                own = (ctx.topic, ctx.field), (self._class, self._class.SerializeToString, plan.prefix)
+                self._direct = _with_entry(self._direct, *own)
+        return written
+
+    def close(self) -> None:
+        """Remove every plan; the registry, which others may use, stays open."""
+        super().close()
+        self._direct = {}
 
     @classmethod
     def from_confluent(
@@ -163,6 +197,27 @@ class ProtobufDeserializer(Deserializer[Any]):
             clock=clock,
         )
 
+        self._is_direct = self._is_plain and values == "message"
+        self._direct: dict[bytes, Any] = {}
+
+    def __call__(self, data: bytes | None, ctx: MessageContext | None = None) -> Any:
+        """Return the value of a message; None for None, a tombstone. See :meth:`Deserializer.__call__`."""
+        try:
+            parse = self._direct[data[:_FIRST]]  # type: ignore[index]  # None: below
+            if ctx is None or not ctx.headers:  # type: ignore[attr-defined]  # some contexts have them
+                return parse(data[_FIRST:])  # type: ignore[index]  # as above
+        except _FAILURES:
+            pass
+        value = super().__call__(data, ctx)
+        if self._is_direct and type(data) is bytes and not headers_of(ctx) and data[:_FIRST] in self._plans.found:
+            self._direct = _with_entry(self._direct, data[:_FIRST], type(value).FromString)
+        return value
+
+    def close(self) -> None:
+        """Remove every plan; the registry, which others may use, stays open."""
+        super().close()
+        self._direct = {}
+
     @classmethod
     def from_confluent(
         cls,
@@ -177,6 +232,18 @@ class ProtobufDeserializer(Deserializer[Any]):
         """
         settings, _ = deserializer_settings(conf or {}, _READ)
         return cls(schema_registry_client, model=message_type, **settings)
+
+
+_FIRST: Final = ID_PREFIX_BYTES + 1
+"""The size of a frame before the first message of a file."""
+_FAILURES: Final = (KeyError, AttributeError, TypeError, ValueError, RuntimeDecodeError, RuntimeEncodeError)
+"""What happens to a message that is not one of the most frequent kind; the general way reads or refuses it."""
+_CAPACITY: Final = 1000
+
+
+def _with_entry(direct: dict[K, V], key: K, entry: V) -> dict[K, V]:
+    """Return the table with one more entry; a full one is begun anew."""
+    return {**(direct if len(direct) < _CAPACITY else {}), key: entry}
 
 
 def _message_name(classes: Sequence[Any], message: str | None) -> str | None:

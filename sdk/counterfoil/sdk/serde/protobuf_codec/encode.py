@@ -30,7 +30,7 @@ def compile_encoder(descriptor: AnyDescriptor, class_: MessageClass | None = Non
     build = _builder(descriptor, class_)
 
     def encode(value: Any, prefix: bytes = b"", /) -> bytes:
-        message = value if value.__class__ is class_ else build(value)
+        message = value if type(value) is class_ else build(value)  # slower: value.__class__, which may be a field
         try:
             return prefix + serialize(message)
         except (RuntimeEncodeError, ValueError, TypeError) as error:

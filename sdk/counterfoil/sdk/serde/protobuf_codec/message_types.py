@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from google.protobuf.message_factory import GetMessageClass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from google.protobuf.descriptor import FileDescriptor
 
@@ -74,7 +74,7 @@ def class_of(descriptor: AnyDescriptor) -> MessageClass:
     return GetMessageClass(descriptor)
 
 
-def _with_nested(descriptors: Sequence[AnyDescriptor]) -> Iterator[AnyDescriptor]:
+def _with_nested(descriptors: Iterable[AnyDescriptor]) -> Iterator[AnyDescriptor]:
     for each in descriptors:
         if _is_declared(each):
             yield each
