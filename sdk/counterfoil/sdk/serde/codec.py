@@ -51,10 +51,7 @@ class Codec(Protocol[P]):
         """
 
     def record_name(self, parsed: P, suffix: bytes) -> str | None:
-        """Return the full name of the type of the values, for the subject's name; None if it has none.
-
-        ``suffix`` is that of a frame which is read, and empty for values that are written.
-        """
+        """Return the full name of the type of values with this suffix, for the subject's name; None if it has none."""
 
     def encoder(self, parsed: P) -> Encode:
         """Return a function that writes values of the schema."""

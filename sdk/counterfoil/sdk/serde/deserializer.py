@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
 
 from counterfoil.schema.errors import CounterfoilError, SchemaNotFound, SubjectNotFound, VersionNotFound
-from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.model import Schema
 from counterfoil.schema.wire import ID_PREFIX_BYTES, id_prefix
-from counterfoil.sdk.errors import DecodeError, NotFramed, SerdeError, SubjectUnresolved
+from counterfoil.sdk.errors import DecodeError, NotFramed, SchemaNotCached, SerdeError, SubjectUnresolved
 from counterfoil.sdk.serde.context import SerializationContext, field_of, headers_of, topic_of
 from counterfoil.sdk.serde.headers import header_name, read_header
 from counterfoil.sdk.serde.places import place
 from counterfoil.sdk.serde.plans import PlanTable, ReadPlan
 from counterfoil.sdk.serde.reading import ReadResolver, read_header_of
+from counterfoil.sdk.serde.records import RecordReader
 from counterfoil.sdk.serde.renewal import Planner
 from counterfoil.sdk.serde.serde import Done, Serde, chosen
 from counterfoil.sdk.serde.sources import Source
@@ -35,6 +34,8 @@ if TYPE_CHECKING:
     from counterfoil.sdk.subjects import Field, SubjectNaming
 
 T_co = TypeVar("T_co", covariant=True)
+_Origin: TypeAlias = tuple[str | None, int | None]
+"""A subject and a version of it; None for what is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Decoded:
     version: int | None
 
 
-class Deserializer(Serde, Generic[T_co]):
+class Deserializer(RecordReader[T_co], Serde):
     """Reads framed messages with a codec and the schema that the frame or a header names.
 
     ``reader`` is the schema of the values. With ``latest`` it is the latest version of the record's subject, or with
@@ -90,14 +91,17 @@ class Deserializer(Serde, Generic[T_co]):
         )
         super().__init__(Source(registry), self._resolver)
         self._from_dict = from_dict
+        self._clock = clock
         self._reads_headers = chosen("id_location", id_location, ("any", "prefix")) == "any"
         self._returns_errors = chosen("on_error", on_error, ("raise", "return")) == "return"
         self._plans: Planner[Any, ReadPlan] = Planner(
             self._source, ttl_s=latest_ttl_s if self._resolver.is_latest else None, clock=clock
         )
-        self._versions: PlanTable[tuple[str, UUID], tuple[int | None]] = PlanTable()
+        self._origins: PlanTable[Any, _Origin] = PlanTable()
         self._prefix_size = ID_PREFIX_BYTES + codec.suffix_size
-        self._is_plain = not (self._resolver.is_latest or from_dict or self._returns_errors)
+        self._is_latest = self._resolver.is_latest
+        self._is_bare = from_dict is None and not self._returns_errors
+        self._is_plain = self._is_bare and not self._is_latest
 
     def __call__(self, data: bytes | None, ctx: MessageContext | None = None) -> T_co | None:
         """Return the value of a message; None for None, a tombstone.
@@ -113,7 +117,7 @@ class Deserializer(Serde, Generic[T_co]):
         except (TypeError, ValueError):  # not bytes, or mutable bytes, which cannot be a key
             plan = None
         if plan is None or not self._is_plain or getattr(ctx, "headers", None):
-            other: T_co = self._value(data, ctx)
+            other: T_co = self._latest_value(data, ctx) if self._is_latest else self._value(data, ctx, plan)
             return other
         try:
             value: T_co = plan.decode(data, self._prefix_size)
@@ -136,37 +140,8 @@ class Deserializer(Serde, Generic[T_co]):
         ctx = SerializationContext(topic, field, headers)
         plan, bare = self._plan(data, ctx)
         value = self._decoded(plan, bare, ctx)
-        if plan.schema is None:
-            return Decoded(value, plan.schema_id, plan.guid, None, None)
-        schema = plan.schema
-        guid = plan.guid or content_guid(schema.text, schema.references, schema.metadata, schema.rule_set)
-        subject = self._subject(plan, topic, field)
-        return Decoded(value, plan.schema_id, guid, subject, self._version(subject, guid, schema))
-
-    def many(self, messages: Iterable[bytes | None], *, topic: str | None = None, field: Field = "value") -> list[Any]:
-        """Return the values of many messages of one topic, in order.
-
-        A value that cannot be read is replaced by its error. Only a ``SerdeError`` replaces a value; the registry's
-        errors end the call. Python's garbage collector is paused during the call, since thousands of new values would
-        start it without need.
-        """
-        ctx = SerializationContext(topic, field)
-        was_enabled = gc.isenabled()
-        gc.disable()
-        try:
-            return [self._value_or_error(data, ctx) for data in messages]
-        finally:
-            if was_enabled:
-                gc.enable()
-
-    def bind(self, topic: str | None, field: Field = "value") -> Callable[[bytes | None], Any]:
-        """Return a function of the data alone, for clients that call deserializers as ``callable(data)``."""
-        context = SerializationContext(topic, field)
-
-        def read(data: bytes | None) -> Any:
-            return self(data, context)
-
-        return read
+        subject, version = self._source.run(self._origin(plan, topic, field))
+        return Decoded(value, plan.schema_id, plan.guid, subject, version)
 
     def warm(
         self,
@@ -182,7 +157,7 @@ class Deserializer(Serde, Generic[T_co]):
         With an async registry the result must be awaited; with another one everything is done when the method returns.
         """
         ctx = SerializationContext(topic, field, headers)
-        wanted: list[tuple[bytes, bytes | None]] = [(self._id_prefix(schema_id), None) for schema_id in ids]
+        wanted: list[tuple[bytes, bytes | None]] = [(self.shortest_frame(id_prefix(each)), None) for each in ids]
         if data is not None:
             wanted.append((data, self._named(ctx)))
         if self._source.is_async:
@@ -191,9 +166,18 @@ class Deserializer(Serde, Generic[T_co]):
             self._found(message, named, ctx)
         return Done()
 
-    def _id_prefix(self, schema_id: int) -> bytes:
-        """Return the shortest frame with this id; for Protobuf the one of the first message of the schema."""
-        return id_prefix(schema_id) + bytes(self._codec.suffix_size)
+    async def warm_origin(self, data: bytes, *, topic: str | None, field: Field, headers: Headers) -> None:
+        """Send the request of :meth:`decode` for the version, after :meth:`warm` for the same message."""
+        plan, _ = self._plan(data, SerializationContext(topic, field, headers))
+        await self._source.arun(self._origin(plan, topic, field))
+
+    def shortest_frame(self, prefix: bytes) -> bytes:
+        """Return the frame of an id; for Protobuf it names the first message of the schema."""
+        return prefix + bytes(self._codec.suffix_size)
+
+    def record_name(self, data: bytes, ctx: MessageContext | None = None) -> str | None:
+        """Return the full name of the type of a message's value; None if it has none."""
+        return self._plan(data, ctx)[0].record_name
 
     async def _warm_all(self, wanted: list[tuple[bytes, bytes | None]], ctx: SerializationContext) -> None:
         for data, named in wanted:
@@ -207,25 +191,34 @@ class Deserializer(Serde, Generic[T_co]):
     def close(self) -> None:
         """Remove every plan; the registry, which others may use, stays open."""
         self._plans.clear()
-        self._versions.clear()
+        self._origins.clear()
         self._resolver.clear()
 
     # --- the slow path ----------------------------------------------------------------------------------------------
 
-    def _value_or_error(self, data: bytes | None, ctx: MessageContext | None) -> Any:
+    def _value(self, data: bytes, ctx: MessageContext | None, plan: ReadPlan | None) -> Any:
+        """Return the value; ``plan`` is the plan of the prefix, if it is known."""
+        bare = data
         try:
-            return self(data, ctx)
-        except SerdeError as error:
-            return error
-
-    def _value(self, data: bytes, ctx: MessageContext | None) -> Any:
-        try:
-            plan, bare = self._plan(data, ctx)
+            if plan is None or (self._reads_headers and headers_of(ctx)):
+                plan, bare = self._plan(data, ctx)
             return self._decoded(plan, bare, ctx)
         except SerdeError as error:
-            if self._returns_errors:
+            if self._returns_errors and not isinstance(error, SchemaNotCached):
                 return error
             raise
+
+    def _latest_value(self, data: bytes, ctx: Any) -> Any:
+        """Return the value by the plan of its topic and its prefix, if that is all it needs and the plan is not due."""
+        try:
+            plan = self._plans.found[ctx.topic, ctx.field, False, data[: self._prefix_size]]
+            if self._clock() < plan.due_s and self._is_bare and not getattr(ctx, "headers", None):
+                return plan.decode(data, self._prefix_size)
+        except (AttributeError, LookupError, TypeError, ValueError):
+            pass
+        except DecodeError as error:
+            self._raise_placed(error, ctx, plan.schema_id, data)
+        return self._value(data, ctx, None)
 
     def _decoded(self, plan: ReadPlan, data: bytes, ctx: MessageContext | None) -> Any:
         try:
@@ -281,24 +274,22 @@ class Deserializer(Serde, Generic[T_co]):
             return (topic, field, is_named, header.prefix), build
         return ((header.prefix,) if is_named else header.prefix), build
 
-    def _subject(self, plan: ReadPlan, topic: str | None, field: Field) -> str | None:
+    def _origin(self, plan: ReadPlan, topic: str | None, field: Field) -> Script[_Origin]:
+        """Return the subject of a record, and the version of it that has the writer's schema, as far as they exist."""
+        if plan.schema is None:
+            return None, None
+        key = (topic, field, plan.guid)
+        found = self._origins.found.get(key)
+        if found is not None:
+            return found
+        calls = self._source.calls
+        naming = self._resolver.subject
+        version: int | None = None
         try:
-            return self._source.run(
-                find_subject(
-                    self._source.calls, self._resolver.subject, topic=topic, field=field, record_name=plan.record_name
-                )
-            )
+            subject = yield from find_subject(calls, naming, topic=topic, field=field, record_name=plan.record_name)
+            version = (yield from calls.lookup(subject, plan.schema)).version
         except SubjectUnresolved:
-            return None
-
-    def _version(self, subject: str | None, guid: UUID, schema: Schema) -> int | None:
-        if subject is None:
-            return None
-
-        def look_up() -> tuple[int | None]:
-            try:
-                return (self._source.run(self._source.calls.lookup(subject, schema)).version,)
-            except (SubjectNotFound, SchemaNotFound, VersionNotFound):
-                return (None,)
-
-        return self._versions.resolve((subject, guid), look_up)[0]
+            return None, None
+        except (SubjectNotFound, SchemaNotFound, VersionNotFound):
+            pass
+        return self._origins.put(key, (subject, version))

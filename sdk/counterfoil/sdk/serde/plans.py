@@ -48,7 +48,8 @@ class WritePlan(Plan):
 class ReadPlan(Plan):
     """How to read data of one schema: ``decode(data, offset)``.
 
-    ``schema_id`` or ``guid`` is the identity in the frame; ``schema`` is None for a deserializer without a registry.
+    ``schema_id`` is the id in the frame, if it has one. ``schema`` is None for a deserializer without a registry, and
+    so is ``guid``, unless it is in the frame.
     """
 
     decode: Decode

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from counterfoil.schema.errors import SchemaNotFound, SchemaParseError
+from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.wire import ShortFrame, WireError, WrongMagic, read_frame
 from counterfoil.sdk.errors import DecodeError, FrameError, InvalidSettings, NotFramed, TruncatedFrame, UnknownSchemaId
@@ -15,6 +16,8 @@ from counterfoil.sdk.serde.references import load_schema, parse_own, refuse_rule
 from counterfoil.sdk.subjects import find_subject
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from counterfoil.schema.model import Schema
     from counterfoil.schema.wire import Frame
     from counterfoil.sdk.script import Script
@@ -47,13 +50,36 @@ def read_header_of(codec: Codec[Any], data: bytes, *, named: bytes | None) -> He
     Raises ``NotFramed``, ``TruncatedFrame`` and ``FrameError``.
     """
     framed = data if named is None else named
+    frame = frame_of(framed)
     try:
-        frame = read_frame(framed)
         end = codec.suffix_end(framed, frame.offset)
     except WireError as error:
-        kind = {ShortFrame: TruncatedFrame, WrongMagic: NotFramed}.get(type(error), FrameError)
-        raise kind(error.problem) from error
+        raise _frame_error(error) from error
     return Header(frame, framed[frame.offset : end], framed[:end], end if named is None else 0)
+
+
+def frame_of(framed: bytes) -> Frame:
+    """Return the frame at the beginning of a message or of a header's value; raise ``FrameError``."""
+    try:
+        return read_frame(framed)
+    except WireError as error:
+        raise _frame_error(error) from error
+
+
+def _frame_error(error: WireError) -> FrameError:
+    kind = {ShortFrame: TruncatedFrame, WrongMagic: NotFramed}.get(type(error), FrameError)
+    return kind(error.problem)
+
+
+def fetch_writer(calls: SchemaCalls, frame: Frame) -> Script[Schema]:
+    """Return the schema that a frame names; raise ``UnknownSchemaId``."""
+    try:
+        if frame.guid is not None:
+            return (yield from calls.schema_by_guid(frame.guid))
+        return (yield from calls.schema_by_id(frame.schema_id or 0))
+    except SchemaNotFound as error:
+        name = f"guid {frame.guid}" if frame.guid else f"id {frame.schema_id}"
+        raise UnknownSchemaId(f"The registry has no schema with {name}") from error
 
 
 class ReadResolver(Generic[P]):
@@ -86,7 +112,7 @@ class ReadResolver(Generic[P]):
         writer: P | None = None
         reader: Schema | None = self._reader
         if self._has_registry:
-            schema = yield from self._fetch(calls, header.frame)
+            schema = yield from fetch_writer(calls, header.frame)
             refuse_rules(schema)
             writer = yield from self._load_writer(calls, schema)
         name = None if writer is None else self._codec.record_name(writer, header.suffix)
@@ -103,22 +129,13 @@ class ReadResolver(Generic[P]):
             schema=schema,
             record_name=name,
             schema_id=header.frame.schema_id,
-            guid=header.frame.guid,
+            guid=header.frame.guid or _guid_of(schema),
         )
 
     def clear(self) -> None:
         """Remove what was compiled."""
         self._writers.clear()
         self._decoders.clear()
-
-    def _fetch(self, calls: SchemaCalls, frame: Frame) -> Script[Schema]:
-        try:
-            if frame.guid is not None:
-                return (yield from calls.schema_by_guid(frame.guid))
-            return (yield from calls.schema_by_id(frame.schema_id or 0))
-        except SchemaNotFound as error:
-            name = f"guid {frame.guid}" if frame.guid else f"id {frame.schema_id}"
-            raise UnknownSchemaId(f"The registry has no schema with {name}") from error
 
     def _load_writer(self, calls: SchemaCalls, schema: Schema) -> Script[P]:
         """Return the parsed schema; each content is parsed once, also if it has several frames."""
@@ -160,6 +177,12 @@ class ReadResolver(Generic[P]):
 
 def _content(schema: Schema | None) -> tuple[Any, ...]:
     return () if schema is None else (schema.text, schema.references)
+
+
+def _guid_of(schema: Schema | None) -> UUID | None:
+    if schema is None:
+        return None
+    return content_guid(schema.text, schema.references, schema.metadata, schema.rule_set)
 
 
 def _read_latest(latest: Latest) -> tuple[bool, dict[str, str] | None]:

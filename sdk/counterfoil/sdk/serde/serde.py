@@ -27,6 +27,11 @@ class Serde:
         self._source = source
         self._naming = resolver
 
+    @property
+    def is_async(self) -> bool:
+        """Whether the registry is asynchronous, so that requests are sent by ``warm`` alone."""
+        return self._source.is_async
+
     def set_cluster_id_resolver(self, resolver: Callable[[], str]) -> None:
         """Use the Kafka cluster's id, which ``resolver`` returns, for associations; confluent-kafka's clients call it.
 

@@ -77,7 +77,9 @@ class Serializer(Serde, Generic[T_contra]):
         self._plans: Planner[tuple[str | None, str], WritePlan] = Planner(
             self._source, ttl_s=latest_ttl_s if is_refreshed else None, clock=clock
         )
-        self._is_plain = not (is_in_header or to_dict or is_refreshed)
+        self._clock = clock
+        self._is_more = is_in_header or to_dict is not None
+        self._is_plain = not (self._is_more or is_refreshed)
 
     def __call__(self, value: T_contra | None, ctx: MessageContext | None = None) -> bytes | None:
         """Return the message for ``value``; None for None, a tombstone.
@@ -91,7 +93,7 @@ class Serializer(Serde, Generic[T_contra]):
             plan = self._plans.found.get((ctx.topic, ctx.field))  # type: ignore[union-attr]  # None goes the slow way
         except (AttributeError, TypeError):
             plan = None
-        if plan is None or not self._is_plain:
+        if plan is None or (not self._is_plain and (self._is_more or self._clock() >= plan.due_s)):
             return self._write(value, ctx)
         try:
             return plan.encode(value, plan.prefix)

@@ -96,7 +96,7 @@ class WriteResolver(Generic[P]):
     def plan(self, calls: SchemaCalls, topic: str | None, field: Field, *, refresh: bool) -> Script[WritePlan]:
         """Return the plan for the keys or the values of a topic."""
         own = yield from self._own_schema(calls)
-        name = self._codec.record_name(own.parsed, b"") if own else None
+        name = self._codec.record_name(own.parsed, self._codec.frame_suffix(own.parsed)) if own else None
         subject = yield from find_subject(
             calls, self.subject, topic=topic, field=field, record_name=name, refresh=refresh
         )

@@ -1,0 +1,191 @@
+"""Reading topics with records of several formats, or of several types with a deserializer each."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.model import SchemaType
+from counterfoil.schema.wire import ID_PREFIX_BYTES, id_prefix
+from counterfoil.sdk.errors import NotFramed, SchemaNotCached, SerdeError
+from counterfoil.sdk.serde.context import SerializationContext, field_of, headers_of, topic_of
+from counterfoil.sdk.serde.headers import header_name, read_header
+from counterfoil.sdk.serde.places import place
+from counterfoil.sdk.serde.plans import PlanTable
+from counterfoil.sdk.serde.reading import fetch_writer, frame_of
+from counterfoil.sdk.serde.records import RecordReader
+from counterfoil.sdk.serde.serde import Done, chosen
+from counterfoil.sdk.serde.sources import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Iterable, Mapping
+
+    from counterfoil.schema.wire import Frame
+    from counterfoil.sdk.script import Script
+    from counterfoil.sdk.serde.context import Headers, MessageContext
+    from counterfoil.sdk.serde.deserializer import Decoded, Deserializer
+    from counterfoil.sdk.serde.sources import AnyRegistry
+    from counterfoil.sdk.subjects import Field
+
+_CLASS_BY_TYPE: Final = {
+    SchemaType.AVRO: ("counterfoil.sdk.serde.avro", "AvroDeserializer"),
+}
+"""The module and the class of the deserializer of each language; a module is imported when a schema needs it."""
+
+
+class MultiDeserializer(RecordReader[Any]):
+    """Reads records of any format, each by the language of its writer's schema.
+
+    ``by_topic`` and ``by_record`` give the deserializer of a topic or of a record's full name; ``by_type`` the one of a
+    language, in place of that language's deserializer with its defaults. A topic goes before a name, a name before a
+    language. ``on_error="return"`` is as for :class:`~counterfoil.sdk.serde.deserializer.Deserializer`.
+
+    One object can be used by all threads, and it raises what its deserializers raise.
+    """
+
+    def __init__(
+        self,
+        registry: AnyRegistry,
+        *,
+        by_topic: Mapping[str, Deserializer[Any]] | None = None,
+        by_record: Mapping[str, Deserializer[Any]] | None = None,
+        by_type: Mapping[SchemaType, Deserializer[Any]] | None = None,
+        on_error: Literal["raise", "return"] = "raise",
+    ) -> None:
+        self._registry = registry
+        self._source = Source(registry)
+        self._by_topic = dict(by_topic or {})
+        self._by_record = dict(by_record or {})
+        self._by_type: dict[SchemaType, Deserializer[Any]] = dict(by_type or {})
+        self._returns_errors = chosen("on_error", on_error, ("raise", "return")) == "return"
+        self._by_prefix: PlanTable[bytes, Deserializer[Any]] = PlanTable()
+
+    def __call__(self, data: bytes | None, ctx: MessageContext | None = None) -> Any:
+        """Return the value of a message; None for None, a tombstone."""
+        if data is None:
+            return None
+        try:
+            return self._deserializer(data, ctx)(data, ctx)
+        except SchemaNotCached:
+            raise
+        except SerdeError as error:
+            if self._returns_errors:
+                return error
+            raise
+
+    def decode(
+        self, data: bytes, *, topic: str | None = None, field: Field = "value", headers: Headers = None
+    ) -> Decoded:
+        """Return the value together with the schema with which it was written."""
+        deserializer = self._deserializer(data, SerializationContext(topic, field, headers))
+        return deserializer.decode(data, topic=topic, field=field, headers=headers)
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the registry is asynchronous, so that requests are sent by ``warm`` alone."""
+        return self._source.is_async
+
+    def warm(
+        self,
+        *,
+        ids: Iterable[int] = (),
+        data: bytes | None = None,
+        topic: str | None = None,
+        field: Field = "value",
+        headers: Headers = None,
+    ) -> Awaitable[None]:
+        """Send the requests for these schema ids, or for this message, now, so that later calls send none.
+
+        With an async registry the result must be awaited; with another one everything is done when the method returns.
+        """
+        ctx = SerializationContext(topic, field, headers)
+        wanted = [*map(id_prefix, ids), *(() if data is None else (data,))]
+        if self.is_async:
+            return self._warm_all(wanted, ctx)
+        for message in wanted:
+            typed = self._typed(message, ctx)
+            frame = _shortest(typed, message)
+            self._deserializer(frame, ctx).warm(data=frame, topic=topic, field=field, headers=headers)
+        return Done()
+
+    async def _warm_all(self, wanted: list[bytes], ctx: SerializationContext) -> None:
+        for message in wanted:
+            typed = await self._source.arun(self._find_typed(message, ctx))
+            frame = _shortest(typed, message)
+            facts: Any = {"data": frame, "topic": ctx.topic, "field": ctx.field, "headers": ctx.headers}
+            await typed.warm(**facts)
+            await self._deserializer(frame, ctx).warm(**facts)
+
+    async def warm_origin(self, data: bytes, *, topic: str | None, field: Field, headers: Headers) -> None:
+        """Send the request of :meth:`decode` for the version, after :meth:`warm` for the same message."""
+        deserializer = self._deserializer(data, SerializationContext(topic, field, headers))
+        await deserializer.warm_origin(data, topic=topic, field=field, headers=headers)
+
+    def close(self) -> None:
+        """Close every deserializer, also those that were given; the registry stays open."""
+        self._by_prefix.clear()
+        for deserializer in (*self._by_topic.values(), *self._by_record.values(), *self._by_type.values()):
+            deserializer.close()
+
+    # --- the choice of a deserializer -------------------------------------------------------------------------------
+
+    def _deserializer(self, data: bytes, ctx: MessageContext | None) -> Deserializer[Any]:
+        """Return the deserializer of a message."""
+        typed = self._typed(data, ctx)
+        if not self._by_record or typed in self._by_topic.values():
+            return typed
+        return self._by_record.get(typed.record_name(data, ctx) or "", typed)
+
+    def _typed(self, data: bytes, ctx: MessageContext | None) -> Deserializer[Any]:
+        """Return the deserializer of the topic, or of the language of the writer's schema."""
+        if not headers_of(ctx) and not self._by_topic:
+            try:
+                found = self._by_prefix.found.get(data[:ID_PREFIX_BYTES])
+            except (TypeError, ValueError):  # not bytes, or mutable bytes, which cannot be a key
+                found = None
+            if found is not None:
+                return found
+        return self._source.run(self._find_typed(data, ctx))
+
+    def _find_typed(self, data: object, ctx: MessageContext | None) -> Script[Deserializer[Any]]:
+        frame: Frame | None = None
+        try:
+            own = self._by_topic.get(topic_of(ctx) or "")
+            if own is not None:
+                return own
+            if not isinstance(data, (bytes, bytearray, memoryview)):
+                raise NotFramed(f"The message is a {type(data).__name__}; expected bytes")
+            headers = headers_of(ctx)
+            named = read_header(headers, header_name(field_of(ctx))) if headers else None
+            framed = bytes(data) if named is None else named
+            frame = frame_of(framed)
+            key = framed[: frame.offset]
+            found = self._by_prefix.found.get(key)
+            if found is None:
+                schema = yield from fetch_writer(self._source.calls, frame)
+                found = self._by_prefix.put(key, self._of_type(schema.schema_type))
+        except CounterfoilError as error:
+            place(error, ctx, schema_id=frame.schema_id if frame else None, data=_bytes_of(data))
+            raise
+        return found
+
+    def _of_type(self, schema_type: SchemaType) -> Deserializer[Any]:
+        found = self._by_type.get(schema_type)
+        if found is None:
+            row = _CLASS_BY_TYPE.get(schema_type)
+            if row is None:
+                raise SerdeError(f"There is no deserializer for schemas of the type {schema_type.value}")
+            module, name = row
+            made = getattr(import_module(module), name)(self._registry)
+            found = self._by_type.setdefault(schema_type, made)
+        return found
+
+
+def _shortest(typed: Deserializer[Any], message: bytes) -> bytes:
+    """Return the message, with the shortest suffix of its format if it is nothing but an id."""
+    return typed.shortest_frame(message) if len(message) == ID_PREFIX_BYTES else message
+
+
+def _bytes_of(data: object) -> bytes | None:
+    return bytes(data) if isinstance(data, (bytes, bytearray, memoryview)) else None
