@@ -32,6 +32,7 @@ from counterfoil.sdk.errors import (
     TruncatedFrame,
     UnknownSchemaId,
 )
+from counterfoil.sdk.serde.multi import MultiDeserializer
 from counterfoil.sdk.serde.protobuf import QUALIFIED
 from counterfoil.sdk.testing import InMemoryRegistry
 from protobuf_classes import generated_classes
@@ -143,7 +144,8 @@ def test_every_subject_has_its_own_id(client: Any):
 
 
 def test_a_class_that_the_schema_reads_as_other_values_is_refused(client: Any):
-    client.register("rides-value", Schema('syntax = "proto3"; message Cancelled { sint64 id = 1; }', SchemaType.PROTOBUF))
+    text = 'syntax = "proto3"; message Cancelled { sint64 id = 1; }'
+    client.register("rides-value", Schema(text, SchemaType.PROTOBUF))
     (class_,) = generated_classes({"c.proto": 'syntax = "proto3"; message Cancelled { int64 id = 1; }'}).values()
     with pytest.raises(EncodeError, match="writes it as int64, and the schema reads it as sint64") as caught:
         ProtobufSerializer(client, model=class_, register="latest")(class_(id=1), CTX)
@@ -175,6 +177,22 @@ def test_bytes_of_another_type_are_refused_and_both_are_named(client: Any):
         with pytest.raises(DecodeError, match=r"The message is a taxi.Cancelled; expected taxi.Ride") as caught:
             ProtobufDeserializer(client, **options)(data, CTX)
         assert (caught.value.topic, caught.value.schema_id, caught.value.data) == ("rides", 3, data)
+
+
+def test_ids_can_be_requested_before_the_messages_of_a_nested_class(client: Any):
+    data = ProtobufSerializer(client, model=Reason)(Reason(text="x"), CTX)
+    deserialize = ProtobufDeserializer(client, model=Reason)
+    deserialize.warm(ids=[int.from_bytes(data[1:5])])
+    assert deserialize(data, CTX) == Reason(text="x")
+
+
+def test_one_deserializer_reads_avro_and_protobuf(client: Any):
+    deserialize = MultiDeserializer(client)
+    assert deserialize(ProtobufSerializer(client, model=Reason)(Reason(text="x"), CTX), CTX).text == "x"
+    assert deserialize(AvroSerializer(client, '"long"')(5, Ctx("others")), CTX) == 5
+    by_record = {"taxi.Cancelled": ProtobufDeserializer(client, model=Cancelled)}
+    data = ProtobufSerializer(client, model=Cancelled)(Cancelled(id=1), CTX)
+    assert MultiDeserializer(client, by_record=by_record)(data, CTX) == Cancelled(id=1)
 
 
 def test_indexes_that_lead_nowhere_are_refused(client: Any):

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _CLASS_BY_TYPE: Final = {
     SchemaType.AVRO: ("counterfoil.sdk.serde.avro", "AvroDeserializer"),
+    SchemaType.PROTOBUF: ("counterfoil.sdk.serde.protobuf", "ProtobufDeserializer"),
 }
 """The module and the class of the deserializer of each language; a module is imported when a schema needs it."""
 

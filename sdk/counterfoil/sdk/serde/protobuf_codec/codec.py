@@ -16,7 +16,7 @@ from counterfoil.sdk.serde.protobuf_codec.message_types import MessageTypes, cla
 from counterfoil.sdk.serde.protobuf_codec.misreading import find_misreading
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from counterfoil.schema.model import ResolvedReference, Schema
     from counterfoil.schema.parsed import Validation
@@ -59,9 +59,10 @@ class ProtobufCodec:
             raise SchemaParseError(f"Google's runtime refuses the schema: {error}") from error
 
     def record_name(self, parsed: MessageTypes, suffix: bytes) -> str | None:
-        """Return the full name of the message type that is written, or that a frame's ``suffix`` names."""
-        found = self._read_types(parsed, suffix) if suffix else [self._written_type(parsed)]
-        return str(found[0].full_name)
+        """Return the full name of the message type that the message indexes lead to."""
+        found = _types_at(parsed, suffix)
+        own = (each for each in found if each.full_name in self._names)
+        return str(next(own, found[0]).full_name)
 
     def encoder(self, parsed: MessageTypes) -> Encode:
         """Return a function that writes messages and dicts."""
@@ -89,33 +90,21 @@ class ProtobufCodec:
 
     def decoder(self, writer: MessageTypes | None, reader: MessageTypes | None, suffix: bytes) -> Decode:
         """Return a function that reads the message that ``suffix`` names, with the reader's fields by number."""
-        written = self._read_types(self._types_of_classes() if writer is None else writer, suffix)
-        if len(written) == 1:
-            return self._decoder_of(written[0], reader)
-        return compile_choice(written, lambda descriptor: self._decoder_of(descriptor, reader))
+        found = _types_at(self._types_of_classes() if writer is None else writer, suffix)
+        wanted = [each for each in found if each.full_name in self._names] if self._names else found
+        if not wanted:
+            return _refusal(f"The message is a {_listed(found)}; expected {_listed(sorted(self._names))}")
+        if len(wanted) == 1:
+            return self._decoder_of(wanted[0], reader)
+        return compile_choice(wanted, lambda descriptor: self._decoder_of(descriptor, reader))
 
     def _written_type(self, parsed: MessageTypes) -> AnyDescriptor:
         name = next(iter(self._names), None)
         found = parsed.find(name)
         if found is None:
             problem = f"no message {name}" if name else "no message"
-            raise EncodeError(f"The schema has {problem}; it has {_listed(list(parsed.declared))}")
+            raise EncodeError(f"The schema has {problem}; it has {_listed(parsed.declared)}")
         return found
-
-    def _read_types(self, writer: MessageTypes, suffix: bytes) -> list[AnyDescriptor]:
-        """Return the message types that the indexes may mean, of those that this codec reads."""
-        path = read_message_indexes(suffix)[0]
-        found = writer.at(path)
-        if not found:
-            problem = f"The message indexes {path} lead to no message of the writer's schema"
-            raise DecodeError(f"{problem}; it has {_listed(list(writer.declared))}")
-        if not self._names:
-            return found
-        wanted = [each for each in found if each.full_name in self._names]
-        if wanted:
-            return wanted
-        names = _listed([each.full_name for each in found])
-        raise DecodeError(f"The message is a {names}; expected {_listed(sorted(self._names))}")
 
     def _types_of_classes(self) -> MessageTypes:
         return MessageTypes(next(iter(self._class_by_name.values())).DESCRIPTOR.file)
@@ -131,13 +120,34 @@ class ProtobufCodec:
         return compile_decoder(class_, as_dict=self._as_dict)
 
 
+def _types_at(types: MessageTypes, suffix: bytes) -> list[AnyDescriptor]:
+    """Return the message types that a frame's indexes may mean."""
+    path = read_message_indexes(suffix)[0]
+    found = types.at(path)
+    if found:
+        return found
+    problem = f"The message indexes {path} lead to no message of the writer's schema"
+    raise DecodeError(f"{problem}; it has {_listed(types.declared.values())}")
+
+
+def _refusal(problem: str) -> Decode:
+    """Return a decoder for messages of a type that is not read, as they occur in topics with several types."""
+
+    def decode(data: bytes, offset: int, /) -> Any:
+        del data
+        raise DecodeError(problem, offset=offset)
+
+    return decode
+
+
 def _same_type(reader: MessageTypes, writer: AnyDescriptor) -> AnyDescriptor:
     found = reader.find(writer.full_name)
     if found is None:
-        names = _listed(list(reader.declared))
+        names = _listed(reader.declared.values())
         raise IncompatibleReader(f"The message is a {writer.full_name}; the reader's schema has {names}")
     return found
 
 
-def _listed(names: Sequence[Any]) -> str:
-    return " or ".join(map(str, names)) or "no message"
+def _listed(types: Iterable[AnyDescriptor | str]) -> str:
+    names = (each if isinstance(each, str) else each.full_name for each in types)
+    return " or ".join(names) or "no message"
