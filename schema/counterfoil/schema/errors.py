@@ -55,6 +55,21 @@ class RegistryError(CounterfoilError):
         if code is not None:
             self.code = code
 
+    @property
+    def http_status_code(self) -> int:
+        """``status``, by the name in Confluent's Python client; so are the two below."""
+        return self.status
+
+    @property
+    def error_code(self) -> int:
+        """``code``."""
+        return self.code
+
+    @property
+    def error_message(self) -> str:
+        """``message``."""
+        return self.message
+
 
 _CLASS_BY_CODE: dict[int, type[RegistryError]] = {}
 

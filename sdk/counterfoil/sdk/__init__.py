@@ -30,15 +30,20 @@ if TYPE_CHECKING:
         NotFramed,
         RegistryUnavailable,
         RulesNotSupported,
+        SchemaNotCached,
         SerdeError,
         SubjectUnresolved,
         TruncatedFrame,
         UnexpectedReply,
         UnknownSchemaId,
     )
-    from counterfoil.sdk.serde.avro import AvroDeserializer, AvroSerializer, Decoded
+    from counterfoil.sdk.serde.asynchronous import AsyncDeserializer, AsyncSerializer
+    from counterfoil.sdk.serde.avro import AvroDeserializer, AvroSerializer
     from counterfoil.sdk.serde.context import MessageField, SerializationContext
+    from counterfoil.sdk.serde.deserializer import Decoded, Deserializer
+    from counterfoil.sdk.serde.multi import MultiDeserializer
     from counterfoil.sdk.serde.protobuf import ProtobufDeserializer, ProtobufSerializer
+    from counterfoil.sdk.serde.serializer import Serializer
     from counterfoil.sdk.settings import (
         BasicAuth,
         BearerToken,
@@ -47,18 +52,23 @@ if TYPE_CHECKING:
         RetrySettings,
         TlsSettings,
     )
-    from counterfoil.sdk.subjects import RECORD, TOPIC, TOPIC_RECORD
+    from counterfoil.sdk.subjects import RECORD, TOPIC, TOPIC_RECORD, Associated
 
 _MODULE_BY_NAME = {
+    "AsyncDeserializer": "sdk.serde.asynchronous",
     "AsyncRegistry": "sdk.async_client",
+    "AsyncSerializer": "sdk.serde.asynchronous",
     "AvroDeserializer": "sdk.serde.avro",
     "AvroSerializer": "sdk.serde.avro",
-    "Decoded": "sdk.serde.avro",
+    "Decoded": "sdk.serde.deserializer",
+    "Deserializer": "sdk.serde.deserializer",
     "MessageField": "sdk.serde.context",
+    "MultiDeserializer": "sdk.serde.multi",
     "ProtobufDeserializer": "sdk.serde.protobuf",
     "ProtobufSerializer": "sdk.serde.protobuf",
     "Registry": "sdk.client",
     "SerializationContext": "sdk.serde.context",
+    "Serializer": "sdk.serde.serializer",
     "Config": "schema.rest.config",
     "Mode": "schema.rest.modes",
     **dict.fromkeys(
@@ -75,6 +85,7 @@ _MODULE_BY_NAME = {
             "NotFramed",
             "RegistryUnavailable",
             "RulesNotSupported",
+            "SchemaNotCached",
             "SerdeError",
             "SubjectUnresolved",
             "TruncatedFrame",
@@ -87,14 +98,17 @@ _MODULE_BY_NAME = {
         ("BasicAuth", "BearerToken", "CacheSettings", "RegistrySettings", "RetrySettings", "TlsSettings"),
         "sdk.settings",
     ),
-    **dict.fromkeys(("RECORD", "TOPIC", "TOPIC_RECORD"), "sdk.subjects"),
+    **dict.fromkeys(("Associated", "RECORD", "TOPIC", "TOPIC_RECORD"), "sdk.subjects"),
 }
 
 __all__ = [
     "RECORD",
     "TOPIC",
     "TOPIC_RECORD",
+    "Associated",
+    "AsyncDeserializer",
     "AsyncRegistry",
+    "AsyncSerializer",
     "AvroDeserializer",
     "AvroSerializer",
     "BasicAuth",
@@ -106,12 +120,14 @@ __all__ = [
     "DecodeError",
     "Decoded",
     "Deletion",
+    "Deserializer",
     "EncodeError",
     "FrameError",
     "IncompatibleReader",
     "InvalidSettings",
     "MessageField",
     "Mode",
+    "MultiDeserializer",
     "NotFramed",
     "ProtobufDeserializer",
     "ProtobufSerializer",
@@ -121,8 +137,10 @@ __all__ = [
     "RegistryUnavailable",
     "RetrySettings",
     "RulesNotSupported",
+    "SchemaNotCached",
     "SerdeError",
     "SerializationContext",
+    "Serializer",
     "SubjectUnresolved",
     "SubjectVersion",
     "TlsSettings",

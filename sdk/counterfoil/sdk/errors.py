@@ -8,7 +8,7 @@
     │   └── UnexpectedReply          status: something answered, and not as a schema registry does
     ├── InvalidSettings              a setting of the client or of a serializer is not valid
     ├── NoReply                      (counterfoil.sdk.transport) what a transport raises; becomes RegistryUnavailable
-    └── SerdeError                   topic, field, subject, schema_id, data
+    └── SerdeError                   topic, field, subject, schema_id, data; with confluent-kafka its SerializationError
         ├── FrameError
         │   ├── NotFramed            the magic byte is missing
         │   └── TruncatedFrame       the frame ends too early
@@ -23,7 +23,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import TYPE_CHECKING, Any, Self
 
 from counterfoil.schema.errors import CounterfoilError, SchemaNotFound
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
 _SHOWN_BYTES = 32
+_CONFLUENT = "confluent_kafka.serialization"
 
 
 class RegistryUnavailable(CounterfoilError):
@@ -83,6 +85,9 @@ class InvalidSettings(CounterfoilError):
 class SerdeError(CounterfoilError):
     """A value that could not be serialized or deserialized.
 
+    In a program that has loaded confluent-kafka it is a ``confluent_kafka.serialization.SerializationError`` as well,
+    so that code that catches that class catches this one.
+
     ``problem`` is what was wrong; ``topic``, ``field`` ("key" or "value"), ``subject`` and ``schema_id`` are where, and
     None when not known; ``data`` has all bytes of the message, of which the error message shows the first.
     """
@@ -104,6 +109,13 @@ class SerdeError(CounterfoilError):
         self.subject = subject
         self.schema_id = schema_id
         self.data = data
+
+    def __new__(cls, *args: object, **facts: object) -> Self:
+        """Return the error; make this class a subclass of confluent-kafka's if that is loaded by now."""
+        theirs = getattr(sys.modules.get(_CONFLUENT), "SerializationError", None)
+        if theirs is not None and theirs not in SerdeError.__bases__:
+            SerdeError.__bases__ = (CounterfoilError, theirs)
+        return super().__new__(cls, *args, **facts)
 
     def __str__(self) -> str:
         facts = [

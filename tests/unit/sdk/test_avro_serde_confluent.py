@@ -21,7 +21,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.model import Schema
 from counterfoil.sdk import AvroDeserializer, AvroSerializer
-from counterfoil.sdk.errors import DecodeError, EncodeError, InvalidSettings
+from counterfoil.sdk.errors import DecodeError, EncodeError
 from counterfoil.sdk.testing import InMemoryRegistry
 
 RIDE = json.dumps(
@@ -155,24 +155,6 @@ def test_a_reader_schema_moves_over(client):
     assert AvroDeserializer.from_confluent(client, reader)(data, VALUE) == {"id": float(2**40)}
     latest = AvroDeserializer.from_confluent(client, conf={"use.latest.version": True})
     assert latest(data, VALUE) == VALUES[1]
-
-
-@pytest.mark.parametrize(
-    ("conf", "setting"),
-    [
-        ({"auto.register.schema": False}, "auto.register.schema"),
-        ({"auto.register.schemas": "yes"}, "auto.register.schemas"),
-        ({"use.latest.version": True}, "use.latest.version"),
-        ({"schema.id.serializer": len}, "schema.id.serializer"),
-        ({"subject.name.strategy.type": "NEAREST"}, "subject"),
-        ({"subject.name.strategy.conf": {"a": 1}}, "subject.name.strategy.conf"),
-        ({"validation.rules.execution": "AFTER_DOMAIN_RULES"}, "validation.rules.execution"),
-    ],
-)
-def test_settings_without_a_counterpart_are_refused(client, conf, setting):
-    with pytest.raises(InvalidSettings) as caught:
-        AvroSerializer.from_confluent(client, RIDE, conf=conf)
-    assert caught.value.setting == setting
 
 
 # --- what their serializers get wrong ------------------------------------------------------------------------------

@@ -35,6 +35,24 @@ _WRITE_OPTIONS: Final = (
 _READ_OPTIONS: Final = (Option("avro.fail.on.trailing.data", flag, default=False),)
 
 
+def confluent_writing(conf: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the arguments of :class:`AvroSerializer` for the settings of confluent-kafka's.
+
+    ``validate.strict`` and ``validate.strict.allow.default`` both become ``strict``. Raises ``InvalidSettings``.
+    """
+    settings, own = serializer_settings(conf or {}, _WRITE_OPTIONS)
+    return {**settings, "strict": any(own.values())}
+
+
+def confluent_reading(conf: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the arguments of :class:`AvroDeserializer` for the settings of confluent-kafka's.
+
+    Raises ``InvalidSettings``.
+    """
+    settings, own = deserializer_settings(conf or {}, _READ_OPTIONS)
+    return {**settings, "allow_trailing_bytes": not own["avro.fail.on.trailing.data"]}
+
+
 class AvroCodec:
     """Avro's binary encoding.
 
@@ -132,8 +150,7 @@ class AvroSerializer(Serializer[Any]):
         ``auto.register.schemas``, and else a look-up. Raises ``InvalidSettings`` for a setting that has no counterpart
         here.
         """
-        settings, own = serializer_settings(conf or {}, _WRITE_OPTIONS)
-        return cls(registry, schema, to_dict=to_dict, strict=any(own.values()), **settings)
+        return cls(registry, schema, to_dict=to_dict, **confluent_writing(conf))
 
 
 class AvroDeserializer(Deserializer[Any]):
@@ -187,6 +204,4 @@ class AvroDeserializer(Deserializer[Any]):
         So it ignores bytes after the value, unless ``avro.fail.on.trailing.data`` is True, as in Java. Raises
         ``InvalidSettings`` for a setting that has no counterpart here.
         """
-        settings, own = deserializer_settings(conf or {}, _READ_OPTIONS)
-        allowed = not own["avro.fail.on.trailing.data"]
-        return cls(registry, reader=schema, from_dict=from_dict, allow_trailing_bytes=allowed, **settings)
+        return cls(registry, reader=schema, from_dict=from_dict, **confluent_reading(conf))

@@ -7,9 +7,9 @@ this thread, in a task, or, for an async client outside of its tasks, with what 
 from __future__ import annotations
 
 from inspect import iscoroutinefunction
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
-from counterfoil.sdk.errors import SchemaNotCached
+from counterfoil.sdk.errors import InvalidSettings, SchemaNotCached
 from counterfoil.sdk.script import StepNeeded, run_in_memory
 from counterfoil.sdk.subjects import ANY_CLUSTER, AssociationCalls
 
@@ -53,6 +53,17 @@ AnyRegistry: TypeAlias = "Registry | AsyncRegistry | SchemaSource"
 """What serializers accept as their registry."""
 
 
+_CALLS: Final = (
+    "register",
+    "lookup",
+    "version",
+    "version_with_metadata",
+    "schema_by_id",
+    "schema_by_guid",
+)
+"""The methods of a :class:`SchemaSource`; one that only reads, or only writes, may have some of them."""
+
+
 class SchemaCalls(AssociationCalls, Protocol):
     """The scripts of a client's calls that serializers use; see :class:`counterfoil.sdk.calls.Calls`."""
 
@@ -82,6 +93,9 @@ class Source:
 
     def __init__(self, registry: AnyRegistry | None) -> None:
         client: Any = registry
+        if registry is not None and not any(hasattr(registry, name) for name in _CALLS):
+            problem = f"The registry is a {type(registry).__name__}; expected a Registry or an AsyncRegistry"
+            raise InvalidSettings(problem, setting="registry")
         self._run = getattr(client, "run", None)
         self.is_async = iscoroutinefunction(self._run)
         self.calls: SchemaCalls = _DirectCalls(client) if self._run is None else client.calls

@@ -1,0 +1,83 @@
+"""The names of ``confluent_kafka.schema_registry``, so that a program changes to this SDK by its import lines alone.
+
+The classes have the arguments of confluent-kafka's, settings with dotted names among them; a setting without a
+counterpart raises ``InvalidSettings``. Names are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from counterfoil.sdk.confluent.avro import (
+        AsyncAvroDeserializer,
+        AsyncAvroSerializer,
+        AvroDeserializer,
+        AvroSerializer,
+    )
+    from counterfoil.sdk.confluent.client import AsyncSchemaRegistryClient, SchemaRegistryClient
+    from counterfoil.sdk.confluent.strategies import (
+        dual_schema_id_deserializer,
+        header_schema_id_serializer,
+        prefix_schema_id_deserializer,
+        prefix_schema_id_serializer,
+        record_subject_name_strategy,
+        topic_record_subject_name_strategy,
+        topic_subject_name_strategy,
+    )
+    from counterfoil.sdk.confluent.values import RegisteredSchema, Schema, SchemaReference, SchemaRegistryError
+
+_MODULE_BY_NAME = {
+    "AsyncAvroDeserializer": "sdk.confluent.avro",
+    "AsyncAvroSerializer": "sdk.confluent.avro",
+    "AsyncSchemaRegistryClient": "sdk.confluent.client",
+    "AvroDeserializer": "sdk.confluent.avro",
+    "AvroSerializer": "sdk.confluent.avro",
+    "RegisteredSchema": "sdk.confluent.values",
+    "Schema": "sdk.confluent.values",
+    "SchemaReference": "sdk.confluent.values",
+    "SchemaRegistryClient": "sdk.confluent.client",
+    "SchemaRegistryError": "sdk.confluent.values",
+    "dual_schema_id_deserializer": "sdk.confluent.strategies",
+    "header_schema_id_serializer": "sdk.confluent.strategies",
+    "prefix_schema_id_deserializer": "sdk.confluent.strategies",
+    "prefix_schema_id_serializer": "sdk.confluent.strategies",
+    "record_subject_name_strategy": "sdk.confluent.strategies",
+    "topic_record_subject_name_strategy": "sdk.confluent.strategies",
+    "topic_subject_name_strategy": "sdk.confluent.strategies",
+}
+
+__all__ = [
+    "AsyncAvroDeserializer",
+    "AsyncAvroSerializer",
+    "AsyncSchemaRegistryClient",
+    "AvroDeserializer",
+    "AvroSerializer",
+    "RegisteredSchema",
+    "Schema",
+    "SchemaReference",
+    "SchemaRegistryClient",
+    "SchemaRegistryError",
+    "dual_schema_id_deserializer",
+    "header_schema_id_serializer",
+    "prefix_schema_id_deserializer",
+    "prefix_schema_id_serializer",
+    "record_subject_name_strategy",
+    "topic_record_subject_name_strategy",
+    "topic_subject_name_strategy",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Return the public object of this name, from the module that defines it."""
+    module = _MODULE_BY_NAME.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"counterfoil.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,196 @@
+"""Programs written for confluent-kafka, with no line changed but that of the import."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+
+import pytest
+from confluent_kafka import schema_registry as theirs
+from confluent_kafka.schema_registry import avro as their_avro
+from confluent_kafka.serialization import MessageField, SerializationContext, SerializationError
+
+from counterfoil.schema.errors import CounterfoilError, IncompatibleSchema
+from counterfoil.schema.model import Reference
+from counterfoil.schema.model import Schema as OwnSchema
+from counterfoil.sdk import confluent
+from counterfoil.sdk.confluent import (
+    AsyncAvroDeserializer,
+    AsyncAvroSerializer,
+    AsyncSchemaRegistryClient,
+    AvroDeserializer,
+    AvroSerializer,
+    Schema,
+    SchemaReference,
+    SchemaRegistryClient,
+    SchemaRegistryError,
+    record_subject_name_strategy,
+)
+from counterfoil.sdk.errors import InvalidSettings
+from counterfoil.sdk.testing import InMemoryRegistry
+
+RIDE = json.dumps(
+    {"type": "record", "name": "Ride", "fields": [{"name": "id", "type": "long"}, {"name": "fare", "type": "double"}]}
+)
+RIDE_2 = RIDE.replace('"double"', '"string"')
+VALUE = SerializationContext("rides", MessageField.VALUE)
+CONF = {"url": "http://registry.invalid"}
+
+
+@pytest.fixture
+def memory():
+    return InMemoryRegistry()
+
+
+@pytest.fixture
+def client(memory):
+    return SchemaRegistryClient(CONF, transport=memory)
+
+
+class Ride:
+    def __init__(self, number, fare):
+        self.id, self.fare = number, fare
+
+    def __eq__(self, other):
+        return vars(self) == vars(other)
+
+    __hash__ = None
+
+
+def ride_to_dict(ride, ctx):
+    assert ctx.topic == "rides"
+    return vars(ride)
+
+
+def dict_to_ride(value, ctx):
+    assert ctx.field == MessageField.VALUE
+    return Ride(value["id"], value["fare"])
+
+
+@pytest.mark.parametrize(
+    "serializer",
+    [
+        lambda client: AvroSerializer(client, RIDE, ride_to_dict),
+        lambda client: AvroSerializer(schema_registry_client=client, schema_str=RIDE, to_dict=ride_to_dict),
+        lambda client: AvroSerializer(client, Schema(RIDE, "AVRO"), ride_to_dict, {"auto.register.schemas": True}),
+        lambda client: AvroSerializer(client, theirs.Schema(RIDE, "AVRO"), ride_to_dict, None, None, None),
+        lambda client: AvroSerializer(client, OwnSchema(RIDE), to_dict=ride_to_dict, rule_conf={}),
+    ],
+)
+@pytest.mark.parametrize(
+    "deserializer",
+    [
+        lambda client: AvroDeserializer(client, RIDE, dict_to_ride),
+        lambda client: AvroDeserializer(client, None, dict_to_ride, False),  # noqa: FBT003 - as programs call it
+        lambda client: AvroDeserializer(schema_registry_client=client, schema_str=RIDE, from_dict=dict_to_ride),
+        lambda client: AvroDeserializer(client, theirs.Schema(RIDE, "AVRO"), dict_to_ride, conf={}),
+    ],
+)
+def test_the_forms_in_which_programs_call_them(client, serializer, deserializer):
+    write, read = serializer(client), deserializer(client)
+    data = write(Ride(1, 2.5), VALUE)
+    assert read(data, VALUE) == Ride(1, 2.5)
+    assert (write(None, VALUE), read(None, VALUE)) == (None, None)
+
+
+def test_a_client_of_this_sdk_can_be_given(memory):
+    own = memory.client()
+    assert AvroDeserializer(own)(AvroSerializer(own, RIDE)({"id": 1, "fare": 2.0}, VALUE), VALUE)["id"] == 1
+
+
+def test_their_errors_are_caught_by_their_names(client):
+    write = AvroSerializer(client, RIDE)
+    with pytest.raises(SerializationError, match="fare"):
+        write({"id": 1}, VALUE)
+    for data in (b"{}", b"", b"\0\0\0\0\1", b"\0\0\0\0\x63\2"):
+        with pytest.raises(SerializationError) as caught:
+            AvroDeserializer(client)(data, VALUE)
+        assert isinstance(caught.value, CounterfoilError)
+    write({"id": 1, "fare": 2.0}, VALUE)
+    with pytest.raises(SchemaRegistryError) as refused:
+        AvroSerializer(client, RIDE_2)({"id": 1, "fare": "2"}, VALUE)
+    assert isinstance(refused.value, IncompatibleSchema)
+    assert (refused.value.http_status_code, refused.value.error_code) == (409, 40901)
+    assert "incompatible" in refused.value.error_message
+
+
+def test_the_clients_calls(client):
+    assert client.register_schema("rides-value", Schema(RIDE, "AVRO")) == 1
+    assert client.register_schema_full_response("rides-value", theirs.Schema(RIDE, "AVRO")).schema_id == 1
+    latest = client.get_latest_version("rides-value")
+    assert (latest.schema_id, latest.version, latest.subject) == (1, 1, "rides-value")
+    assert json.loads(latest.schema.schema_str) == json.loads(RIDE)
+    assert (latest.schema.schema_type, latest.schema.references) == ("AVRO", [])
+    assert client.get_schema(1) == client.get_schema_by_guid(latest.guid) == latest.schema
+    assert client.lookup_schema("rides-value", latest.schema).version == client.get_version("rides-value", 1).version
+    using = Schema('["Ride"]', "AVRO", [SchemaReference("Ride", "rides-value", 1)])
+    client.register_schema("users", using)
+    assert client.get_latest_version("users").schema.references == using.references
+    assert client.version("users").schema.references == (Reference("Ride", "rides-value", 1),)
+    assert client.get_subjects() == ["rides-value", "users"]
+    assert client.get_versions("rides-value") == [1]
+    assert client.get_types() == ["AVRO", "JSON", "PROTOBUF"]
+    assert not client.test_compatibility("rides-value", Schema(RIDE_2))
+    assert not client.test_compatibility_all_versions("rides-value", Schema(RIDE_2), verbose=True)
+    assert client.set_compatibility("rides-value", "none") == {"compatibility": "NONE"}
+    assert client.get_compatibility("rides-value") == "NONE"
+    assert client.delete_version("users", 1, permanent=True) == 1
+    assert client.delete_subject("rides-value", permanent=True) == [1]
+    assert client.get_subjects(deleted=True) == []
+    client.clear_caches()
+    with pytest.raises(SchemaRegistryError):
+        client.get_latest_version("rides-value")
+
+
+def test_the_asynchronous_classes_are_constructed_with_await(memory):
+    async def whole():
+        async with AsyncSchemaRegistryClient(CONF, transport=memory) as client:
+            write = await AsyncAvroSerializer(client, RIDE)
+            read = await AsyncAvroDeserializer(client)
+            assert await client.get_subjects() == []
+            return await read(await write({"id": 1, "fare": 2.0}, VALUE), VALUE)
+
+    assert asyncio.run(whole()) == {"id": 1, "fare": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("make", "setting"),
+    [
+        (lambda client: AvroSerializer(client, RIDE, rule_conf={"a": "b"}), "rule_conf"),
+        (lambda client: AvroDeserializer(client, rule_registry=object()), "rule_registry"),
+        (lambda client: AvroDeserializer(client, return_record_name=True), "return_record_name"),
+        (lambda client: AvroSerializer(client, 7), "schema_str"),
+        (lambda client: AvroSerializer(client, Schema(RIDE, "THRIFT")), "schema_type"),
+        (lambda client: client.get_schema(1, fmt="resolved"), "fmt"),
+    ],
+)
+def test_what_has_no_counterpart_is_refused(client, make, setting):
+    with pytest.raises(InvalidSettings) as caught:
+        make(client)
+    assert caught.value.setting == setting
+
+
+def test_record_names_and_settings_are_theirs(client):
+    conf = {"subject.name.strategy": record_subject_name_strategy, "auto.register.schemas": True}
+    AvroSerializer(client, RIDE, conf=conf)({"id": 1, "fare": 2.0}, VALUE)
+    assert client.get_subjects() == ["Ride"]
+
+
+@pytest.mark.parametrize("name", confluent.__all__)
+def test_every_name_is_one_of_theirs(name):
+    assert getattr(confluent, name) is not None
+    assert hasattr(theirs, name) or hasattr(their_avro, name)
+
+
+def test_a_name_that_is_not_there():
+    with pytest.raises(AttributeError, match="AvroSerialiser"):
+        confluent.AvroSerialiser  # noqa: B018 - the access is what is tested
+    assert dir(confluent) == confluent.__all__
+
+
+def test_their_package_is_not_imported():
+    program = "import sys\nfrom counterfoil.sdk.confluent import *\nprint('confluent_kafka' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert ran.stdout == "False\n"
