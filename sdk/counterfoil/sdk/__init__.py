@@ -20,8 +20,10 @@ if TYPE_CHECKING:
         Visibility,
     )
     from counterfoil.sdk.async_client import AsyncRegistry
+    from counterfoil.sdk.auth import BasicAuth, BearerToken, ClientCredentials, TokenFile
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.errors import (
+        DamagedBundle,
         DecodeError,
         EncodeError,
         FrameError,
@@ -44,15 +46,9 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.multi import MultiDeserializer
     from counterfoil.sdk.serde.protobuf import ProtobufDeserializer, ProtobufSerializer
     from counterfoil.sdk.serde.serializer import Serializer
-    from counterfoil.sdk.settings import (
-        BasicAuth,
-        BearerToken,
-        CacheSettings,
-        RegistrySettings,
-        RetrySettings,
-        TlsSettings,
-    )
+    from counterfoil.sdk.settings import CacheSettings, RegistrySettings, RetrySettings
     from counterfoil.sdk.subjects import RECORD, TOPIC, TOPIC_RECORD, Associated
+    from counterfoil.sdk.tls import TlsSettings
 
 _MODULE_BY_NAME = {
     "AsyncDeserializer": "sdk.serde.asynchronous",
@@ -77,6 +73,7 @@ _MODULE_BY_NAME = {
     ),
     **dict.fromkeys(
         (
+            "DamagedBundle",
             "DecodeError",
             "EncodeError",
             "FrameError",
@@ -94,10 +91,9 @@ _MODULE_BY_NAME = {
         ),
         "sdk.errors",
     ),
-    **dict.fromkeys(
-        ("BasicAuth", "BearerToken", "CacheSettings", "RegistrySettings", "RetrySettings", "TlsSettings"),
-        "sdk.settings",
-    ),
+    **dict.fromkeys(("BasicAuth", "BearerToken", "ClientCredentials", "TokenFile"), "sdk.auth"),
+    **dict.fromkeys(("CacheSettings", "RegistrySettings", "RetrySettings"), "sdk.settings"),
+    "TlsSettings": "sdk.tls",
     **dict.fromkeys(("Associated", "RECORD", "TOPIC", "TOPIC_RECORD"), "sdk.subjects"),
 }
 
@@ -114,9 +110,11 @@ __all__ = [
     "BasicAuth",
     "BearerToken",
     "CacheSettings",
+    "ClientCredentials",
     "Compatibility",
     "Config",
     "ContextId",
+    "DamagedBundle",
     "DecodeError",
     "Decoded",
     "Deletion",
@@ -144,6 +142,7 @@ __all__ = [
     "SubjectUnresolved",
     "SubjectVersion",
     "TlsSettings",
+    "TokenFile",
     "TruncatedFrame",
     "UnexpectedReply",
     "UnknownSchemaId",
