@@ -17,12 +17,19 @@ if TYPE_CHECKING:
         AvroSerializer,
     )
     from counterfoil.sdk.confluent.client import AsyncSchemaRegistryClient, SchemaRegistryClient
+    from counterfoil.sdk.confluent.protobuf import (
+        AsyncProtobufDeserializer,
+        AsyncProtobufSerializer,
+        ProtobufDeserializer,
+        ProtobufSerializer,
+    )
     from counterfoil.sdk.confluent.strategies import (
         dual_schema_id_deserializer,
         header_schema_id_serializer,
         prefix_schema_id_deserializer,
         prefix_schema_id_serializer,
         record_subject_name_strategy,
+        reference_subject_name_strategy,
         topic_record_subject_name_strategy,
         topic_subject_name_strategy,
     )
@@ -31,9 +38,13 @@ if TYPE_CHECKING:
 _MODULE_BY_NAME = {
     "AsyncAvroDeserializer": "sdk.confluent.avro",
     "AsyncAvroSerializer": "sdk.confluent.avro",
+    "AsyncProtobufDeserializer": "sdk.confluent.protobuf",
+    "AsyncProtobufSerializer": "sdk.confluent.protobuf",
     "AsyncSchemaRegistryClient": "sdk.confluent.client",
     "AvroDeserializer": "sdk.confluent.avro",
     "AvroSerializer": "sdk.confluent.avro",
+    "ProtobufDeserializer": "sdk.confluent.protobuf",
+    "ProtobufSerializer": "sdk.confluent.protobuf",
     "RegisteredSchema": "sdk.confluent.values",
     "Schema": "sdk.confluent.values",
     "SchemaReference": "sdk.confluent.values",
@@ -44,6 +55,7 @@ _MODULE_BY_NAME = {
     "prefix_schema_id_deserializer": "sdk.confluent.strategies",
     "prefix_schema_id_serializer": "sdk.confluent.strategies",
     "record_subject_name_strategy": "sdk.confluent.strategies",
+    "reference_subject_name_strategy": "sdk.confluent.strategies",
     "topic_record_subject_name_strategy": "sdk.confluent.strategies",
     "topic_subject_name_strategy": "sdk.confluent.strategies",
 }
@@ -51,9 +63,13 @@ _MODULE_BY_NAME = {
 __all__ = [
     "AsyncAvroDeserializer",
     "AsyncAvroSerializer",
+    "AsyncProtobufDeserializer",
+    "AsyncProtobufSerializer",
     "AsyncSchemaRegistryClient",
     "AvroDeserializer",
     "AvroSerializer",
+    "ProtobufDeserializer",
+    "ProtobufSerializer",
     "RegisteredSchema",
     "Schema",
     "SchemaReference",
@@ -64,6 +80,7 @@ __all__ = [
     "prefix_schema_id_deserializer",
     "prefix_schema_id_serializer",
     "record_subject_name_strategy",
+    "reference_subject_name_strategy",
     "topic_record_subject_name_strategy",
     "topic_subject_name_strategy",
 ]

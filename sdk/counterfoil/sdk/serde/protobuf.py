@@ -53,6 +53,52 @@ V = TypeVar("V")
 __all__ = ["IMPORT_PATH", "QUALIFIED", "ProtobufDeserializer", "ProtobufSerializer", "ReferenceSubject"]
 
 
+_FIRST: Final = ID_PREFIX_BYTES + 1
+"""The size of a frame before the first message of a file."""
+_FAILURES: Final = (KeyError, AttributeError, TypeError, ValueError, RuntimeDecodeError, RuntimeEncodeError)
+"""What happens to a message that is not one of the most frequent kind; the general way reads or refuses it."""
+_CAPACITY: Final = 1000
+
+_DEPRECATED: Final = Option(
+    "use.deprecated.format",
+    must_be(False, "message indexes without zigzag encoding cannot be told from others"),  # noqa: FBT003 - the only value
+    default=False,
+)
+_WRITE_OPTIONS: Final = (
+    Option("skip.known.types", flag, default=True),
+    Option("reference.subject.name.strategy", optional(function)),
+    _DEPRECATED,
+)
+_READ_OPTIONS: Final = (_DEPRECATED,)
+
+
+def confluent_writing(conf: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the arguments of :class:`ProtobufSerializer` for the settings of confluent-kafka's.
+
+    Raises ``InvalidSettings``.
+    """
+    settings, own = serializer_settings(conf or {}, _WRITE_OPTIONS)
+    theirs = own["reference.subject.name.strategy"]
+    return {
+        **settings,
+        "reference_subject": IMPORT_PATH if theirs is None else _adapted(theirs),
+        "skip_known_types": own["skip.known.types"],
+    }
+
+
+def confluent_reading(conf: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the arguments of :class:`ProtobufDeserializer` for the settings of confluent-kafka's.
+
+    Raises ``InvalidSettings``.
+    """
+    return deserializer_settings(conf or {}, _READ_OPTIONS)[0]
+
+
+def _adapted(theirs: Callable[..., str]) -> ReferenceSubject:
+    """Return a strategy of confluent-kafka, ``(ctx, file)``, as one of this SDK."""
+    return lambda path: theirs(None, SimpleNamespace(name=path))
+
+
 class ProtobufSerializer(Serializer[Any]):
     """Writes messages and dicts as Protobuf, framed with the registry's id of their schema and their message indexes.
 
@@ -138,15 +184,7 @@ class ProtobufSerializer(Serializer[Any]):
         ``schema_registry_client`` is a client of this SDK. The precedence of the settings is the same. Raises
         ``InvalidSettings`` for a setting that has no counterpart here.
         """
-        settings, own = serializer_settings(conf or {}, _WRITE)
-        theirs = own["reference.subject.name.strategy"]
-        return cls(
-            schema_registry_client,
-            model=msg_type,
-            reference_subject=IMPORT_PATH if theirs is None else _adapted(theirs),
-            skip_known_types=own["skip.known.types"],
-            **settings,
-        )
+        return cls(schema_registry_client, model=msg_type, **confluent_writing(conf))
 
 
 class ProtobufDeserializer(Deserializer[Any]):
@@ -230,15 +268,7 @@ class ProtobufDeserializer(Deserializer[Any]):
         ``schema_registry_client`` is a client of this SDK. Raises ``InvalidSettings`` for a setting that has no
         counterpart here.
         """
-        settings, _ = deserializer_settings(conf or {}, _READ)
-        return cls(schema_registry_client, model=message_type, **settings)
-
-
-_FIRST: Final = ID_PREFIX_BYTES + 1
-"""The size of a frame before the first message of a file."""
-_FAILURES: Final = (KeyError, AttributeError, TypeError, ValueError, RuntimeDecodeError, RuntimeEncodeError)
-"""What happens to a message that is not one of the most frequent kind; the general way reads or refuses it."""
-_CAPACITY: Final = 1000
+        return cls(schema_registry_client, model=message_type, **confluent_reading(conf))
 
 
 def _with_entry(direct: dict[K, V], key: K, entry: V) -> dict[K, V]:
@@ -252,21 +282,3 @@ def _message_name(classes: Sequence[Any], message: str | None) -> str | None:
         problem = f"message is {message!r}, and the class is {' or '.join(names)}; one of the two is enough"
         raise InvalidSettings(problem, setting="message")
     return message
-
-
-def _adapted(theirs: Callable[..., str]) -> ReferenceSubject:
-    """Return a strategy of confluent-kafka, ``(ctx, file)``, as one of this SDK."""
-    return lambda path: theirs(None, SimpleNamespace(name=path))
-
-
-_DEPRECATED = Option(
-    "use.deprecated.format",
-    must_be(False, "message indexes without zigzag encoding cannot be told from others"),  # noqa: FBT003 - the only value
-    default=False,
-)
-_WRITE = (
-    Option("skip.known.types", flag, default=True),
-    Option("reference.subject.name.strategy", optional(function)),
-    _DEPRECATED,
-)
-_READ = (_DEPRECATED,)

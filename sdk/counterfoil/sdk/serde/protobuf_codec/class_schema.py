@@ -9,11 +9,11 @@ from base64 import b64encode
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from counterfoil.sdk.serde.writing import Import
 from google.protobuf.message import Message
 
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.sdk.errors import InvalidSettings
+from counterfoil.sdk.serde.writing import Import
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import FileDescriptor
