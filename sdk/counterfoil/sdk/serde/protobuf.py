@@ -246,7 +246,7 @@ class ProtobufDeserializer(Deserializer[Any]):
                 return parse(data[_FIRST:])  # type: ignore[index]  # as above
         except _FAILURES:
             pass
-        value = super().__call__(data, ctx)
+        value: Any = super().__call__(data, ctx)
         if self._is_direct and type(data) is bytes and not headers_of(ctx) and data[:_FIRST] in self._plans.found:
             self._direct = _with_entry(self._direct, data[:_FIRST], type(value).FromString)
         return value
