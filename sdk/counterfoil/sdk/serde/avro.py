@@ -1,14 +1,15 @@
-"""Avro for Kafka: a serializer and a deserializer that find their schemas in a registry."""
+"""Avro for Kafka: a serializer and a deserializer that find their schemas in a registry.
+
+The parser and the compilers of codecs are imported when the first schema is parsed or compiled.
+"""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
-from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.model import SchemaType
 from counterfoil.sdk.errors import InvalidSettings
-from counterfoil.sdk.serde.avro_codec import MAX_EMPTY_ITEMS, compile_decoder, compile_encoder
 from counterfoil.sdk.serde.confluent_settings import Option, deserializer_settings, flag, serializer_settings
 from counterfoil.sdk.serde.deserializer import Decoded, Deserializer
 from counterfoil.sdk.serde.serializer import Serializer
@@ -17,6 +18,7 @@ from counterfoil.sdk.subjects import TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from types import EllipsisType
 
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.model import ResolvedReference, Schema
@@ -57,22 +59,21 @@ class AvroCodec:
     """Avro's binary encoding.
 
     ``strict`` refuses dict keys that are no fields. ``whole`` makes bytes after the value an error. A message may have
-    ``max_empty_items`` array items that take no bytes.
+    ``max_empty_items`` array items that take no bytes; ``...`` stands for 10,000.
     """
 
     schema_type = SchemaType.AVRO
     suffix_size = 0
 
-    def __init__(self, *, strict: bool = False, whole: bool = True, max_empty_items: int = MAX_EMPTY_ITEMS) -> None:
-        if isinstance(max_empty_items, bool) or not isinstance(max_empty_items, int) or max_empty_items < 0:
-            problem = f"max_empty_items is {max_empty_items!r}; expected a whole number, 0 or more"
-            raise InvalidSettings(problem, setting="max_empty_items")
+    def __init__(self, *, strict: bool = False, whole: bool = True, max_empty_items: int | EllipsisType = ...) -> None:
         self._strict = strict
+        self._limits = {} if max_empty_items is ... else {"max_empty_items": _read_limit(max_empty_items)}
         self._whole = whole
-        self._max_empty_items = max_empty_items
 
     def parse(self, schema: Schema, references: Sequence[ResolvedReference], *, validation: Validation) -> AvroSchema:
         """Return the type tree of the schema."""
+        from counterfoil.schema.formats.avro.parse import parse_avro
+
         return parse_avro(schema.text, references, validation=validation)
 
     def record_name(self, parsed: AvroSchema, suffix: bytes) -> str | None:
@@ -82,6 +83,8 @@ class AvroCodec:
 
     def encoder(self, parsed: AvroSchema) -> Encode:
         """Return a function that writes values of the schema."""
+        from counterfoil.sdk.serde.avro_codec import compile_encoder
+
         return compile_encoder(parsed, strict=self._strict)
 
     def decoder(self, writer: AvroSchema | None, reader: AvroSchema | None, suffix: bytes) -> Decode:
@@ -89,7 +92,9 @@ class AvroCodec:
         del suffix
         if writer is None:
             raise InvalidSettings("Avro cannot be read without the writer's schema", setting="registry")
-        return compile_decoder(writer, reader, whole=self._whole, max_empty_items=self._max_empty_items)
+        from counterfoil.sdk.serde.avro_codec import compile_decoder
+
+        return compile_decoder(writer, reader, whole=self._whole, **self._limits)
 
     def frame_suffix(self, parsed: AvroSchema) -> bytes:
         """Return nothing: the body follows the schema's id."""
@@ -100,6 +105,13 @@ class AvroCodec:
         """Return ``offset``: the body follows the schema's id."""
         del data
         return offset
+
+
+def _read_limit(limit: object) -> int:
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+        problem = f"max_empty_items is {limit!r}; expected a whole number, 0 or more"
+        raise InvalidSettings(problem, setting="max_empty_items")
+    return limit
 
 
 class AvroSerializer(Serializer[Any]):
@@ -175,7 +187,7 @@ class AvroDeserializer(Deserializer[Any]):
         on_error: Literal["raise", "return"] = "raise",
         latest_ttl_s: float = 60.0,
         allow_trailing_bytes: bool = False,
-        max_empty_items: int = MAX_EMPTY_ITEMS,
+        max_empty_items: int | EllipsisType = ...,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from counterfoil.schema.errors import SchemaNotFound, SchemaParseError
-from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.wire import ShortFrame, WireError, WrongMagic, read_frame
 from counterfoil.sdk.errors import DecodeError, FrameError, InvalidSettings, NotFramed, TruncatedFrame, UnknownSchemaId
@@ -182,6 +181,8 @@ def _content(schema: Schema | None) -> tuple[Any, ...]:
 def _guid_of(schema: Schema | None) -> UUID | None:
     if schema is None:
         return None
+    from counterfoil.schema.fingerprint import content_guid
+
     return content_guid(schema.text, schema.references, schema.metadata, schema.rule_set)
 
 

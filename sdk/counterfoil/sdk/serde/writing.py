@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
-from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.model import Reference, ResolvedReference, Schema
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.rest.versions import RegisteredSchema
 from counterfoil.schema.wire import guid_prefix, id_prefix
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.serde.headers import header_name
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from uuid import UUID
 
+    from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.codec import Codec, Encode
     from counterfoil.sdk.serde.sources import SchemaCalls
@@ -51,6 +50,15 @@ class Import:
     subject: str
     schema: Schema
     imports: tuple[Import, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The schema of a subject; ``guid`` is None if the registry does not return it."""
+
+    id: int
+    guid: UUID | None
+    schema: Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +152,7 @@ class WriteResolver(Generic[P]):
 
     def _find(
         self, calls: SchemaCalls, subject: str, own: _Own[P] | None, *, refresh: bool
-    ) -> Script[RegisteredSchema]:
+    ) -> Script[RegisteredSchema | _Found]:
         match self._way, own:
             case "auto", _Own(schema=schema):
                 return (yield from calls.register(subject, schema, normalize=self._normalize))
@@ -155,10 +163,12 @@ class WriteResolver(Generic[P]):
             case "metadata", _:
                 return (yield from calls.version_with_metadata(subject, self._chosen, refresh=refresh))
         held = yield from calls.schema_by_id(self._chosen)
-        return RegisteredSchema(subject, None, self._chosen, None, held)
+        return _Found(self._chosen, None, held)
 
     def _guid_of(self, calls: SchemaCalls, schema_id: int) -> Script[UUID]:
         """Return the guid of a schema, computed from the stored content if the registry did not return it."""
+        from counterfoil.schema.fingerprint import content_guid
+
         held = yield from calls.schema_by_id(schema_id)
         return content_guid(held.text, held.references, held.metadata, held.rule_set)
 
