@@ -77,6 +77,16 @@ def ride() -> Any:
     return Ride(id=7, fare=0, at={"seconds": 1}, pickup={"country": {"code": "FR"}}, labels={"a": "b"}, status="DONE")
 
 
+AS_DICT = {
+    "id": 7,
+    "fare": 0,
+    "at": "1970-01-01T00:00:01Z",
+    "pickup": {"country": {"code": "FR"}},
+    "labels": {"a": "b"},
+    "status": "DONE",
+}
+
+
 # --- generated classes ---------------------------------------------------------------------------------------------
 
 
@@ -331,6 +341,31 @@ def test_an_async_registry_serves_them():
         return deserialize(data, CTX)
 
     assert asyncio.run(written_and_read()) == ride()
+
+
+def test_the_second_message_is_written_and_read_like_the_first(client: Any):
+    """From the second message on, those of a known class and frame take a shorter way."""
+    serialize, deserialize = ProtobufSerializer(client, model=Ride), ProtobufDeserializer(client, model=Ride)
+    other = generated_classes(FILES)["taxi.Ride"]
+    nested = ProtobufSerializer(client, model=Stop)(Stop(number=1), Ctx("stops"))
+    headed, own = Ctx(headers=[]), ProtobufSerializer(client, model=Ride, id_location="header")
+    body = own(ride(), headed)
+    for _ in range(3):
+        data = serialize(ride(), CTX)
+        assert data == serialize(AS_DICT, CTX) == serialize(other.FromString(body), CTX)
+        assert serialize(None, CTX) is None
+        assert deserialize(data, CTX) == deserialize(bytearray(data), CTX) == deserialize(data) == ride()
+        assert deserialize(body, headed) == ride()
+        assert deserialize(None, CTX) is None
+        with pytest.raises(EncodeError):
+            serialize(Stop(), CTX)
+        with pytest.raises(DecodeError):
+            deserialize(data + b"\xff", CTX)
+        with pytest.raises(DecodeError):
+            deserialize(nested, CTX)
+    deserialize.close()
+    serialize.close()
+    assert deserialize(serialize(ride(), CTX), CTX) == ride()
 
 
 # --- bad input ------------------------------------------------------------------------------------------------------
