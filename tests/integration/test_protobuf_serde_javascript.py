@@ -28,8 +28,8 @@ CLASSES = generated_classes(FILES)
 
 # Their client requests a reference of a reference as text, and reads it as a descriptor.
 VECTORS = [each for each in DOCUMENT["vectors"] if each["file"] != "taxi/ride.proto"]
-# It reads no map fields out of the descriptors of registries, which have no type for them, and when it reads indexes, it
-# does not count the types of map entries.
+# It reads no map fields of a registry's descriptors, which have no type for them, and does not count the types of map
+# entries when it reads indexes.
 ONLY_WRITTEN = frozenset({"shop.Scalars", "shop.Counted.Item", "shop.Counted.Last"})
 
 
