@@ -264,6 +264,13 @@ def test_headers_are_ignored_where_only_the_prefix_counts(client):
         AvroDeserializer(client)(data, context)
 
 
+@pytest.mark.parametrize("headers", [7, [7], ["abc"], [("one", b"1", "more")]])
+def test_headers_that_are_no_pairs_are_an_error_of_the_record(client, headers):
+    data = AvroSerializer(client, avro())({"id": 1}, RIDES)
+    with pytest.raises(SerdeError, match="expected a dict or a list of pairs"):
+        AvroDeserializer(client)(data, SerializationContext("rides", headers=headers))
+
+
 def test_errors_of_the_registry_carry_the_place_of_the_record(client):
     with pytest.raises(SchemaNotFound) as caught:
         AvroSerializer(client, register={"id": 99})({"id": 1}, RIDES)

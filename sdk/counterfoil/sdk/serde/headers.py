@@ -22,14 +22,19 @@ def header_name(field: str | None) -> str:
 
 
 def read_header(headers: Headers, name: str) -> bytes | None:
-    """Return the value of the last header ``name``; None when there is none whose value is bytes."""
+    """Return the value of the last header ``name``; None when there is none whose value is bytes.
+
+    Raises ``SerdeError`` for headers that are neither a dict nor a list of pairs.
+    """
     found: Any = None
     if isinstance(headers, MutableMapping):
         found = headers.get(name)
     else:
-        for key, value in headers:
-            if key == name:
-                found = value
+        try:
+            found = dict(headers).get(name)
+        except (TypeError, ValueError):
+            problem = f"The record's headers are {headers!r:.60}; expected a dict or a list of pairs"
+            raise SerdeError(problem) from None
     return bytes(found) if isinstance(found, (bytes, bytearray, memoryview)) else None
 
 
