@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.deserializer import Decoded, Deserializer
     from counterfoil.sdk.serde.json import JsonDeserializer, JsonSerializer
     from counterfoil.sdk.serde.multi import MultiDeserializer
+    from counterfoil.sdk.serde.protobuf import ProtobufDeserializer, ProtobufSerializer
     from counterfoil.sdk.serde.serializer import Serializer
     from counterfoil.sdk.settings import CacheSettings, RegistrySettings, RetrySettings
     from counterfoil.sdk.subjects import RECORD, TOPIC, TOPIC_RECORD, Associated
@@ -65,6 +66,8 @@ _MODULE_BY_NAME = {
     "JsonSerializer": "sdk.serde.json",
     "MessageField": "sdk.serde.context",
     "MultiDeserializer": "sdk.serde.multi",
+    "ProtobufDeserializer": "sdk.serde.protobuf",
+    "ProtobufSerializer": "sdk.serde.protobuf",
     "Registry": "sdk.client",
     "SerializationContext": "sdk.serde.context",
     "Serializer": "sdk.serde.serializer",
@@ -135,6 +138,8 @@ __all__ = [
     "Mode",
     "MultiDeserializer",
     "NotFramed",
+    "ProtobufDeserializer",
+    "ProtobufSerializer",
     "RegisteredSchema",
     "Registry",
     "RegistrySettings",

@@ -180,6 +180,8 @@ def _object(reply: JsonValue) -> dict[str, Any]:
 
 
 _read_associations: Final = read_each(read_association)
+
+
 def _subjects_of(reply: JsonValue) -> tuple[str, ...]:
     return tuple(item.member("subject").text() for item in reply.items())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.sdk.serde.context import field_of, topic_of
 from counterfoil.sdk.subjects import RECORD, TOPIC, TOPIC_RECORD
@@ -29,3 +29,9 @@ def topic_record_subject_name_strategy(ctx: MessageContext | None, record_name: 
 def record_subject_name_strategy(ctx: MessageContext | None, record_name: str | None) -> str:
     """Return the record's full name."""
     return RECORD(topic_of(ctx), field_of(ctx), record_name)
+
+
+def reference_subject_name_strategy(ctx: MessageContext | None, schema_ref: Any) -> str:
+    """Return the name of the reference: the path of an imported Protobuf file."""
+    del ctx
+    return str(schema_ref.name)

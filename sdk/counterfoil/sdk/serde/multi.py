@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _CLASS_BY_TYPE: Final = {
     SchemaType.AVRO: ("counterfoil.sdk.serde.avro", "AvroDeserializer"),
     SchemaType.JSON: ("counterfoil.sdk.serde.json", "JsonDeserializer"),
+    SchemaType.PROTOBUF: ("counterfoil.sdk.serde.protobuf", "ProtobufDeserializer"),
 }
 """The module and the class of the deserializer of each language; a module is imported when a schema needs it."""
 

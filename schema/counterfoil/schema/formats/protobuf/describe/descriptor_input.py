@@ -30,10 +30,15 @@ def files_of_descriptor(data: bytes) -> Sequence[ProtoFile]:
     Options have the names of the extensions that the files and the built-in files declare. Raises ``ValueError`` for a
     string that is not UTF-8.
     """
-    protos = _read_set(data) or _read_file(data)
+    protos = read_descriptors(data)
     for proto in protos:
         _check_text(proto)
     return [file_from_descriptor(proto, path=proto.name) for proto in _with_known_options(protos)]
+
+
+def read_descriptors(data: bytes) -> Sequence[FileDescriptorProto]:
+    """Return the files of a serialised ``FileDescriptorSet`` or ``FileDescriptorProto``; empty if it is neither."""
+    return _read_set(data) or _read_file(data)
 
 
 def _read_set(data: bytes) -> Sequence[FileDescriptorProto]:

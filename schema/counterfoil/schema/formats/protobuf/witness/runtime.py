@@ -10,13 +10,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from google.protobuf import __version__ as _version
-from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
+from google.protobuf import json_format, message_factory
 from google.protobuf.internal import api_implementation
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from counterfoil.schema.errors import CounterfoilError
-from counterfoil.schema.formats.protobuf.describe.descriptors import descriptor_set
+from counterfoil.schema.formats.protobuf.describe.pools import PoolRefuses, pooled_file
 from counterfoil.schema.formats.protobuf.witness.unchecked_text import has_unchecked_text
 
 if TYPE_CHECKING:
@@ -35,13 +35,10 @@ class Runtime:
     """The message classes of one schema in the runtime."""
 
     def __init__(self, schema: ProtobufSchema) -> None:
-        self._pool = descriptor_pool.DescriptorPool()
         try:
-            files = descriptor_pb2.FileDescriptorSet.FromString(descriptor_set(schema))
-            for file in files.file:
-                self._pool.AddSerializedFile(file.SerializeToString())
-        except (TypeError, DecodeError) as refused:
-            raise RuntimeRefuses(f"protobuf does not take the schema: {quote(refused)}") from refused
+            self._pool = pooled_file(schema).pool
+        except PoolRefuses as refused:
+            raise RuntimeRefuses(f"protobuf does not take the schema: {refused}") from refused
 
     def new(self, full_name: str) -> AnyMessage:
         """Return an empty message of this name; raise ``RuntimeRefuses`` if there is none."""

@@ -1,0 +1,176 @@
+"""Protobuf serializer and deserializer against confluent-kafka's, one message at a time, behind the same call.
+
+    python benchmarks/serde/protobuf.py [--rounds 30] [--assert]
+
+Both use a registry in this process, so that no network is measured, and everything is warm. The message is an order of
+22 fields, with two nested places, a list of places, two enums, amounts and times as numbers, in a class as a compiler
+generates it.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from random import Random
+from typing import Any
+
+from confluent_kafka.schema_registry import RegisteredSchema as TheirRegistered
+from confluent_kafka.schema_registry import Schema as TheirSchema
+from confluent_kafka.schema_registry import topic_subject_name_strategy
+from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer as TheirDeserializer
+from confluent_kafka.schema_registry.protobuf import ProtobufSerializer as TheirSerializer
+from confluent_kafka.serialization import MessageField, SerializationContext
+from google.protobuf.message_factory import GetMessageClass
+from measure import Candidate, Report, over
+
+from counterfoil.schema.formats.protobuf.describe.pools import pooled_file
+from counterfoil.schema.formats.protobuf.parse import parse_protobuf
+from counterfoil.schema.model import Schema, SchemaType
+from counterfoil.schema.rest.versions import RegisteredSchema
+from counterfoil.sdk.serde.protobuf import ProtobufDeserializer, ProtobufSerializer
+
+MESSAGES = 64
+ORDER = """syntax = "proto3"; package bench;
+message Order {
+  string order_id = 1; int64 customer_id = 2; int32 vendor_id = 3; Status status = 4; Channel channel = 5;
+  bool is_gift = 6; int64 created_at = 7; int64 paid_at = 8; int64 sent_at = 9; int32 delivery_day = 10;
+  int32 delivery_from = 11; double net = 12; double tax = 13; double total = 14; optional double discount = 15;
+  optional string comment = 16; Place pickup = 17; Place dropoff = 18; repeated Place stops = 19; int64 weight = 20;
+  string source = 21; string tier = 22;
+  message Place { int32 zone = 1; string name = 2; double lat = 3; double lon = 4; }
+  enum Status { NEW = 0; PAID = 1; SENT = 2; DONE = 3; }
+  enum Channel { WEB = 0; APP = 1; SHOP = 2; }
+}"""
+FILE = pooled_file(parse_protobuf(ORDER))
+Order: Any = GetMessageClass(FILE.message_types_by_name["Order"])
+SERIALIZED = b64encode(FILE.serialized_pb).decode("ascii")
+
+
+def orders(count: int) -> list[Any]:
+    """Return orders with every optional field set in about half of them."""
+    draw = Random(11)
+
+    def place() -> dict[str, Any]:
+        name = draw.choice(["Harbour", "Airport", "Old Town", "Station Square"])
+        return {"zone": draw.randint(1, 260), "name": name, "lat": draw.uniform(40, 41), "lon": draw.uniform(-74, -73)}
+
+    def instant() -> int:
+        return 1_700_000_000_000_000 + draw.randrange(10**13)
+
+    def perhaps(value: Any) -> Any:
+        return value if draw.random() < 0.5 else None
+
+    return [
+        Order(
+            order_id=f"{draw.getrandbits(128):032x}",
+            customer_id=draw.randrange(10**7),
+            vendor_id=draw.randint(1, 2),
+            status=draw.randrange(4),
+            channel=draw.randrange(3),
+            is_gift=draw.random() < 0.1,
+            created_at=instant(),
+            paid_at=perhaps(instant()),
+            sent_at=perhaps(instant()),
+            delivery_day=draw.randrange(20_000),
+            delivery_from=draw.randrange(86_400),
+            net=draw.uniform(0, 100),
+            tax=draw.uniform(0, 20),
+            total=draw.uniform(0, 120),
+            discount=perhaps(draw.uniform(0, 10)),
+            comment=perhaps("leave it with the neighbour"),
+            pickup=place(),
+            dropoff=perhaps(place()),
+            stops=[place() for _ in range(2)],
+            weight=draw.randrange(10**6),
+            source="campaign",
+            tier="gold",
+        )
+        for _ in range(count)
+    ]
+
+
+class OurRegistry:
+    """A registry with one schema, whose id is 1."""
+
+    def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
+        """Return id 1 and version 1 for any schema."""
+        _ = normalize
+        return RegisteredSchema(subject, 1, 1, None, schema)
+
+    def schema_by_id(self, schema_id: int) -> Schema:
+        """Return the one schema."""
+        _ = schema_id
+        return Schema(ORDER, SchemaType.PROTOBUF)
+
+
+class TheirRegistry:
+    """The same registry for confluent-kafka, with the methods that its serializers call."""
+
+    def config(self) -> dict[str, Any]:
+        """Return no settings."""
+        return {}
+
+    def register_schema_full_response(self, subject: str, schema: Any, normalize_schemas: bool = False) -> Any:  # noqa: FBT001, FBT002 - their signature
+        """Return id 1 and version 1 for any schema."""
+        _ = normalize_schemas
+        return TheirRegistered(schema_id=1, guid=None, schema=schema, subject=subject, version=1)
+
+    def get_schema(self, *_args: Any, **_kwargs: Any) -> Any:
+        """Return the one schema."""
+        return TheirSchema(SERIALIZED, "PROTOBUF")
+
+
+def main() -> int:
+    report = Report.from_arguments(__doc__.splitlines()[0])
+    ctx = SerializationContext("bench", MessageField.VALUE)
+    strategy = {"subject.name.strategy": topic_subject_name_strategy}
+    ours, theirs = ProtobufSerializer(OurRegistry(), model=Order), TheirSerializer(Order, TheirRegistry(), strategy)
+    values = orders(MESSAGES)
+    data = [theirs(value, ctx) for value in values]
+    if [ours(value, ctx) for value in values] != data:
+        raise SystemExit("The serializers differ")
+    readers = {
+        "without a registry": (
+            ProtobufDeserializer(None, model=Order),
+            TheirDeserializer(Order, strategy),
+            3.5,
+        ),
+        "with a registry": (
+            ProtobufDeserializer(OurRegistry(), model=Order),
+            TheirDeserializer(Order, strategy, TheirRegistry()),
+            14.0,
+        ),
+    }
+    for our_reader, their_reader, _ in readers.values():
+        if not [our_reader(each, ctx) for each in data] == [their_reader(each, ctx) for each in data] == values:
+            raise SystemExit("The deserializers differ")
+    print(f"An order has {sum(map(len, data)) // len(data)} bytes on average.")
+    report.compare(
+        "write",
+        Candidate("confluent-kafka", over(lambda value: theirs(value, ctx), values)),
+        (Candidate("counterfoil", over(lambda value: ours(value, ctx), values)), 4.0),
+        (Candidate("SerializeToString", over(Order.SerializeToString, values)), None),
+        messages=MESSAGES,
+    )
+    bodies = [each[6:] for each in data]
+    for name, (our_reader, their_reader, goal) in readers.items():
+        report.compare(
+            f"read, {name}",
+            Candidate("confluent-kafka", over(lambda each, read=their_reader: read(each, ctx), data)),
+            (Candidate("counterfoil", over(lambda each, read=our_reader: read(each, ctx), data)), goal),
+            (Candidate("FromString", over(Order.FromString, bodies)), None),
+            messages=MESSAGES,
+        )
+    dynamic, as_dict = ProtobufDeserializer(OurRegistry()), ProtobufDeserializer(OurRegistry(), values="dict")
+    dicts = [as_dict(each, ctx) for each in data]
+    report.compare(
+        "without a class",
+        Candidate("read a message", over(lambda each: dynamic(each, ctx), data)),
+        (Candidate("read a dict", over(lambda each: as_dict(each, ctx), data)), None),
+        (Candidate("write a dict", over(lambda value: ours(value, ctx), dicts)), None),
+        messages=MESSAGES,
+    )
+    return report.finish()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,62 @@
+"""The Protobuf serializers with the arguments of confluent-kafka's ``schema_registry.protobuf``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.sdk.confluent.rules import refuse_rule_arguments
+from counterfoil.sdk.serde import protobuf
+from counterfoil.sdk.serde.asynchronous import AsyncDeserializer, AsyncSerializer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from google.protobuf.message import Message
+
+    from counterfoil.sdk.serde.sources import AnyRegistry
+
+__all__ = ["AsyncProtobufDeserializer", "AsyncProtobufSerializer", "ProtobufDeserializer", "ProtobufSerializer"]
+
+
+class ProtobufSerializer(protobuf.ProtobufSerializer):
+    """:class:`counterfoil.sdk.ProtobufSerializer` with the arguments of confluent-kafka's class of this name."""
+
+    def __init__(
+        self,
+        msg_type: type[Message],
+        schema_registry_client: AnyRegistry,
+        conf: Mapping[str, Any] | None = None,
+        rule_conf: Mapping[str, Any] | None = None,
+        rule_registry: object = None,
+    ) -> None:
+        refuse_rule_arguments(rule_conf, rule_registry)
+        super().__init__(schema_registry_client, model=msg_type, **protobuf.confluent_writing(conf))
+
+
+class ProtobufDeserializer(protobuf.ProtobufDeserializer):
+    """:class:`counterfoil.sdk.ProtobufDeserializer` with the arguments of confluent-kafka's class of this name."""
+
+    def __init__(
+        self,
+        message_type: type[Message],
+        conf: Mapping[str, Any] | None = None,
+        schema_registry_client: AnyRegistry | None = None,
+        rule_conf: Mapping[str, Any] | None = None,
+        rule_registry: object = None,
+    ) -> None:
+        refuse_rule_arguments(rule_conf, rule_registry)
+        super().__init__(schema_registry_client, model=message_type, **protobuf.confluent_reading(conf))
+
+
+class AsyncProtobufSerializer(AsyncSerializer[Any]):
+    """The asynchronous :class:`ProtobufSerializer`, with the same arguments and an ``AsyncSchemaRegistryClient``."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(ProtobufSerializer(*args, **kwargs))
+
+
+class AsyncProtobufDeserializer(AsyncDeserializer[Any]):
+    """The asynchronous :class:`ProtobufDeserializer`, with the same arguments and an ``AsyncSchemaRegistryClient``."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(ProtobufDeserializer(*args, **kwargs))

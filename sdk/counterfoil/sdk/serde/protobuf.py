@@ -1,0 +1,284 @@
+"""Protobuf for Kafka: a serializer and a deserializer that find their schemas in a registry."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
+
+from google.protobuf.message import DecodeError as RuntimeDecodeError
+from google.protobuf.message import EncodeError as RuntimeEncodeError
+
+from counterfoil.schema.wire import ID_PREFIX_BYTES
+from counterfoil.sdk.errors import InvalidSettings
+from counterfoil.sdk.serde.confluent_settings import (
+    Option,
+    deserializer_settings,
+    flag,
+    function,
+    must_be,
+    optional,
+    serializer_settings,
+)
+from counterfoil.sdk.serde.context import headers_of
+from counterfoil.sdk.serde.deserializer import Deserializer
+from counterfoil.sdk.serde.protobuf_codec.class_schema import (
+    IMPORT_PATH,
+    QUALIFIED,
+    ReferenceSubject,
+    checked_class,
+    imports_of_class,
+    schema_of_class,
+)
+from counterfoil.sdk.serde.protobuf_codec.codec import ProtobufCodec
+from counterfoil.sdk.serde.serializer import Serializer
+from counterfoil.sdk.subjects import TOPIC
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from google.protobuf.message import Message
+
+    from counterfoil.schema.model import Schema
+    from counterfoil.sdk.serde.context import MessageContext
+    from counterfoil.sdk.serde.reading import Latest
+    from counterfoil.sdk.serde.sources import AnyRegistry
+    from counterfoil.sdk.serde.writing import Register
+    from counterfoil.sdk.subjects import SubjectNaming
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+__all__ = ["IMPORT_PATH", "QUALIFIED", "ProtobufDeserializer", "ProtobufSerializer", "ReferenceSubject"]
+
+
+_FIRST: Final = ID_PREFIX_BYTES + 1
+"""The size of a frame before the first message of a file."""
+_FAILURES: Final = (KeyError, AttributeError, TypeError, ValueError, RuntimeDecodeError, RuntimeEncodeError)
+"""What happens to a message that is not one of the most frequent kind; the general way reads or refuses it."""
+_CAPACITY: Final = 1000
+
+_DEPRECATED: Final = Option(
+    "use.deprecated.format",
+    must_be(False, "message indexes without zigzag encoding cannot be told from others"),  # noqa: FBT003 - the only value
+    default=False,
+)
+_WRITE_OPTIONS: Final = (
+    Option("skip.known.types", flag, default=True),
+    Option("reference.subject.name.strategy", optional(function)),
+    _DEPRECATED,
+)
+_READ_OPTIONS: Final = (_DEPRECATED,)
+
+
+def confluent_writing(conf: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the arguments of :class:`ProtobufSerializer` for the settings of confluent-kafka's.
+
+    Raises ``InvalidSettings``.
+    """
+    settings, own = serializer_settings(conf or {}, _WRITE_OPTIONS)
+    theirs = own["reference.subject.name.strategy"]
+    return {
+        **settings,
+        "reference_subject": IMPORT_PATH if theirs is None else _adapted(theirs),
+        "skip_known_types": own["skip.known.types"],
+    }
+
+
+def confluent_reading(conf: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the arguments of :class:`ProtobufDeserializer` for the settings of confluent-kafka's.
+
+    Raises ``InvalidSettings``.
+    """
+    return deserializer_settings(conf or {}, _READ_OPTIONS)[0]
+
+
+def _adapted(theirs: Callable[..., str]) -> ReferenceSubject:
+    """Return a strategy of confluent-kafka, ``(ctx, file)``, as one of this SDK."""
+    return lambda path: theirs(None, SimpleNamespace(name=path))
+
+
+class ProtobufSerializer(Serializer[Any]):
+    """Writes messages and dicts as Protobuf, framed with the registry's id of their schema and their message indexes.
+
+    ``model`` is a generated class: its file is registered, after the files that it imports. Without a class, ``schema``
+    is the text of a ``.proto`` file, or with ``register="latest"`` the registry's. ``message`` is the full name of the
+    message type for a schema with several; by default it is the first of the file.
+
+    Values are messages, or dicts from the names of fields to values. ``reference_subject`` names the subject of an
+    imported file by its path: ``IMPORT_PATH``, ``QUALIFIED`` or a function. With ``skip_known_types`` the files of
+    Google and Confluent are not registered, which registries have built in. The other arguments are those of
+    :class:`~counterfoil.sdk.serde.serializer.Serializer`.
+    """
+
+    def __init__(
+        self,
+        registry: AnyRegistry,
+        schema: str | Schema | None = None,
+        *,
+        model: type[Message] | None = None,
+        message: str | None = None,
+        subject: SubjectNaming | str = TOPIC,
+        register: Register = "auto",
+        normalize: bool = False,
+        reference_subject: ReferenceSubject = IMPORT_PATH,
+        skip_known_types: bool = True,
+        id_location: Literal["prefix", "header"] = "prefix",
+        to_dict: Callable[[Any, Any], Any] | None = None,
+        latest_ttl_s: float = 60.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        classes = () if model is None else (checked_class(model, "model"),)
+        own = schema_of_class(model) if model is not None and schema is None else None
+        imports = (
+            ()
+            if own is None
+            else imports_of_class(model, reference_subject=reference_subject, skip_known_types=skip_known_types)
+        )
+        super().__init__(
+            ProtobufCodec(classes=classes, message=_message_name(classes, message), own=own),
+            registry,
+            schema if own is None else own,
+            imports=imports,
+            subject=subject,
+            register=register,
+            normalize=normalize,
+            id_location=id_location,
+            to_dict=to_dict,
+            latest_ttl_s=latest_ttl_s,
+            clock=clock,
+        )
+
+        self._class = classes[0] if classes and self._is_plain else None
+        self._direct: dict[tuple[Any, Any], tuple[Any, Any, bytes]] = {}
+
+    def __call__(self, value: Any, ctx: MessageContext | None = None) -> bytes | None:
+        """Return the message for ``value``; None for None, a tombstone. See :meth:`Serializer.__call__`."""
+        try:
+            class_, serialize, prefix = self._direct[ctx.topic, ctx.field]  # type: ignore[union-attr]  # None: below
+            if type(value) is class_:
+                message: bytes = prefix + serialize(value)
+                return message
+        except _FAILURES:
+            pass
+        written = super().__call__(value, ctx)
+        if ctx is not None and self._class is not None and type(value) is self._class:
+            plan = self._plans.found.get((ctx.topic, ctx.field))
+            if plan is not None:
+                own = (ctx.topic, ctx.field), (self._class, self._class.SerializeToString, plan.prefix)
+                self._direct = _with_entry(self._direct, *own)
+        return written
+
+    def close(self) -> None:
+        """Remove every plan; the registry, which others may use, stays open."""
+        super().close()
+        self._direct = {}
+
+    @classmethod
+    def from_confluent(
+        cls, msg_type: type[Message], schema_registry_client: AnyRegistry, conf: Mapping[str, Any] | None = None
+    ) -> Self:
+        """Return the serializer that confluent-kafka's ``ProtobufSerializer`` would be with the same arguments.
+
+        ``schema_registry_client`` is a client of this SDK. The precedence of the settings is the same. Raises
+        ``InvalidSettings`` for a setting that has no counterpart here.
+        """
+        return cls(schema_registry_client, model=msg_type, **confluent_writing(conf))
+
+
+class ProtobufDeserializer(Deserializer[Any]):
+    """Reads framed Protobuf with the schema that the frame or a header names.
+
+    ``model`` is a generated class, or several, of which the one with the message's full name is used; a message of
+    another type raises ``DecodeError``. Without a class, values are dynamic messages of the type that the message
+    indexes lead to, or with ``reader`` or ``latest`` of the type of the same name in the reader's schema. ``message``
+    is the full name of the only type that is read. With ``values="dict"`` values are dicts.
+
+    Unknown fields are kept in messages. The other arguments are those of
+    :class:`~counterfoil.sdk.serde.deserializer.Deserializer`.
+    """
+
+    def __init__(
+        self,
+        registry: AnyRegistry | None,
+        *,
+        model: type[Message] | Sequence[type[Message]] | None = None,
+        message: str | None = None,
+        values: Literal["message", "dict"] = "message",
+        reader: str | Schema | None = None,
+        latest: Latest = False,
+        subject: SubjectNaming | str = TOPIC,
+        id_location: Literal["any", "prefix"] = "any",
+        from_dict: Callable[[Any, Any], Any] | None = None,
+        on_error: Literal["raise", "return"] = "raise",
+        latest_ttl_s: float = 60.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        models = model if isinstance(model, Sequence) else () if model is None else (model,)
+        classes = tuple(checked_class(each, "model") for each in models)
+        if values not in ("message", "dict"):
+            raise InvalidSettings(f"values is {values!r}; expected 'message' or 'dict'", setting="values")
+        if registry is None and reader is None and len({each.DESCRIPTOR.file for each in classes}) != 1:
+            problem = "Without a registry, the classes of one file or the reader's schema are needed"
+            raise InvalidSettings(problem, setting="model")
+        super().__init__(
+            ProtobufCodec(classes=classes, message=_message_name(classes, message), as_dict=values == "dict"),
+            registry,
+            reader=reader,
+            latest=latest,
+            subject=subject,
+            id_location=id_location,
+            from_dict=from_dict,
+            on_error=on_error,
+            latest_ttl_s=latest_ttl_s,
+            clock=clock,
+        )
+
+        self._is_direct = self._is_plain and values == "message"
+        self._direct: dict[bytes, Any] = {}
+
+    def __call__(self, data: bytes | None, ctx: MessageContext | None = None) -> Any:
+        """Return the value of a message; None for None, a tombstone. See :meth:`Deserializer.__call__`."""
+        try:
+            parse = self._direct[data[:_FIRST]]  # type: ignore[index]  # None: below
+            if ctx is None or not ctx.headers:  # type: ignore[attr-defined]  # some contexts have them
+                return parse(data[_FIRST:])  # type: ignore[index]  # as above
+        except _FAILURES:
+            pass
+        value: Any = super().__call__(data, ctx)
+        if self._is_direct and type(data) is bytes and not headers_of(ctx) and data[:_FIRST] in self._plans.found:
+            self._direct = _with_entry(self._direct, data[:_FIRST], type(value).FromString)
+        return value
+
+    def close(self) -> None:
+        """Remove every plan; the registry, which others may use, stays open."""
+        super().close()
+        self._direct = {}
+
+    @classmethod
+    def from_confluent(
+        cls,
+        message_type: type[Message],
+        conf: Mapping[str, Any] | None = None,
+        schema_registry_client: AnyRegistry | None = None,
+    ) -> Self:
+        """Return the deserializer that confluent-kafka's ``ProtobufDeserializer`` would be with the same arguments.
+
+        ``schema_registry_client`` is a client of this SDK. Raises ``InvalidSettings`` for a setting that has no
+        counterpart here.
+        """
+        return cls(schema_registry_client, model=message_type, **confluent_reading(conf))
+
+
+def _with_entry(direct: dict[K, V], key: K, entry: V) -> dict[K, V]:
+    """Return the table with one more entry; a full one is begun anew."""
+    return {**(direct if len(direct) < _CAPACITY else {}), key: entry}
+
+
+def _message_name(classes: Sequence[Any], message: str | None) -> str | None:
+    names = [each.DESCRIPTOR.full_name for each in classes]
+    if message is not None and names and names != [message]:
+        problem = f"message is {message!r}, and the class is {' or '.join(names)}; one of the two is enough"
+        raise InvalidSettings(problem, setting="message")
+    return message

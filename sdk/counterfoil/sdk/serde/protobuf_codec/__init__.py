@@ -1,0 +1,1 @@
+"""Protobuf messages on Google's runtime: generated classes, dynamic messages, dicts; their places in files."""

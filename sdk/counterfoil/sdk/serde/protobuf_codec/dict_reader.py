@@ -1,0 +1,115 @@
+"""Messages as dicts of Python values.
+
+A field without presence is always in the dict, with its default when it is not set; a field with presence is there when
+it is set. Enums are their symbols, or numbers that have none; keys of extensions are ``[full.name]``. Unknown fields
+are only in messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from google.protobuf.message import DecodeError as RuntimeDecodeError
+
+from counterfoil.sdk.errors import DecodeError
+from counterfoil.sdk.serde.protobuf_codec.message_types import class_of
+from counterfoil.sdk.serde.protobuf_codec.well_known import ANY, CONVERSION_BY_NAME, WRAPPERS
+
+if TYPE_CHECKING:
+    from counterfoil.sdk.serde.protobuf_codec.dynamic import AnyDescriptor, AnyField, AnyMessage
+
+Read: TypeAlias = Callable[[Any], Any]
+"""Returns a message, or a value of a field, as a Python value. Raises ``DecodeError`` with the path."""
+
+
+class DictReader:
+    """Reads messages of one pool. The functions are built once per message type."""
+
+    def __init__(self) -> None:
+        self._reads: dict[str, Read] = {}
+
+    def read(self, descriptor: AnyDescriptor) -> Read:
+        """Return the function that reads messages of the type."""
+        found = self._reads.get(descriptor.full_name)
+        return found if found is not None else self._reads.setdefault(descriptor.full_name, self._build(descriptor))
+
+    def _build(self, descriptor: AnyDescriptor) -> Read:
+        if descriptor.full_name in WRAPPERS:
+            return lambda message: message.value
+        if descriptor.full_name == ANY:
+            return self._read_any
+        convert = CONVERSION_BY_NAME.get(descriptor.full_name)
+        return self._read_fields(descriptor) if convert is None else _guarded(convert.read)
+
+    def _read_fields(self, descriptor: AnyDescriptor) -> Read:
+        fields = [(field.name, field.has_presence, self._value_of(field)) for field in descriptor.fields]
+
+        def read(message: AnyMessage) -> dict[str, Any]:
+            value: dict[str, Any] = {}
+            name = ""
+            try:
+                for name, has_presence, convert in fields:
+                    if not has_presence or message.HasField(name):
+                        value[name] = convert(getattr(message, name))
+                if descriptor.is_extendable:
+                    for field, item in message.ListFields():
+                        if field.is_extension:
+                            name = f"[{field.full_name}]"
+                            value[name] = self._value_of(field)(item)
+            except DecodeError as error:
+                error.path = f"{name}{'.' if error.path and not error.path.startswith('[') else ''}{error.path}"
+                raise
+            return value
+
+        return read
+
+    def _value_of(self, field: AnyField) -> Read:
+        if field.message_type is not None and field.message_type.GetOptions().map_entry:
+            convert = self._single(field.message_type.fields_by_name["value"])
+            return lambda entries: {key: convert(entries[key]) for key in entries}
+        single = self._single(field)
+        return (lambda items: [single(item) for item in items]) if field.is_repeated else single
+
+    def _single(self, field: AnyField) -> Read:
+        if field.message_type is not None:
+            return self._message_of(field.message_type)
+        if field.enum_type is not None:
+            symbols = {number: symbol.name for number, symbol in field.enum_type.values_by_number.items()}
+            return lambda number: symbols.get(number, number)
+        return _unchanged
+
+    def _message_of(self, descriptor: AnyDescriptor) -> Read:
+        """Return the function for an inner message, which is built with the first such message: types may be cyclic."""
+
+        def read(message: AnyMessage) -> Any:
+            return self.read(descriptor)(message)
+
+        return read
+
+    def _read_any(self, message: AnyMessage) -> dict[str, Any]:
+        url = message.type_url
+        try:
+            inner = message.DESCRIPTOR.file.pool.FindMessageTypeByName(url.rpartition("/")[2])
+        except KeyError:
+            return {"@type": url, "value": message.value}
+        try:
+            value = self.read(inner)(class_of(inner).FromString(message.value))
+        except RuntimeDecodeError as error:
+            raise DecodeError(f"The content is no {inner.full_name}: {error}") from error
+        is_plain = isinstance(value, dict) and inner.full_name not in CONVERSION_BY_NAME
+        return {"@type": url, **value} if is_plain else {"@type": url, "value": value}
+
+
+def _guarded(convert: Read) -> Read:
+    def read(message: AnyMessage) -> Any:
+        try:
+            return convert(message)
+        except (ValueError, ArithmeticError) as error:
+            raise DecodeError(f"The message is no valid {message.DESCRIPTOR.full_name}: {error}") from error
+
+    return read
+
+
+def _unchanged(value: Any) -> Any:
+    return value
