@@ -232,8 +232,18 @@ class DecodeWalk:
         return value
 
     def _skip(self, step: Step) -> None:
-        """Skip a value: its parts are read and discarded, and blocks with a size in bytes are skipped as a whole."""
+        """Skip a value: only what its size depends on is read, and blocks with a size in bytes are skipped as a whole."""
         match step:
+            case NullStep():
+                pass
+            case BooleanStep():
+                self._take(1)
+            case IntegerStep() | EnumStep():
+                self._skip_number()
+            case RealStep(size=size) | FixedStep(size=size):
+                self._take(size)
+            case BytesStep() | TextStep():
+                self._take(self._size())
             case ArrayStep(items=items, smallest=smallest):
                 self._skip_blocks((items,), smallest)
             case MapStep(values=values):
@@ -245,6 +255,13 @@ class DecodeWalk:
                 self._skip(self._branch(step))
             case _:
                 self._read(step)
+
+    def _skip_number(self) -> None:
+        while self.data[self.offset : self.offset + 1] > b"\x7f":
+            self.offset += 1
+        if not self._left:
+            self.fail("The data ends inside a number (0 bytes are left)")
+        self.offset += 1
 
     def _skip_blocks(self, steps: Sequence[Step], smallest: int) -> None:
         for count in self._blocks(smallest, is_skipping=True):

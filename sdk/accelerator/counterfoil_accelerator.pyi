@@ -1,0 +1,25 @@
+"""The accelerator's classes; see ``sdk/accelerator/src`` for their meaning."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, final
+
+INTERFACE: Final[int]
+
+@final
+class Decoder:
+    def __new__(
+        cls,
+        nodes: Sequence[tuple[Any, ...]],
+        root: int,
+        *,
+        whole: bool,
+        max_empty_items: int,
+        max_weight: int,
+        fallback: Callable[..., Any],
+    ) -> Decoder: ...
+    def decode(self, data: bytes, offset: int = 0, /) -> Any: ...
+
+@final
+class Encoder:
+    def __new__(cls, nodes: Sequence[tuple[Any, ...]], root: int, *, fallback: Callable[..., Any]) -> Encoder: ...
+    def encode(self, value: object, prefix: bytes = b"", /) -> bytes: ...
