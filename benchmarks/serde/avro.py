@@ -2,9 +2,9 @@
 
     python benchmarks/serde/avro.py [--rounds 30] [--assert]
 
-Both use a registry in this process, so that no network is measured, and everything is warm. Each schema is measured with
-the accelerator and with generated Python code (see docs/serializers.md), and beside fastavro's bare functions. How time
-is measured is in ``measure.py``.
+Both use a registry in this process, so that no network is measured, and everything is warm. Each schema is measured
+with the accelerator and with generated Python code (see docs/serializers.md), and beside fastavro's bare functions. How
+time is measured is in ``measure.py``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from counterfoil.sdk.serde.avro import AvroDeserializer, AvroSerializer
 from counterfoil.sdk.serde.avro_codec.tier import REQUIRED, USED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 MESSAGES: Final = 64
 EVOLVED_GOAL: Final = 1 / 1.15
@@ -283,14 +283,12 @@ class Codecs:
     def __init__(self, case: Case, *, accelerated: bool) -> None:
         os.environ[USED] = "on" if accelerated else "off"
         text = json.dumps(case.document)
-        self.write = self._bound(AvroSerializer(OurRegistry(text), text))
-        self.read = self._bound(AvroDeserializer(OurRegistry(text)))
-        self.read_evolved = self._bound(AvroDeserializer(OurRegistry(text), reader=evolved(case.document)))
-        first = self.write(case.values[0])
-        self.read(first), self.read_evolved(first)  # the tier is chosen when the first message comes
-
-    def _bound(self, work: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
-        return lambda item: work(item, CONTEXT)
+        self.write = AvroSerializer(OurRegistry(text), text)
+        self.read = AvroDeserializer(OurRegistry(text))
+        self.read_evolved = AvroDeserializer(OurRegistry(text), reader=evolved(case.document))
+        first = self.write(case.values[0], CONTEXT)
+        for read in (self.read, self.read_evolved):
+            read(first, CONTEXT)  # the tier is chosen when the first message comes
 
 
 def measure(report: Report, case: Case) -> None:
@@ -303,10 +301,14 @@ def measure(report: Report, case: Case) -> None:
     fast, plain = Codecs(case, accelerated=True), Codecs(case, accelerated=False)
     messages = [theirs_out(value, CONTEXT) for value in case.values]
     for codecs in (fast, plain):
-        check(f"{case.name}: write", [codecs.write(value) for value in case.values], messages)
-        check(f"{case.name}: read", map(codecs.read, messages), [theirs_in(one, CONTEXT) for one in messages])
+        check(f"{case.name}: write", [codecs.write(value, CONTEXT) for value in case.values], messages)
+        check(
+            f"{case.name}: read",
+            [codecs.read(one, CONTEXT) for one in messages],
+            [theirs_in(one, CONTEXT) for one in messages],
+        )
         evolved_values = [theirs_evolved(one, CONTEXT) for one in messages]
-        check(f"{case.name}: evolved", map(codecs.read_evolved, messages), evolved_values)
+        check(f"{case.name}: evolved", [codecs.read_evolved(one, CONTEXT) for one in messages], evolved_values)
 
     parsed = fastavro.parse_schema(case.document)
     bodies = [data[5:] for data in messages]
@@ -324,24 +326,24 @@ def measure(report: Report, case: Case) -> None:
 
     compare(
         "write",
-        Candidate("confluent-kafka", over(lambda value: theirs_out(value, CONTEXT), case.values)),
+        Candidate("confluent-kafka", over(theirs_out, case.values, CONTEXT)),
         (Candidate("fastavro, bare", over(bare_write, case.values)), None),
-        (Candidate("generated Python", over(plain.write, case.values)), case.generated[0]),
-        (Candidate("accelerator", over(fast.write, case.values)), case.accelerated[0]),
+        (Candidate("generated Python", over(plain.write, case.values, CONTEXT)), case.generated[0]),
+        (Candidate("accelerator", over(fast.write, case.values, CONTEXT)), case.accelerated[0]),
     )
     compare(
         "read",
-        Candidate("confluent-kafka", over(lambda data: theirs_in(data, CONTEXT), messages)),
+        Candidate("confluent-kafka", over(theirs_in, messages, CONTEXT)),
         (Candidate("fastavro, bare", over(bare_read, bodies)), None),
-        (Candidate("generated Python", over(plain.read, messages)), case.generated[1]),
-        (Candidate("accelerator", over(fast.read, messages)), case.accelerated[1]),
+        (Candidate("generated Python", over(plain.read, messages, CONTEXT)), case.generated[1]),
+        (Candidate("accelerator", over(fast.read, messages, CONTEXT)), case.accelerated[1]),
     )
     for tier, codecs in (("generated Python", plain), ("accelerator", fast)):
         compare(
             f"evolved, {tier}",
-            Candidate("no reader", over(codecs.read, messages)),
-            (Candidate("evolved reader", over(codecs.read_evolved, messages)), EVOLVED_GOAL),
-            (Candidate("confluent-kafka, evolved", over(lambda data: theirs_evolved(data, CONTEXT), messages)), None),
+            Candidate("no reader", over(codecs.read, messages, CONTEXT)),
+            (Candidate("evolved reader", over(codecs.read_evolved, messages, CONTEXT)), EVOLVED_GOAL),
+            (Candidate("confluent-kafka, evolved", over(theirs_evolved, messages, CONTEXT)), None),
         )
 
 

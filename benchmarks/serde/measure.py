@@ -13,7 +13,9 @@ import argparse
 import statistics
 import sys
 import time
+from collections import deque
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -32,12 +34,11 @@ class Candidate:
     run: Callable[[], object]
 
 
-def over(work: Callable[[Any], object], items: Sequence[Any]) -> Callable[[], None]:
-    """Return a function that does the work for every item."""
+def over(work: Callable[..., Any], items: Sequence[Any], *context: object) -> Callable[[], None]:
+    """Return a function that calls ``work(item, *context)`` for every item, in a loop that takes no bytecode."""
 
     def run() -> None:
-        for item in items:
-            work(item)
+        deque(map(work, items, *map(repeat, context)), maxlen=0)
 
     return run
 

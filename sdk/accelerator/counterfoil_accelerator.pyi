@@ -1,4 +1,4 @@
-"""The accelerator's classes; see ``sdk/accelerator/src`` for their meaning."""
+# The meaning of each class and parameter is in src/.
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, final

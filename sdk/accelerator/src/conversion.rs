@@ -341,20 +341,34 @@ fn unscaled_in(text: &str, precision: u32, scale: u32) -> Option<i128> {
 
 /// Return a `uuid.UUID`, with its two attributes set as the class itself sets them.
 fn uuid(py: Python<'_>, number: u128) -> Outcome<Bound<'_, PyAny>> {
-    static NEW: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    static SET: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    static UNKNOWN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let object = || py.get_type::<PyAny>();
-    let new = NEW.get_or_try_init(py, || object().getattr("__new__").map(Bound::unbind))?;
-    let set = SET.get_or_try_init(py, || object().getattr("__setattr__").map(Bound::unbind))?;
-    let unknown = UNKNOWN.get_or_try_init(py, || {
-        let safe = py.import("uuid")?.getattr("SafeUUID")?;
-        safe.getattr("unknown").map(Bound::unbind)
-    })?;
-    let value = new.bind(py).call1((python_class(py, &UUID, "uuid", "UUID")?,))?;
-    set.bind(py).call1((&value, pyo3::intern!(py, "int"), number))?;
-    set.bind(py).call1((&value, pyo3::intern!(py, "is_safe"), unknown))?;
+    static MAKER: PyOnceLock<UuidMaker> = PyOnceLock::new();
+    let maker = MAKER.get_or_try_init(py, || UuidMaker::new(py))?;
+    let value = maker.new.bind(py).call1((maker.class.bind(py),))?;
+    maker.set_int.bind(py).call1((&value, number))?;
+    maker.set_is_safe.bind(py).call1((&value, &maker.unknown))?;
     Ok(value)
+}
+
+struct UuidMaker {
+    class: Py<PyAny>,
+    new: Py<PyAny>,
+    set_int: Py<PyAny>,
+    set_is_safe: Py<PyAny>,
+    unknown: Py<PyAny>,
+}
+
+impl UuidMaker {
+    fn new(py: Python<'_>) -> PyResult<Self> {
+        let module = py.import("uuid")?;
+        let class = module.getattr("UUID")?;
+        Ok(Self {
+            new: class.getattr("__new__")?.unbind(),
+            set_int: class.getattr("int")?.getattr("__set__")?.unbind(),
+            set_is_safe: class.getattr("is_safe")?.getattr("__set__")?.unbind(),
+            unknown: module.getattr("SafeUUID")?.getattr("unknown")?.unbind(),
+            class: class.unbind(),
+        })
+    }
 }
 
 fn uuid_number(value: &Bound<'_, PyAny>) -> PyResult<u128> {

@@ -54,6 +54,8 @@ class DecodeWalk:
 
     def read(self, step: Step) -> Any:
         """Return the value of ``step``. Raises ``DecodeError`` with offset and path."""
+        if self.offset > len(self.data):
+            self.fail("The data ends before the body")
         try:
             return self._read(step)
         except RecursionError:
@@ -232,7 +234,21 @@ class DecodeWalk:
         return value
 
     def _skip(self, step: Step) -> None:
-        """Skip a value: only what its size depends on is read, and blocks with a size in bytes are skipped as a whole."""
+        """Skip a value: only its size is read, and blocks that state their size in bytes are skipped as a whole."""
+        match step:
+            case ArrayStep(items=items, smallest=smallest):
+                self._skip_blocks((items,), smallest)
+            case MapStep(values=values):
+                self._skip_blocks((TextStep(), values), 1)
+            case RecordStep(fields=fields):
+                for one in fields:
+                    self._skip(one.step)
+            case UnionStep():
+                self._skip(self._branch(step))
+            case _:
+                self._skip_scalar(step)
+
+    def _skip_scalar(self, step: Step) -> None:
         match step:
             case NullStep():
                 pass
@@ -244,15 +260,6 @@ class DecodeWalk:
                 self._take(size)
             case BytesStep() | TextStep():
                 self._take(self._size())
-            case ArrayStep(items=items, smallest=smallest):
-                self._skip_blocks((items,), smallest)
-            case MapStep(values=values):
-                self._skip_blocks((TextStep(), values), 1)
-            case RecordStep(fields=fields):
-                for one in fields:
-                    self._skip(one.step)
-            case UnionStep():
-                self._skip(self._branch(step))
             case _:
                 self._read(step)
 
@@ -271,8 +278,6 @@ class DecodeWalk:
 
     def _raw(self, step: RawStep) -> Any:
         start = self.offset
-        if start > len(self.data):
-            self.fail("The data ends before the body")
         body = self._take(self._left)
         if step.is_text:
             return self._converted(self._decoded(body), step.conversion, start)

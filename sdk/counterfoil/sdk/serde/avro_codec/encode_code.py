@@ -152,15 +152,13 @@ class _EncoderWriter:
             case BooleanStep():
                 yes, no = lead + _TRUE, lead + _FALSE
                 return [f"({yes!r} if {value} is True else {no!r} if {value} is False else refuse({value}))"]
-            case RealStep(size=size):
-                return self._real(size, value, lead)
             case EnumStep():
                 return [f"{self._bind_symbols(step, lead)}[{value}]"]
+            case RealStep(size=size):
+                return self._real(size, value, lead)
             case IntegerStep():
                 return self._integer(step, value, lead)
-            case TextStep():
-                return self._text(step, value, lead)
-        return self._bytes(step, value, lead)
+        return self._sized(step, value, lead)
 
     def _converted(self, value: str, conversion: Conversion) -> str:
         base = self._out.name("w")
@@ -186,8 +184,10 @@ class _EncoderWriter:
         self._out.line(f"{text} = encode_text({base})")
         return [self._size(text, lead), text]
 
-    def _bytes(self, step: Step, value: str, lead: bytes) -> list[str]:
+    def _sized(self, step: Step, value: str, lead: bytes) -> list[str]:
         match step:
+            case TextStep():
+                return self._text(step, value, lead)
             case BytesStep(conversion=conversion):
                 base = self._bytes_base(value, conversion)
                 return [self._size(base, lead), base]

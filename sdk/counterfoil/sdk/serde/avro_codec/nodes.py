@@ -1,5 +1,7 @@
 """Plans as nodes for the accelerator: tuples that begin with the kind of a step, and refer to others by number.
 
+Names are interned, as Python interns the names in programs, so that most keys of dicts are found by identity.
+
 The accelerator is installed by itself and may be older or newer than this package, so that the nodes have a version:
 ``INTERFACE`` here and there. Whoever changes the nodes changes both, and ``sdk/accelerator/src``.
 """
@@ -7,6 +9,7 @@ The accelerator is installed by itself and may be older or newer than this packa
 from __future__ import annotations
 
 from functools import partial
+from sys import intern
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from counterfoil.sdk.serde.avro_codec.plan import (
@@ -69,9 +72,10 @@ def _decode_node(step: Step, number_by_id: Mapping[int, int]) -> Node:
         case UnreadableStep():
             return ("unreadable",)
         case RecordStep():
-            fields = [(one.target, number_by_id[id(one.step)]) for one in step.fields]
-            copied = [(name, step.defaults[name]) for name in step.mutable_defaults]
-            return "record", fields, dict.fromkeys(step.targets) | step.defaults, copied, step.unpaid
+            fields = [(one.target and intern(one.target), number_by_id[id(one.step)]) for one in step.fields]
+            template = dict.fromkeys(map(intern, step.targets)) | step.defaults
+            copied = [(intern(name), step.defaults[name]) for name in step.mutable_defaults]
+            return "record", fields, template, copied, step.unpaid
         case RawStep(is_text=True, conversion=conversion):
             return "raw text", _conversion(conversion)
     return _shared_node(step, number_by_id)
@@ -84,7 +88,7 @@ def _encode_node(choose: Choose, step: Step, number_by_id: Mapping[int, int]) ->
         case EncodeUnionStep():
             return _encode_union(partial(choose, step.union), step, number_by_id)
         case EncodeRecordStep(fields=fields):
-            rows = [(one.name, number_by_id[id(one.step)], one.has_default, one.default) for one in fields]
+            rows = [(intern(one.name), number_by_id[id(one.step)], one.has_default, one.default) for one in fields]
             return "record", rows, step.is_strict
     return _shared_node(step, number_by_id)
 
@@ -110,19 +114,25 @@ def _shared_node(step: Step, number_by_id: Mapping[int, int]) -> Node:
             return "int" if bits == 32 else "long", _conversion(conversion)  # noqa: PLR2004 - bits of an int
         case RealStep(size=size):
             return ("float" if size == 4 else "double",)  # noqa: PLR2004 - bytes of a float
+        case EnumStep(values=values):
+            return "enum", [value and intern(value) for value in values]
+        case MapStep(values=values):
+            return "map", number_by_id[id(values)]
+    return _sized_node(step)
+
+
+def _sized_node(step: Step) -> Node:
+    match step:
         case BytesStep(conversion=conversion):
             return "bytes", _conversion(conversion)
         case TextStep(conversion=conversion):
             return "text", _conversion(conversion)
         case FixedStep(size=size, conversion=conversion):
             return "fixed", size, _conversion(conversion)
-        case EnumStep(values=values):
-            return "enum", [*values]
-        case MapStep(values=values):
-            return "map", number_by_id[id(values)]
         case RawStep(conversion=conversion):
             return "raw bytes", _conversion(conversion)
-    raise AssertionError(step)
+        case _:
+            raise AssertionError(step)
 
 
 def _numbers(steps: Sequence[Step], number_by_id: Mapping[int, int]) -> list[int]:

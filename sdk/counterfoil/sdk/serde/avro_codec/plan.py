@@ -1,7 +1,7 @@
 """Plans: the steps that turn bytes of one writer into values of one reader, or values into bytes.
 
-Everything that depends on the schemas alone is decided once. For reading: which fields are skipped, renamed, promoted or
-filled, and which branch of the reader's union a branch of the writer's becomes (:mod:`.resolve`). For writing: which
+Everything that depends on the schemas alone is decided once. For reading: which fields are skipped, renamed, promoted
+or filled, and which branch of the reader's union a branch of the writer's becomes (:mod:`.resolve`). For writing: which
 branch of a union a Python type belongs to, and what is written for a field that a value does not have
 (:mod:`.encode_plan`). Most steps are the same in both; unions, records and their fields have a class for each.
 
@@ -140,7 +140,7 @@ class FieldStep:
 
 @dataclass(eq=False, slots=True)
 class RecordStep:
-    """Reading: the writer's fields in their order; then ``targets``, the reader's fields in theirs, some from ``defaults``.
+    """Reading: the writer's fields in their order; then ``targets``, the reader's fields, some from ``defaults``.
 
     ``unpaid`` is the weight of a record beside its data, where data can repeat it (:mod:`.weights`); 0 where it is at
     most the smallest size of the record in bytes.

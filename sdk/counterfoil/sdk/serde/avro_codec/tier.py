@@ -36,10 +36,11 @@ def find_accelerator() -> ModuleType | None:
     Raises ``InvalidSettings`` for an invalid value of either variable, and for an accelerator that is required and
     missing or of another version.
     """
-    if not _read(USED, _IS_USED):
+    is_used, is_required = _read(USED, _IS_USED), _read(REQUIRED, _IS_REQUIRED)
+    if not is_used:
         return None
     module, problem = _load()
-    if problem is not None and _read(REQUIRED, _IS_REQUIRED):
+    if problem is not None and is_required:
         raise InvalidSettings(f"{REQUIRED} is set, and {problem}", setting=REQUIRED)
     return module
 
