@@ -104,6 +104,12 @@ class ReferenceFinder:
         collection.visit(path, (path,))
         return References(tuple(collection.found.values()), tuple(collection.missing), collection.entries)
 
+    def direct(self, path: str) -> set[str]:
+        """Return the paths of the files that the one at ``path`` itself names."""
+        names = self.side.outline(path)
+        targets = [self.target(use, asker=path, root=path) for use in (names.used if names else ())]
+        return {target.paths[0] for target in targets if target and len(target.paths) == 1} - {path}
+
     def target(self, use: Use, *, asker: str, root: str) -> _Target | None:
         """Return the files that ``use`` in the file at ``asker`` refers to; None if the kernel resolves it.
 
