@@ -1,6 +1,6 @@
 # The meaning of each class and parameter is in src/.
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final, final
 
 INTERFACE: Final[int]
@@ -9,7 +9,7 @@ INTERFACE: Final[int]
 class Decoder:
     def __new__(
         cls,
-        nodes: Sequence[tuple[Any, ...]],
+        nodes: list[tuple[Any, ...]],
         root: int,
         *,
         whole: bool,
@@ -21,5 +21,5 @@ class Decoder:
 
 @final
 class Encoder:
-    def __new__(cls, nodes: Sequence[tuple[Any, ...]], root: int, *, fallback: Callable[..., Any]) -> Encoder: ...
+    def __new__(cls, nodes: list[tuple[Any, ...]], root: int, *, fallback: Callable[..., Any]) -> Encoder: ...
     def encode(self, value: object, prefix: bytes = b"", /) -> bytes: ...

@@ -271,7 +271,7 @@ fn clock_us(time: &impl PyTimeAccess) -> i64 {
 fn utc_us(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     let Ok(instant) = value.cast_exact::<PyDateTime>() else { return Ok(None) };
     let utc = PyTzInfo::utc(value.py())?;
-    Ok(instant.get_tzinfo().filter(|zone| zone.is(&utc)).and_then(|_| local_us(value)))
+    Ok(instant.get_tzinfo().filter(|zone| zone.is(utc)).and_then(|_| local_us(value)))
 }
 
 /// Return the microseconds of what a `datetime` shows, whatever its zone; `None` for every other value.

@@ -69,7 +69,7 @@ impl Decoder {
     #[new]
     #[pyo3(signature = (nodes, root, *, whole, max_empty_items, max_weight, fallback))]
     fn new(
-        nodes: Vec<Bound<'_, PyTuple>>,
+        nodes: &Bound<'_, PyList>,
         root: NodeNumber,
         whole: bool,
         max_empty_items: u64,
@@ -77,7 +77,7 @@ impl Decoder {
         fallback: Py<PyAny>,
     ) -> PyResult<Self> {
         let count = nodes.len();
-        let nodes = nodes.iter().map(|node| Node::read(node, count)).collect::<PyResult<_>>()?;
+        let nodes = nodes.iter().map(|node| Node::read(node.cast()?, count)).collect::<PyResult<_>>()?;
         let root = checked(root, count)?;
         Ok(Self { nodes, root, is_whole: whole, max_empty_items, max_weight, fallback })
     }
@@ -102,7 +102,7 @@ impl Decoder {
         offset: Option<&Bound<'py, PyAny>>,
     ) -> Outcome<Bound<'py, PyAny>> {
         let py = data.py();
-        let offset = offset.map_or(Ok(0_usize), |offset| offset.extract())?;
+        let offset = offset.map_or(Ok(0_usize), PyAnyMethods::extract)?;
         let copy; // values that are made of mutable data must not change later
         let bytes = if let Ok(bytes) = data.cast_exact::<PyBytes>() {
             bytes.as_bytes()

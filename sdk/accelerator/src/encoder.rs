@@ -81,9 +81,9 @@ pub struct Encoder {
 impl Encoder {
     #[new]
     #[pyo3(signature = (nodes, root, *, fallback))]
-    fn new(nodes: Vec<Bound<'_, PyTuple>>, root: NodeNumber, fallback: Py<PyAny>) -> PyResult<Self> {
+    fn new(nodes: &Bound<'_, PyList>, root: NodeNumber, fallback: Py<PyAny>) -> PyResult<Self> {
         let count = nodes.len();
-        let nodes = nodes.iter().map(|node| Node::read(node, count)).collect::<PyResult<_>>()?;
+        let nodes = nodes.iter().map(|node| Node::read(node.cast()?, count)).collect::<PyResult<_>>()?;
         Ok(Self { nodes, root: checked(root, count)?, fallback, room: AtomicUsize::new(0) })
     }
 
