@@ -270,6 +270,20 @@ def test_schemas_are_found_by_version_id_and_guid(folder, counterfoil):
     assert counterfoil("schema", "get", "shop.Money", "x")[0] == 2
 
 
+def test_a_bundle_has_the_named_subjects_and_what_they_refer_to(folder, counterfoil):
+    counterfoil("schema", "register")
+    made = document(counterfoil("bundle", "schemas.json", "orders-value", "--json"))
+    assert (made["subjects"], made["versions"], made["signed"]) == (2, 2, False)
+    with Registry.from_bundle(folder / "schemas.json") as bundle:
+        assert bundle.subjects() == ("orders-value", "shop.Money")
+    code, out, _ = counterfoil("bundle", "all.json.gz")
+    assert code == 0
+    assert out.startswith("all.json.gz: 4 versions of 4 subjects, SHA-256 ")
+    assert counterfoil("bundle", "none.json", "nobody")[0] == 14
+    assert counterfoil("bundle", "signed.json", "--sign-key", "schemas.json")[0] == 14
+    assert not (folder / "none.json").exists()
+
+
 def test_the_installed_command_reports_a_registry_that_does_not_answer():
     done = subprocess.run(
         [str(Path(sys.executable).with_name("counterfoil")), "subjects", "list", "--registry", "http://127.0.0.1:9"],
