@@ -75,7 +75,7 @@ EXTRAS = PROJECT["project"]["optional-dependencies"]
 # The extras whose packages a room's modules import where they are used; else the extra of the room's name.
 EXTRAS_OF = {"sdk": ["crypto"]}
 # What is looked at only where the user's own program has brought it.
-FOREIGN = {"sdk": {"confluent-kafka"}, "contracts": {"confluent-kafka"}}
+FOREIGN = {"sdk": {"confluent-kafka", "counterfoil-accelerator"}, "contracts": {"confluent-kafka"}}
 
 
 @pytest.mark.parametrize("room", ROOMS)
