@@ -94,7 +94,7 @@ def _unpaid(step: RecordStep, sizes: dict[int, int]) -> int:
 def _repeated(steps: Iterable[Step]) -> list[RecordStep]:
     """Return the records that data can repeat: those inside an array, a map or a record that contains itself."""
     found: dict[int, Step] = {}
-    rest = [
+    rest: list[Step] = [
         one
         for one in steps
         if isinstance(one, (ArrayStep, MapStep)) or (isinstance(one, RecordStep) and contains_itself(one))
