@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from codec_tiers import TIERS, use_tier
-from counterfoil.converter.java import check_java
+from counterfoil.converter.spark.java import check_java
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.postgres.address import parse_address
 from counterfoil.registry.store.postgres.storage import PostgresStorage
