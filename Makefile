@@ -12,13 +12,18 @@ unexport PYTHONDONTWRITEBYTECODE
 # Many tests wait for the programs that they have started: one process more than there are cores uses the time.
 WORKERS = $(shell $(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)')
 
+CACHE := $(or $(COUNTERFOIL_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/counterfoil)
+ACCELERATOR := sdk/accelerator
+CARGO := PYO3_PYTHON=$(abspath $(BIN)/python) cargo
+export CARGO_TARGET_DIR ?= $(CACHE)/cargo
+
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-unit test-spark test-long fuzz differential hammer check bench bench-http docs constraints clean
+.PHONY: help install wheels demo test test-unit test-spark test-long fuzz differential hammer check bench bench-http docs constraints clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-install: $(VENV)/.installed  ## put every room with every extra into .venv/
+install: $(VENV)/.installed $(VENV)/.accelerator  ## put every room with every extra into .venv/
 
 $(VENV)/.installed: constraints.txt pyproject.toml deploy/bootstrap.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -30,6 +35,18 @@ $(VENV)/.installed: constraints.txt pyproject.toml deploy/bootstrap.txt
 	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r constraints.txt
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-build-isolation --no-deps -e .
 	@touch $@
+
+$(VENV)/.accelerator: $(wildcard $(ACCELERATOR)/src/*.rs) $(ACCELERATOR)/Cargo.toml $(ACCELERATOR)/Cargo.lock $(ACCELERATOR)/pyproject.toml | $(VENV)/.installed
+	@if ! command -v cargo > /dev/null; then \
+	  echo "cargo is not installed, so the accelerator is left out and generated Python code is used (docs/serializers.md)"; \
+	elif echo "Building the accelerator (Rust, about a minute; once)" && $(BIN)/uv pip install --quiet --python $(BIN)/python \
+	  --no-build-isolation --no-deps --reinstall-package counterfoil-accelerator ./$(ACCELERATOR); then touch $@; \
+	else echo "The accelerator could not be built and is left out; generated Python code is used (docs/serializers.md)"; fi
+	@test -e $@ || test "$$COUNTERFOIL_REQUIRE_ACCELERATOR" != 1 || \
+	  { echo "COUNTERFOIL_REQUIRE_ACCELERATOR=1 needs the accelerator: install Rust from https://rustup.rs"; exit 1; }
+
+wheels: install  ## the accelerator's wheel for this Python and this machine, into dist/
+	@$(BIN)/maturin build --release --locked --manifest-path $(ACCELERATOR)/Cargo.toml --interpreter $(BIN)/python --out dist
 
 demo: install  ## the whole road on real data: registry, check, bridge, on a real Kafka broker
 	@$(BIN)/python examples/rides/demo.py
@@ -50,7 +67,7 @@ test-long: install  ## every test in depth: COUNTERFOIL_EXAMPLES (500) for each 
 	  $(BIN)/python -m pytest -n auto --dist loadgroup -o timeout=0
 	@VERSION=newest $(MAKE) --no-print-directory test-spark
 
-fuzz: install  ## the parsers and the check, coverage-guided, FUZZ_SECONDS (60) for each of nine targets
+fuzz: install  ## the parsers and the check, coverage-guided, FUZZ_SECONDS (60) for each of ten targets
 	@$(BIN)/python tests/fuzz/fuzz.py
 
 differential: install  ## 20,000 pairs of schemas, judged by other implementations of Avro and JSON Schema too
@@ -69,9 +86,12 @@ check: install  ## formatting, lint, types, layers, dead code, links in the docs
 	$(BIN)/lint-imports
 	$(BIN)/vulture
 	$(BIN)/python docs/check_links.py
+	@if command -v cargo > /dev/null; then set -ex; cd $(ACCELERATOR); \
+	  $(CARGO) fmt --check; $(CARGO) clippy --release --locked --quiet -- -D warnings; \
+	else echo "cargo is not installed, so the accelerator's source is not checked"; fi
 
 bench: install  ## the benchmarks: ours beside what one would otherwise use, as ratios
-	@for each in benchmarks/bench_*.py; do echo "== $$each"; $(BIN)/python $$each || exit 1; done
+	@for each in $(filter-out %/measure.py,$(wildcard benchmarks/bench_*.py benchmarks/serde/*.py)); do echo "== $$each"; $(BIN)/python $$each || exit 1; done
 	@BENCH_QUICK=1 $(MAKE) --no-print-directory bench-http
 
 bench-http: install $(VENV)/.idiomatic  ## the registry's speed and memory beside their goals, 20 minutes (BENCH_QUICK=1: 4)

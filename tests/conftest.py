@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from codec_tiers import TIERS, use_tier
 from counterfoil.converter.spark.java import check_java
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.postgres.address import parse_address
@@ -94,6 +95,13 @@ def of_the_run(name: str, start: Callable[[], str]) -> str:
         if not known.exists():
             known.write_text(start())
         return known.read_text()
+
+
+@pytest.fixture(params=TIERS)
+def each_tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Run the test once for every tier of the Avro codec that is installed, and return the tier's name."""
+    use_tier(monkeypatch.setenv, request.param)
+    return request.param
 
 
 @pytest.fixture(scope="session")

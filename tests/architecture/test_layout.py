@@ -23,11 +23,13 @@ ROOT = Path(__file__).resolve().parents[2]
 # "noqa: CODE" or "type: ignore[code]", and after it at least two words
 REASON = re.compile(r"# (?:noqa: [A-Z]+[0-9]+(?:, [A-Z]+[0-9]+)*|type: ignore\[[a-z, -]+\])\W+\w[\w']*\W+\w")
 ROOMS = ("schema", "sdk", "contracts", "registry", "converter")
+BESIDE = {"sdk": ["accelerator"]}  # a distribution of its own, in Rust
 
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_the_shared_name_is_a_namespace(room: str):
-    assert sorted(path.name for path in (ROOT / room).iterdir() if path.name != "__pycache__") == ["counterfoil"]
+    folders = sorted(path.name for path in (ROOT / room).iterdir() if path.name != "__pycache__")
+    assert folders == [*BESIDE.get(room, []), "counterfoil"]
     inside = sorted(path.name for path in (ROOT / room / "counterfoil").iterdir() if path.name != "__pycache__")
     assert inside == [room], f"{room}/counterfoil may hold only {room}: an __init__.py there would hide the other rooms"
     assert (ROOT / room / "counterfoil" / room / "py.typed").exists()
@@ -74,7 +76,7 @@ EXTRAS = PROJECT["project"]["optional-dependencies"]
 # The extras whose packages a room's modules import where they are used; else the extra of the room's name.
 EXTRAS_OF = {"sdk": ["crypto", "json"]}
 # What is looked at only where the user's own program has brought it.
-FOREIGN = {"sdk": {"confluent-kafka"}, "contracts": {"confluent-kafka"}}
+FOREIGN = {"sdk": {"confluent-kafka", "counterfoil-accelerator"}, "contracts": {"confluent-kafka"}}
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -2,9 +2,10 @@
 
     python tests/fuzz/fuzz.py [avro|protobuf|json ...]
 
-Every target (``parse``, ``check`` and ``stretch`` of each language, see ``targets.py``) runs for FUZZ_SECONDS, 60 by
-default, in a process of its own. What breaks one is kept under ``tests/fuzz/crashes/<language>/`` and is an ordinary
-test from then on. What was learnt is kept between runs, outside the tree. Exit code 1: something broke.
+Every target (``parse``, ``check`` and ``stretch`` of each language, ``decode`` of Avro, see ``targets.py``) runs for
+FUZZ_SECONDS, 60 by default, in a process of its own. What breaks one is kept under ``tests/fuzz/crashes/<language>/``
+and is an ordinary test from then on. What was learnt is kept between runs, outside the tree. Exit code 1: something
+broke.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "deploy")]
+TESTS = Path(__file__).parents[1]
+sys.path[:0] = [str(TESTS / "fuzz"), str(TESTS / "strategies"), str(TESTS.parent / "deploy")]
 
 MEMORY_MB = 1500
 MAX_SEEDS = 300  # more take the time that mutations should have
@@ -27,12 +29,14 @@ def main() -> int:
     if sys.argv[1:2] == ["--target"]:
         _fuzz(*sys.argv[2:4], arguments=sys.argv[4:])
         return 0
-    from targets import KINDS, LANGUAGES
+    from targets import LANGUAGES, TARGETS
 
     seconds = int(os.environ.get("FUZZ_SECONDS") or 60)
     asked = sys.argv[1:] or [*LANGUAGES]
     broken = [
-        f"{language} {kind}" for language in asked for kind in KINDS if _run(language, kind, seconds=seconds) != 0
+        f"{language} {kind}"
+        for language, kind in TARGETS
+        if language in asked and _run(language, kind, seconds=seconds) != 0
     ]
     _say(f"Broken: {', '.join(broken)}; see tests/fuzz/crashes" if broken else "Nothing broke")
     return 1 if broken else 0
@@ -73,7 +77,7 @@ def _fuzz(language: str, kind: str, *, arguments: list[str]) -> None:
     """This process as one target."""
     import atheris
 
-    with atheris.instrument_imports(include=["counterfoil.schema"]):
+    with atheris.instrument_imports(include=["counterfoil.schema", "counterfoil.sdk.serde"]):
         import targets
 
         from counterfoil.schema.formats.table import format_for
@@ -87,7 +91,7 @@ def _fuzz(language: str, kind: str, *, arguments: list[str]) -> None:
     def mutate_bytes(data: bytes, max_size: int, seed: int) -> bytes:
         if seed % HALF:
             return atheris.Mutate(data, max_size)
-        return mutate(language, data, seed=seed)[:max_size]
+        return mutate(language, kind, data, seed=seed)[:max_size]
 
     def one_input(data: bytes) -> None:
         targets.run(language, kind, data, limit_s=INSTRUMENTED_LIMIT_S)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from targets import PART
 
+from codec_outcomes import damaged
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -25,9 +27,11 @@ _WORDS_BY_LANGUAGE: Final[Mapping[str, Sequence[str]]] = {
 _VALUES: Final = (None, True, False, 0, -1, 1, 2**31, 2**63, 1e400, 0.1, -0.0, "", "A", "\ud800", [], {}, [[]], [{}])
 
 
-def mutate(language: str, data: bytes, *, seed: int) -> bytes:
+def mutate(language: str, kind: str, data: bytes, *, seed: int) -> bytes:
     """``data`` with a few changes to one of its parts; the same for the same seed."""
     random = Random(seed)
+    if kind == "decode":
+        return damaged(random, data)
     parts = data.split(PART)
     chosen = random.randrange(len(parts))
     text = parts[chosen].decode("utf-8", "replace")

@@ -1,8 +1,8 @@
 """What is fuzzed: one function from bytes to nothing for each language and each kind of input.
 
 ``parse`` reads a text every way there is, ``check`` reads two and compares them under every policy, ``stretch`` grows
-its input to 100 KB by repeating a part of it, where time and depth go wrong. Nothing but an error of ours may come
-out, within a second and a bounded amount of memory.
+its input to 100 KB by repeating a part of it, where time and depth go wrong; ``decode``, of Avro alone, reads a message
+in every tier of the codec. Nothing but an error of ours may come out, within a second and a bounded amount of memory.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from decoding import compare_tiers, messages
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.diff import find_changes
@@ -77,7 +79,22 @@ def stretched(data: bytes) -> bytes:
     return head + opening * times + core + closing * times + tail
 
 
-KINDS: Final[Mapping[str, Callable[[SchemaType, bytes], None]]] = {"parse": parse, "check": check, "stretch": stretch}
+def decode(_schema_type: SchemaType, data: bytes) -> None:
+    """Read a message in every tier of the codec."""
+    compare_tiers(data)
+
+
+KINDS: Final[Mapping[str, Callable[[SchemaType, bytes], None]]] = {
+    "parse": parse,
+    "check": check,
+    "stretch": stretch,
+    "decode": decode,
+}
+TARGETS: Final = (
+    *((language, kind) for language in LANGUAGES for kind in KINDS if kind != "decode"),
+    ("avro", "decode"),
+)
+"""Every language with its kinds."""
 
 
 def run(language: str, kind: str, data: bytes, *, limit_s: float = LIMIT_S) -> None:
@@ -96,6 +113,8 @@ def seeds(language: str, kind: str) -> Iterator[bytes]:
     elif kind == "check":
         for record in _recorded("verdicts", language):
             yield PART.join(record[side].encode() for side in ("reader_or_new", "writer_or_old"))
+    elif kind == "decode":
+        yield from messages()
     else:
         yield from STRETCHES[language]
 

@@ -31,6 +31,8 @@ from counterfoil.sdk.errors import (
 from counterfoil.sdk.testing import InMemoryRegistry
 from counterfoil.sdk.transport import NoReply
 
+pytestmark = pytest.mark.usefixtures("each_tier")
+
 
 @dataclass
 class Ctx:

@@ -24,6 +24,8 @@ from counterfoil.sdk import AvroDeserializer, AvroSerializer
 from counterfoil.sdk.errors import DecodeError, EncodeError
 from counterfoil.sdk.testing import InMemoryRegistry
 
+pytestmark = pytest.mark.usefixtures("each_tier")
+
 RIDE = json.dumps(
     {
         "type": "record",

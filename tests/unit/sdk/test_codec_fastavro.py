@@ -8,6 +8,7 @@ import io
 import json
 
 import fastavro
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +21,8 @@ from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
 from counterfoil.sdk.serde.avro_codec.decode_walk import DecodeWalk
 from counterfoil.sdk.serde.avro_codec.encode_walk import EncodeWalk
 from counterfoil.sdk.serde.avro_codec.resolve import resolve
+
+pytestmark = pytest.mark.usefixtures("each_tier")
 
 RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 

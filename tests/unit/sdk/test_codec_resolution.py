@@ -23,6 +23,8 @@ from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.sdk.errors import CounterfoilError, DecodeError, IncompatibleReader
 from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
 
+pytestmark = pytest.mark.usefixtures("each_tier")
+
 RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 
 

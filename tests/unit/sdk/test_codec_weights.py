@@ -19,6 +19,8 @@ from counterfoil.sdk.serde.avro_codec.resolve import resolve
 from counterfoil.sdk.serde.avro_codec.varint import encode_long
 from counterfoil.sdk.serde.avro_codec.weights import WEIGHT_OF_ITEM, weight_of
 
+pytestmark = pytest.mark.usefixtures("each_tier")
+
 TOO_MANY_ITEMS = "More than 10000 items that take no bytes"
 TOO_HEAVY = "Too many defaults and nulls"
 

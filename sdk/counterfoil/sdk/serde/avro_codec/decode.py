@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from counterfoil.sdk.errors import DecodeError
 from counterfoil.sdk.serde.avro_codec.decode_code import decoder_source
 from counterfoil.sdk.serde.avro_codec.decode_walk import DecodeWalk
+from counterfoil.sdk.serde.avro_codec.nodes import decode_nodes
 from counterfoil.sdk.serde.avro_codec.resolve import resolve
-from counterfoil.sdk.serde.avro_codec.weights import MAX_EMPTY_ITEMS
+from counterfoil.sdk.serde.avro_codec.tier import find_accelerator, made_when_called
+from counterfoil.sdk.serde.avro_codec.weights import MAX_EMPTY_ITEMS, WEIGHT_OF_ITEM
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.schema import AvroSchema
@@ -36,7 +38,8 @@ def compile_decoder(
     items that take no bytes a datum may have; defaults of repeated records are limited with it (see :mod:`.weights`).
 
     Raises ``IncompatibleReader`` when no data of the writer could be read. Compiling takes milliseconds, so store the
-    function. It may be called from many threads.
+    function. It may be called from many threads. The accelerator runs it where it is installed, with the same results
+    (see :mod:`.tier`).
 
     Source: Apache Avro 1.12 specification, "Binary Encoding" and "Schema Resolution".
     """
@@ -56,10 +59,25 @@ def compile_decoder(
             raise IndexError
         DecodeWalk(data, offset).fail(f"{_count(len(data) - offset)} left behind the value")
 
-    source = decoder_source(plan, whole=whole, max_empty_items=max_empty_items)
-    source.namespace.update(again=again, rest=rest)
-    decode: Decode = source.run(f"decoder of {writer.name or writer.root.kind.value}")["decode"]
-    return decode
+    def generate() -> Decode:
+        source = decoder_source(plan, whole=whole, max_empty_items=max_empty_items)
+        source.namespace.update(again=again, rest=rest)
+        decode: Decode = source.run(f"decoder of {writer.name or writer.root.kind.value}")["decode"]
+        return decode
+
+    accelerator = find_accelerator()
+    if accelerator is None:
+        return generate()
+    decoder = accelerator.Decoder(
+        decode_nodes(plan),
+        0,
+        whole=whole,
+        max_empty_items=max_empty_items,
+        max_weight=max_empty_items * WEIGHT_OF_ITEM,
+        fallback=made_when_called(generate),
+    )
+    accelerated: Decode = decoder.decode
+    return accelerated
 
 
 def _count(size: int) -> str:

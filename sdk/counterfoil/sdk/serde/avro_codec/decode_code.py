@@ -28,7 +28,6 @@ from counterfoil.sdk.serde.avro_codec.plan import (
     RecordStep,
     TextStep,
     UnionStep,
-    children_of,
     steps_of,
 )
 from counterfoil.sdk.serde.avro_codec.source import MAX_LEVEL, Source
@@ -85,9 +84,9 @@ class _DecoderWriter:
         self._arguments = "b, p, left" if any(map(_is_counted, steps_of(plan))) else "b, p"
         self._out = Source(_LIBRARY)
         self._containers: list[str] = []
-        self._function_by_record: dict[int, str] = {}
-        self._pending: list[tuple[str, Step]] = []
-        self._inlining = Inlining(plan, children_of=children_of, is_record=lambda step: isinstance(step, RecordStep))
+        self._function_by_step: dict[tuple[int, bool], str] = {}
+        self._pending: list[tuple[str, Step, bool]] = []
+        self._inlining = Inlining(plan)
 
     def write(self, *, whole: bool) -> Source:
         out = self._out
@@ -111,12 +110,16 @@ class _DecoderWriter:
             self._function(*self._pending.pop())
         return out
 
-    def _function(self, name: str, step: Step) -> None:
+    def _function(self, name: str, step: Step, is_skipping: bool) -> None:  # noqa: FBT001 - an entry of _pending
         self._out.level = 0
         self._out.line(f"def {name}({self._arguments}):")
         self._out.level = 1
-        self._inline(step, "v")
-        self._out.line("return v, p")
+        if is_skipping:
+            self._skip_container(step)
+            self._out.line("return p")
+        else:
+            self._inline(step, "v")
+            self._out.line("return v, p")
 
     # --- a call or code in place ---------------------------------------------------------------
 
@@ -132,11 +135,12 @@ class _DecoderWriter:
             return True
         return self._inlining.is_function(step)
 
-    def _name_of(self, step: Step) -> str:
-        known = self._function_by_record.get(id(step))
+    def _name_of(self, step: Step, *, is_skipping: bool = False) -> str:
+        key = (id(step), is_skipping)
+        known = self._function_by_step.get(key)
         if known is None:
-            known = self._function_by_record[id(step)] = self._out.name("read")
-            self._pending.append((known, step))
+            known = self._function_by_step[key] = self._out.name("skip" if is_skipping else "read")
+            self._pending.append((known, step, is_skipping))
         return known
 
     # --- one method a step ---------------------------------------------------------------------------------------
@@ -376,7 +380,7 @@ class _DecoderWriter:
                 self._size("n", None)
                 self._out.line("p += n")
             case _ if self._is_called(step):
-                self._out.line(f"_, p = {self._name_of(step)}({self._arguments})")
+                self._out.line(f"p = {self._name_of(step, is_skipping=True)}({self._arguments})")
             case _:
                 self._skip_container(step)
 

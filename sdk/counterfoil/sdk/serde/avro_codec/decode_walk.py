@@ -54,6 +54,8 @@ class DecodeWalk:
 
     def read(self, step: Step) -> Any:
         """Return the value of ``step``. Raises ``DecodeError`` with offset and path."""
+        if self.offset > len(self.data):
+            self.fail("The data ends before the body")
         try:
             return self._read(step)
         except RecursionError:
@@ -232,7 +234,7 @@ class DecodeWalk:
         return value
 
     def _skip(self, step: Step) -> None:
-        """Skip a value: its parts are read and discarded, and blocks with a size in bytes are skipped as a whole."""
+        """Skip a value: only its size is read, and blocks that state their size in bytes are skipped as a whole."""
         match step:
             case ArrayStep(items=items, smallest=smallest):
                 self._skip_blocks((items,), smallest)
@@ -244,7 +246,29 @@ class DecodeWalk:
             case UnionStep():
                 self._skip(self._branch(step))
             case _:
+                self._skip_scalar(step)
+
+    def _skip_scalar(self, step: Step) -> None:
+        match step:
+            case NullStep():
+                pass
+            case BooleanStep():
+                self._take(1)
+            case IntegerStep() | EnumStep():
+                self._skip_number()
+            case RealStep(size=size) | FixedStep(size=size):
+                self._take(size)
+            case BytesStep() | TextStep():
+                self._take(self._size())
+            case _:
                 self._read(step)
+
+    def _skip_number(self) -> None:
+        while self.data[self.offset : self.offset + 1] > b"\x7f":
+            self.offset += 1
+        if not self._left:
+            self.fail("The data ends inside a number (0 bytes are left)")
+        self.offset += 1
 
     def _skip_blocks(self, steps: Sequence[Step], smallest: int) -> None:
         for count in self._blocks(smallest, is_skipping=True):
@@ -254,8 +278,6 @@ class DecodeWalk:
 
     def _raw(self, step: RawStep) -> Any:
         start = self.offset
-        if start > len(self.data):
-            self.fail("The data ends before the body")
         body = self._take(self._left)
         if step.is_text:
             return self._converted(self._decoded(body), step.conversion, start)

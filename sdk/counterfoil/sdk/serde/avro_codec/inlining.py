@@ -6,52 +6,39 @@ than in proportion to the schema; everything else is written in place, which is 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.sdk.serde.avro_codec.plan import EncodeRecordStep, RecordStep, children_of, contains_itself, steps_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from counterfoil.sdk.serde.avro_codec.plan import Step
 
 _MAX_WEIGHT: Final = 60
 
 
 class Inlining:
-    """The decision for every node of the graph under ``root``; only nodes that ``is_record`` become functions."""
+    """The decision for every step of a plan; only records become functions."""
 
-    def __init__(
-        self, root: Any, *, children_of: Callable[[Any], Sequence[Any]], is_record: Callable[[Any], bool]
-    ) -> None:
-        self._root = root
-        self._children_of = children_of
-        self._is_record = is_record
-        self._recursive = {id(one) for one in _reachable([root], children_of) if is_record(one) and self._returns(one)}
+    def __init__(self, plan: Step) -> None:
+        self._recursive = {id(one) for one in steps_of(plan) if _is_record(one) and contains_itself(one)}
         self._weights: dict[int, int] = {}
 
-    def is_function(self, node: Any) -> bool:
-        """Return whether the node becomes a function that is called."""
-        return id(node) in self._recursive or (self._is_record(node) and self._weight(node) > _MAX_WEIGHT)
+    def is_function(self, step: Step) -> bool:
+        """Return whether the step becomes a function that is called."""
+        return id(step) in self._recursive or (_is_record(step) and self._weight(step) > _MAX_WEIGHT)
 
-    def _returns(self, node: Any) -> bool:
-        return any(one is node for one in _reachable(self._children_of(node), self._children_of))
+    def _weight(self, step: Step) -> int:
+        """Return about how many lines the step takes in place, where each call counts as one."""
+        if id(step) not in self._weights:
+            self._weights[id(step)] = 1  # for a recursive step, which is called
+            inner = sum(self._cost(one) for one in children_of(step))
+            self._weights[id(step)] = 1 + inner
+        return self._weights[id(step)]
 
-    def _weight(self, node: Any) -> int:
-        """Return about how many lines the node takes in place, where each call counts as one."""
-        if id(node) not in self._weights:
-            self._weights[id(node)] = 1  # for a recursive node, which is called
-            inner = sum(self._cost(one) for one in self._children_of(node))
-            self._weights[id(node)] = 1 + inner
-        return self._weights[id(node)]
-
-    def _cost(self, node: Any) -> int:
-        weight = self._weight(node)
-        return 1 if self.is_function(node) else weight
+    def _cost(self, step: Step) -> int:
+        weight = self._weight(step)
+        return 1 if self.is_function(step) else weight
 
 
-def _reachable(start: Sequence[Any], children_of: Callable[[Any], Sequence[Any]]) -> list[Any]:
-    found: dict[int, Any] = {}
-    rest = list(start)
-    while rest:
-        one = rest.pop()
-        if id(one) not in found:
-            found[id(one)] = one
-            rest.extend(children_of(one))
-    return list(found.values())
+def _is_record(step: Step) -> bool:
+    return isinstance(step, (RecordStep, EncodeRecordStep))

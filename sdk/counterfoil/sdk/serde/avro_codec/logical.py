@@ -55,7 +55,7 @@ class Conversion:
     ``decode`` and ``encode`` convert between base value and Python value. ``decode_source`` and ``encode_source`` are
     the same as Python expressions over ``{v}``, for generated code, with the ``constants`` they use; without an
     ``encode_source``, ``encode`` is called. ``native`` is the exact Python type that is read, and ``expected``
-    describes what may be written.
+    describes what may be written. ``form`` is a name and numbers by which the accelerator knows the conversion.
     """
 
     native: type
@@ -66,6 +66,7 @@ class Conversion:
     encode_source: str | None = None
     constants: Mapping[str, object] = field(default_factory=dict)
     size_limit_bytes: int | None = None
+    form: tuple[str | int | None, ...] = field(kw_only=True)
 
 
 def conversion_of(avro_type: AvroType) -> Conversion | None:
@@ -134,6 +135,7 @@ def _time_conversion(unit: timedelta, name: str) -> Conversion:
         f"((({{v}}.hour * 60 + {{v}}.minute) * 60 + {{v}}.second) * {per_second} + {{v}}.microsecond // {micros}"
         f" if {{v}}.__class__ is time else encode_{name}({{v}}))",
         {"time": time, f"encode_{name}": encode},
+        form=("time", micros),
     )
 
 
@@ -154,6 +156,7 @@ def _timestamp_conversion(unit: timedelta, name: str) -> Conversion:
         f"epoch + {{v}} * {name}",
         f"({{v}} - epoch) // {name} if {{v}}.__class__ is datetime and {{v}}.tzinfo else encode_{name}({{v}})",
         {"epoch": EPOCH, name: unit, "datetime": datetime, f"encode_{name}": encode},
+        form=("timestamp", unit // _MICROSECOND),
     )
 
 
@@ -168,7 +171,13 @@ def _local_timestamp_conversion(unit: timedelta, name: str) -> Conversion:
 
     constants = {"local_epoch": LOCAL_EPOCH, name: unit}
     return Conversion(
-        datetime, "a datetime.datetime", decode, encode, f"local_epoch + {{v}} * {name}", constants=constants
+        datetime,
+        "a datetime.datetime",
+        decode,
+        encode,
+        f"local_epoch + {{v}} * {name}",
+        constants=constants,
+        form=("local-timestamp", unit // _MICROSECOND),
     )
 
 
@@ -254,6 +263,7 @@ def _decimal_conversion(precision: int, scale: int, size_bytes: int | None) -> C
         f"scaleb(from_bytes({{v}}, signed=True), down_{scale})",
         constants={"scaleb": scaleb, "from_bytes": int.from_bytes, f"down_{scale}": down},
         size_limit_bytes=None if size_bytes else needed_bytes + _SPARE_DECIMAL_BYTES,
+        form=("decimal", precision, scale, size_bytes),
     )
 
 
@@ -265,9 +275,16 @@ _TEXT_UUID: Final = Conversion(
     "read_uuid({v})",
     "str({v}) if {v}.__class__ is UUID else encode_uuid({v})",
     {"read_uuid": _decode_uuid_text, "UUID": UUID, "encode_uuid": _encode_uuid_text},
+    form=("uuid-text",),
 )
 _FIXED_UUID: Final = Conversion(
-    UUID, "a uuid.UUID", _decode_uuid_bytes, _encode_uuid_bytes, "UUID(None, {v})", constants={"UUID": UUID}
+    UUID,
+    "a uuid.UUID",
+    _decode_uuid_bytes,
+    _encode_uuid_bytes,
+    "UUID(None, {v})",
+    constants={"UUID": UUID},
+    form=("uuid-bytes",),
 )
 
 
@@ -284,16 +301,21 @@ _BY_NAME: Final[dict[str, Conversion]] = {
         f"from_ordinal({{v}} + {_EPOCH_ORDINAL})",
         f"{{v}}.toordinal() - {_EPOCH_ORDINAL} if {{v}}.__class__ is date else encode_date({{v}})",
         {"from_ordinal": date.fromordinal, "date": date, "encode_date": _encode_date},
+        form=("date",),
     ),
     "time-millis": _time_conversion(_MILLISECOND, "time_millis"),
     "time-micros": _time_conversion(_MICROSECOND, "time_micros"),
     "timestamp-millis": _timestamp_conversion(_MILLISECOND, "millisecond"),
     "timestamp-micros": _timestamp_conversion(_MICROSECOND, "microsecond"),
-    "timestamp-nanos": Conversion(int, "nanoseconds since 1970 as an int", _identity, _encode_nanos, "{v}"),
+    "timestamp-nanos": Conversion(
+        int, "nanoseconds since 1970 as an int", _identity, _encode_nanos, "{v}", form=("nanos",)
+    ),
     "local-timestamp-millis": _local_timestamp_conversion(_MILLISECOND, "millisecond"),
     "local-timestamp-micros": _local_timestamp_conversion(_MICROSECOND, "microsecond"),
-    "local-timestamp-nanos": Conversion(int, "nanoseconds as an int", _identity, _encode_local_nanos, "{v}"),
+    "local-timestamp-nanos": Conversion(
+        int, "nanoseconds as an int", _identity, _encode_local_nanos, "{v}", form=("local-nanos",)
+    ),
 }
 
-PROMOTE_TO_FLOAT: Final = Conversion(float, "a number", float, float, "float({v})")
+PROMOTE_TO_FLOAT: Final = Conversion(float, "a number", float, float, "float({v})", form=("float",))
 """How a reader's float or double reads a writer's int or long."""

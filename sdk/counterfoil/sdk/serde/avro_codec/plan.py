@@ -1,8 +1,12 @@
-"""A decode plan: the steps that turn bytes of one writer into values of one reader.
+"""Plans: the steps that turn bytes of one writer into values of one reader, or values into bytes.
 
-Everything that depends on the two schemas alone is decided once: which fields are skipped, renamed, promoted or filled,
-and which branch of the reader's union a branch of the writer's becomes. A plan is a graph, since schemas may be
-recursive: a :class:`RecordStep` may lead to itself.
+Everything that depends on the schemas alone is decided once. For reading: which fields are skipped, renamed, promoted
+or filled, and which branch of the reader's union a branch of the writer's becomes (:mod:`.resolve`). For writing: which
+branch of a union a Python type belongs to, and what is written for a field that a value does not have
+(:mod:`.encode_plan`). Most steps are the same in both; unions, records and their fields have a class for each.
+
+Both tiers are made of plans: the generated Python code, and the accelerator by way of :mod:`.nodes`. A plan is a graph,
+since schemas may be recursive: a record's step may lead to itself.
 """
 
 from __future__ import annotations
@@ -11,10 +15,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from counterfoil.schema.formats.avro.types import Union
     from counterfoil.sdk.serde.avro_codec.logical import Conversion
-
 
 NO_BYTES: Final = 0
 
@@ -68,7 +72,10 @@ class FixedStep:
 
 @dataclass(eq=False, slots=True)
 class EnumStep:
-    """The number of a writer's symbol. ``values`` are the reader's values of each; None where it has none."""
+    """The number of a writer's symbol. ``values`` are the reader's values of each; None where it has none.
+
+    In a plan for writing they are the symbols themselves.
+    """
 
     name: str
     symbols: Sequence[str]
@@ -92,21 +99,39 @@ class MapStep:
 
 @dataclass(eq=False, slots=True)
 class UnionStep:
-    """The number of a writer's branch, and a value of it."""
+    """Reading: the number of a writer's branch, and a value of it."""
 
     branches: Sequence[Step]
 
 
 @dataclass(eq=False, slots=True)
+class EncodeUnionStep:
+    """Writing: the number of the branch that a value belongs to, and the value.
+
+    ``branch_by_type`` has the branch of every Python type whose values fit only one; for the others the value decides.
+    """
+
+    union: Union
+    branches: Sequence[Step]
+    branch_by_type: Mapping[type, int]
+
+    @property
+    def null_of_optional(self) -> int | None:
+        """The number of the null branch of a union of null and one other type; None for another union."""
+        kinds = [isinstance(branch, NullStep) for branch in self.branches]
+        return kinds.index(True) if sorted(kinds) == [False, True] else None
+
+
+@dataclass(eq=False, slots=True)
 class UnreadableStep:
-    """A writer's branch that the reader cannot read: data with it is an error with ``problem``."""
+    """Reading: a writer's branch that the reader cannot read: data with it is an error with ``problem``."""
 
     problem: str
 
 
 @dataclass(eq=False, slots=True)
 class FieldStep:
-    """One field of the writer: its value becomes the reader's field ``target``, or is skipped (None)."""
+    """Reading: one field of the writer: its value becomes the reader's field ``target``, or is skipped (None)."""
 
     name: str
     target: str | None
@@ -115,7 +140,7 @@ class FieldStep:
 
 @dataclass(eq=False, slots=True)
 class RecordStep:
-    """The writer's fields in their order; then ``targets``, the reader's fields in theirs, some from ``defaults``.
+    """Reading: the writer's fields in their order; then ``targets``, the reader's fields, some from ``defaults``.
 
     ``unpaid`` is the weight of a record beside its data, where data can repeat it (:mod:`.weights`); 0 where it is at
     most the smallest size of the record in bytes.
@@ -131,6 +156,25 @@ class RecordStep:
     def mutable_defaults(self) -> Sequence[str]:
         """The fields with a mutable default, of which each value needs a copy."""
         return [name for name, default in self.defaults.items() if isinstance(default, (dict, list))]
+
+
+@dataclass(eq=False, slots=True)
+class EncodeFieldStep:
+    """Writing: one field. A value without it is written with ``default``, or is an error without ``has_default``."""
+
+    name: str
+    step: Step
+    has_default: bool
+    default: Any
+
+
+@dataclass(eq=False, slots=True)
+class EncodeRecordStep:
+    """Writing: the fields in their order. ``is_strict`` refuses keys that are no fields."""
+
+    name: str
+    is_strict: bool
+    fields: list[EncodeFieldStep] = field(default_factory=list)
 
 
 @dataclass(eq=False, slots=True)
@@ -153,10 +197,13 @@ Step: TypeAlias = (
     | ArrayStep
     | MapStep
     | UnionStep
+    | EncodeUnionStep
     | UnreadableStep
     | RecordStep
+    | EncodeRecordStep
     | RawStep
 )
+"""A step of a plan; the classes whose docstring begins with "Reading" or "Writing" occur in plans for that only."""
 
 
 def children_of(step: Step) -> Sequence[Step]:
@@ -164,21 +211,28 @@ def children_of(step: Step) -> Sequence[Step]:
     match step:
         case ArrayStep(items=inner) | MapStep(values=inner):
             return (inner,)
-        case UnionStep(branches=branches):
+        case UnionStep(branches=branches) | EncodeUnionStep(branches=branches):
             return branches
         case RecordStep(fields=fields):
+            return [one.step for one in fields]
+        case EncodeRecordStep(fields=fields):
             return [one.step for one in fields]
         case _:
             return ()
 
 
-def steps_of(step: Step) -> list[Step]:
-    """Return every step of a plan, once."""
+def steps_of(*start: Step) -> list[Step]:
+    """Return every step of the plans that begin at ``start``, once."""
     found: dict[int, Step] = {}
-    rest: list[Step] = [step]
+    rest: list[Step] = [*start]
     while rest:
         one = rest.pop()
         if id(one) not in found:
             found[id(one)] = one
             rest.extend(children_of(one))
     return list(found.values())
+
+
+def contains_itself(step: Step) -> bool:
+    """Return whether a step leads to itself."""
+    return any(one is step for one in steps_of(*children_of(step)))

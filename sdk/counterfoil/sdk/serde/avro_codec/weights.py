@@ -23,6 +23,7 @@ from counterfoil.sdk.serde.avro_codec.plan import (
     RecordStep,
     UnreadableStep,
     children_of,
+    contains_itself,
     steps_of,
 )
 
@@ -93,23 +94,14 @@ def _unpaid(step: RecordStep, sizes: dict[int, int]) -> int:
 def _repeated(steps: Iterable[Step]) -> list[RecordStep]:
     """Return the records that data can repeat: those inside an array, a map or a record that contains itself."""
     found: dict[int, Step] = {}
-    rest = [one for one in steps if isinstance(one, (ArrayStep, MapStep)) or _contains_itself(one)]
+    rest: list[Step] = [
+        one
+        for one in steps
+        if isinstance(one, (ArrayStep, MapStep)) or (isinstance(one, RecordStep) and contains_itself(one))
+    ]
     while rest:
         for child in children_of(rest.pop()):
             if id(child) not in found:
                 found[id(child)] = child
                 rest.append(child)
     return [one for one in found.values() if isinstance(one, RecordStep)]
-
-
-def _contains_itself(step: Step) -> bool:
-    seen: set[int] = set()
-    rest = [*children_of(step)] if isinstance(step, RecordStep) else []
-    while rest:
-        one = rest.pop()
-        if one is step:
-            return True
-        if id(one) not in seen:
-            seen.add(id(one))
-            rest.extend(children_of(one))
-    return False

@@ -1,0 +1,25 @@
+# The meaning of each class and parameter is in src/.
+
+from collections.abc import Callable
+from typing import Any, Final, final
+
+INTERFACE: Final[int]
+
+@final
+class Decoder:
+    def __new__(
+        cls,
+        nodes: list[tuple[Any, ...]],
+        root: int,
+        *,
+        whole: bool,
+        max_empty_items: int,
+        max_weight: int,
+        fallback: Callable[..., Any],
+    ) -> Decoder: ...
+    def decode(self, data: bytes, offset: int = 0, /) -> Any: ...
+
+@final
+class Encoder:
+    def __new__(cls, nodes: list[tuple[Any, ...]], root: int, *, fallback: Callable[..., Any]) -> Encoder: ...
+    def encode(self, value: object, prefix: bytes = b"", /) -> bytes: ...

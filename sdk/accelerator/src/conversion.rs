@@ -1,0 +1,397 @@
+//! Logical types: conversion of the number or bytes in a message to a Python value, and back.
+//!
+//! Each form repeats the module `avro_codec/logical.py` of `counterfoil.sdk` for the usual values; for others the
+//! functions of that module are called.
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{
+    PyAny, PyBytes, PyDate, PyDateAccess, PyDateTime, PyFloat, PyInt, PyString, PyTime, PyTimeAccess, PyTuple, PyType,
+    PyTzInfo, PyTzInfoAccess,
+};
+
+use crate::nodes::{part, unknown};
+use crate::outcome::{Irregular, OrIrregular, Outcome};
+
+const DAY_S: i64 = 24 * 60 * 60;
+const SECOND_US: i64 = 1_000_000;
+const DAY_US: i64 = DAY_S * SECOND_US;
+const NANOS: i64 = 1000;
+const UUID_DIGITS: usize = 32;
+const WIDE: usize = size_of::<i128>();
+
+/// A logical type on its base type.
+#[derive(Clone, Copy)]
+enum Form {
+    Date,
+    /// `unit_us` is the number of microseconds of the unit.
+    Time {
+        unit_us: i64,
+    },
+    Timestamp {
+        unit_us: i64,
+    },
+    LocalTimestamp {
+        unit_us: i64,
+    },
+    Nanos,
+    LocalNanos,
+    /// `size` is that of a fixed.
+    Decimal {
+        precision: u32,
+        scale: u32,
+        size: Option<usize>,
+    },
+    UuidText,
+    UuidBytes,
+    /// A reader's float or double of a writer's int or long.
+    Float,
+}
+
+/// How one logical type is read and written.
+pub struct Conversion {
+    form: Form,
+    decode: Py<PyAny>,
+    encode: Py<PyAny>,
+    limit: Option<usize>,
+}
+
+impl Conversion {
+    /// Read `(form, decode, encode, limit of the size in bytes)`, where a form is its name and its numbers.
+    pub fn from_node(node: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        let form: Bound<'_, PyTuple> = part(node, 0)?;
+        let name: String = part(&form, 0)?;
+        let form = match name.as_str() {
+            "date" => Form::Date,
+            "time" => Form::Time { unit_us: part(&form, 1)? },
+            "timestamp" => Form::Timestamp { unit_us: part(&form, 1)? },
+            "local-timestamp" => Form::LocalTimestamp { unit_us: part(&form, 1)? },
+            "nanos" => Form::Nanos,
+            "local-nanos" => Form::LocalNanos,
+            "decimal" => Form::Decimal { precision: part(&form, 1)?, scale: part(&form, 2)?, size: part(&form, 3)? },
+            "uuid-text" => Form::UuidText,
+            "uuid-bytes" => Form::UuidBytes,
+            "float" => Form::Float,
+            other => return Err(unknown("logical type", other)),
+        };
+        Ok(Self { form, decode: part(node, 1)?, encode: part(node, 2)?, limit: part(node, 3)? })
+    }
+
+    // --- reading -------------------------------------------------------------------------------------------------
+
+    /// Return the value of a number in a message.
+    pub fn value_of_number<'py>(&self, py: Python<'py>, number: i64) -> Outcome<Bound<'py, PyAny>> {
+        match self.form {
+            Form::Date => {
+                let (year, month, day) = date_of(number)?;
+                Ok(PyDate::new(py, year, month, day)?.into_any())
+            }
+            Form::Time { unit_us } => {
+                let clock = Clock::of(number.checked_mul(unit_us).or_irregular()?)?;
+                Ok(PyTime::new(py, clock.hour, clock.minute, clock.second, clock.microsecond, None)?.into_any())
+            }
+            Form::Timestamp { unit_us } => instant(py, number, unit_us, Some(&*PyTzInfo::utc(py)?)),
+            Form::LocalTimestamp { unit_us } => instant(py, number, unit_us, None),
+            Form::Nanos | Form::LocalNanos => Ok(PyInt::new(py, number).into_any()),
+            #[expect(clippy::cast_precision_loss, reason = "Avro promotes a long to a double, the nearest one")]
+            Form::Float => Ok(PyFloat::new(py, number as f64).into_any()),
+            _ => Err(Irregular::HERE),
+        }
+    }
+
+    /// Return the value of bytes in a message.
+    pub fn value_of_bytes<'py>(&self, py: Python<'py>, bytes: &[u8]) -> Outcome<Bound<'py, PyAny>> {
+        if self.limit.is_some_and(|limit| bytes.len() > limit) {
+            return Err(Irregular::HERE);
+        }
+        match self.form {
+            Form::Decimal { scale, .. } => match signed(bytes) {
+                Some(unscaled) => {
+                    let text = PyString::new(py, &format!("{unscaled}E-{scale}"));
+                    Ok(python_class(py, &DECIMAL, "decimal", "Decimal")?.call1((text,))?)
+                }
+                None => Ok(self.decode.bind(py).call1((PyBytes::new(py, bytes),))?),
+            },
+            Form::UuidBytes => uuid(py, u128::from_be_bytes(bytes.try_into().or_irregular()?)),
+            _ => Err(Irregular::HERE),
+        }
+    }
+
+    /// Return the value of text in a message.
+    pub fn value_of_text<'py>(&self, py: Python<'py>, bytes: &[u8]) -> Outcome<Bound<'py, PyAny>> {
+        match (self.form, uuid_in(bytes)) {
+            (Form::UuidText, Some(number)) => uuid(py, number),
+            (Form::UuidText, None) => Ok(self.decode.bind(py).call1((PyString::from_bytes(py, bytes)?,))?),
+            _ => Err(Irregular::HERE),
+        }
+    }
+
+    // --- writing -------------------------------------------------------------------------------------------------
+
+    /// Return the number that a value is written as.
+    pub fn number_of(&self, value: &Bound<'_, PyAny>) -> Outcome<i64> {
+        if let Ok(number) = value.cast_exact::<PyInt>() {
+            return Ok(number.extract()?);
+        }
+        let found = match self.form {
+            Form::Date => value.cast_exact::<PyDate>().ok().map(days_of),
+            Form::Time { unit_us } => value.cast_exact::<PyTime>().ok().map(|time| clock_us(time) / unit_us),
+            Form::Timestamp { unit_us } => utc_us(value)?.map(|us| us.div_euclid(unit_us)),
+            Form::LocalTimestamp { unit_us } => local_us(value).map(|us| us.div_euclid(unit_us)),
+            Form::Nanos => utc_us(value)?.map(|us| us.checked_mul(NANOS).or_irregular()).transpose()?,
+            Form::LocalNanos => local_us(value).map(|us| us.checked_mul(NANOS).or_irregular()).transpose()?,
+            _ => None,
+        };
+        match found {
+            Some(number) => Ok(number),
+            None => {
+                Ok(self.encode.bind(value.py()).call1((value,))?.cast_exact::<PyInt>().or_irregular()?.extract()?)
+            }
+        }
+    }
+
+    /// Call `write` with the bytes that a value is written as.
+    pub fn with_bytes_of<T>(&self, value: &Bound<'_, PyAny>, write: impl FnOnce(&[u8]) -> Outcome<T>) -> Outcome<T> {
+        let py = value.py();
+        match self.form {
+            Form::Decimal { precision, scale, size } if size.is_none_or(|size| size <= WIDE) => {
+                if let Some(unscaled) = unscaled_of(value, precision, scale)? {
+                    return write(signed_bytes(&unscaled.to_be_bytes(), unscaled, size)?);
+                }
+            }
+            Form::UuidBytes if value.get_type().is(python_class(py, &UUID, "uuid", "UUID")?) => {
+                return write(&uuid_number(value)?.to_be_bytes());
+            }
+            _ => {}
+        }
+        let encoded = self.encode.bind(py).call1((value,))?;
+        write(encoded.cast_exact::<PyBytes>().or_irregular()?.as_bytes())
+    }
+
+    /// Call `write` with the text that a value is written as.
+    pub fn with_text_of<T>(&self, value: &Bound<'_, PyAny>, write: impl FnOnce(&[u8]) -> Outcome<T>) -> Outcome<T> {
+        let py = value.py();
+        if matches!(self.form, Form::UuidText) && value.get_type().is(python_class(py, &UUID, "uuid", "UUID")?) {
+            return write(&uuid_text(uuid_number(value)?));
+        }
+        let encoded = self.encode.bind(py).call1((value,))?;
+        write(encoded.cast::<PyString>().or_irregular()?.to_str()?.as_bytes())
+    }
+}
+
+static DECIMAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static UUID: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+
+fn python_class<'py>(
+    py: Python<'py>,
+    known: &'py PyOnceLock<Py<PyType>>,
+    module: &str,
+    name: &str,
+) -> PyResult<&'py Bound<'py, PyType>> {
+    known.import(py, module, name)
+}
+
+// --- dates and times: days and microseconds since 1970 -----------------------------------------------------------
+
+/// Return year, month and day of the day `days` after 1970-01-01, by the algorithm of Howard Hinnant,
+/// "chrono-Compatible Low-Level Date Algorithms" (2021), `civil_from_days`.
+fn date_of(days: i64) -> Outcome<(i32, u8, u8)> {
+    const TOO_FAR: i64 = 10_000 * 366;
+    if !(-TOO_FAR..TOO_FAR).contains(&days) {
+        return Err(Irregular::HERE);
+    }
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    if !(1..=9999).contains(&year) {
+        return Err(Irregular::HERE);
+    }
+    Ok((i32::try_from(year).or_irregular()?, u8::try_from(month).or_irregular()?, u8::try_from(day).or_irregular()?))
+}
+
+/// Return the days from 1970-01-01 to a date, by `days_from_civil` of the same source.
+fn days_of(date: &impl PyDateAccess) -> i64 {
+    let (month, day) = (i64::from(date.get_month()), i64::from(date.get_day()));
+    let year = i64::from(date.get_year()) - i64::from(month <= 2);
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let shifted = if month > 2 { month - 3 } else { month + 9 };
+    let day_of_year = (153 * shifted + 2) / 5 + day - 1;
+    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+}
+
+/// A time of day.
+struct Clock {
+    hour: u8,
+    minute: u8,
+    second: u8,
+    microsecond: u32,
+}
+
+impl Clock {
+    /// Return the time of day after so many microseconds.
+    fn of(microseconds: i64) -> Outcome<Self> {
+        if !(0..DAY_US).contains(&microseconds) {
+            return Err(Irregular::HERE);
+        }
+        let seconds = microseconds / SECOND_US;
+        Ok(Self {
+            hour: u8::try_from(seconds / 3600).or_irregular()?,
+            minute: u8::try_from(seconds / 60 % 60).or_irregular()?,
+            second: u8::try_from(seconds % 60).or_irregular()?,
+            microsecond: u32::try_from(microseconds % SECOND_US).or_irregular()?,
+        })
+    }
+}
+
+fn instant<'py>(
+    py: Python<'py>,
+    number: i64,
+    unit_us: i64,
+    zone: Option<&Bound<'py, PyTzInfo>>,
+) -> Outcome<Bound<'py, PyAny>> {
+    let microseconds = number.checked_mul(unit_us).or_irregular()?;
+    let (year, month, day) = date_of(microseconds.div_euclid(DAY_US))?;
+    let Clock { hour, minute, second, microsecond } = Clock::of(microseconds.rem_euclid(DAY_US))?;
+    Ok(PyDateTime::new(py, year, month, day, hour, minute, second, microsecond, zone)?.into_any())
+}
+
+fn clock_us(time: &impl PyTimeAccess) -> i64 {
+    let minutes = i64::from(time.get_hour()) * 60 + i64::from(time.get_minute());
+    (minutes * 60 + i64::from(time.get_second())) * SECOND_US + i64::from(time.get_microsecond())
+}
+
+/// Return the microseconds of a `datetime` that is in UTC; `None` for every other value.
+fn utc_us(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
+    let Ok(instant) = value.cast_exact::<PyDateTime>() else { return Ok(None) };
+    let utc = PyTzInfo::utc(value.py())?;
+    Ok(instant.get_tzinfo().filter(|zone| zone.is(utc)).and_then(|_| local_us(value)))
+}
+
+/// Return the microseconds of what a `datetime` shows, whatever its zone; `None` for every other value.
+fn local_us(value: &Bound<'_, PyAny>) -> Option<i64> {
+    let shown = value.cast_exact::<PyDateTime>().ok()?;
+    Some(days_of(shown) * DAY_US + clock_us(shown))
+}
+
+// --- decimal -----------------------------------------------------------------------------------------------------
+
+/// Return a number in two's complement; `None` if it has more than [`WIDE`] bytes.
+fn signed(bytes: &[u8]) -> Option<i128> {
+    let sign = if bytes.first().is_some_and(|first| *first >= 0x80) { 0xff } else { 0 };
+    let mut wide = [sign; WIDE];
+    wide.get_mut(WIDE.checked_sub(bytes.len())?..)?.copy_from_slice(bytes);
+    Some(i128::from_be_bytes(wide))
+}
+
+/// Return the bytes of a number in two's complement: `size` of them, or as many as the Python code writes.
+fn signed_bytes(wide: &[u8; WIDE], number: i128, size: Option<usize>) -> Outcome<&[u8]> {
+    let bits = u128::BITS - number.unsigned_abs().leading_zeros();
+    let needed = bits as usize / 8 + 1;
+    let size = size.unwrap_or(needed);
+    if size < needed {
+        return Err(Irregular::HERE);
+    }
+    wide.get(WIDE.checked_sub(size).or_irregular()?..).or_irregular()
+}
+
+/// Return the unscaled number of a `Decimal` that fits precision and scale; `None` for values left to `encode`.
+fn unscaled_of(value: &Bound<'_, PyAny>, precision: u32, scale: u32) -> Outcome<Option<i128>> {
+    if !value.get_type().is(python_class(value.py(), &DECIMAL, "decimal", "Decimal")?) {
+        return Ok(None);
+    }
+    let text = value.str()?;
+    Ok(unscaled_in(text.to_str()?, precision, scale))
+}
+
+/// Return the unscaled number of `-12.50` or `1.25E+3` at a scale, if it is exact and has no more digits than allowed.
+fn unscaled_in(text: &str, precision: u32, scale: u32) -> Option<i128> {
+    let (digits, exponent) = text.split_once(['E', 'e']).unwrap_or((text, "0"));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let exponent = exponent.parse::<i64>().ok()?.checked_sub(i64::try_from(fraction.len()).ok()?)?;
+    let (is_negative, whole) = whole.strip_prefix('-').map_or((false, whole), |rest| (true, rest));
+    let mut number = 0_i128;
+    for digit in whole.bytes().chain(fraction.bytes()) {
+        number = number.checked_mul(10)?.checked_add(i128::from(digit.checked_sub(b'0').filter(|one| *one < 10)?))?;
+    }
+    if number != 0 {
+        let shift = exponent.checked_add(i64::from(scale))?;
+        let power = 10_i128.checked_pow(u32::try_from(shift.unsigned_abs()).ok()?)?;
+        if shift >= 0 {
+            number = number.checked_mul(power)?;
+        } else if number % power == 0 {
+            number /= power;
+        } else {
+            return None;
+        }
+    }
+    if 10_i128.checked_pow(precision).is_some_and(|limit| number >= limit) {
+        return None;
+    }
+    Some(if is_negative { -number } else { number })
+}
+
+// --- uuid --------------------------------------------------------------------------------------------------------
+
+/// Return a `uuid.UUID`, with its two attributes set as the class itself sets them.
+fn uuid(py: Python<'_>, number: u128) -> Outcome<Bound<'_, PyAny>> {
+    static MAKER: PyOnceLock<UuidMaker> = PyOnceLock::new();
+    let maker = MAKER.get_or_try_init(py, || UuidMaker::new(py))?;
+    let value = maker.new.bind(py).call1((maker.class.bind(py),))?;
+    maker.set_int.bind(py).call1((&value, number))?;
+    maker.set_is_safe.bind(py).call1((&value, &maker.unknown))?;
+    Ok(value)
+}
+
+struct UuidMaker {
+    class: Py<PyAny>,
+    new: Py<PyAny>,
+    set_int: Py<PyAny>,
+    set_is_safe: Py<PyAny>,
+    unknown: Py<PyAny>,
+}
+
+impl UuidMaker {
+    fn new(py: Python<'_>) -> PyResult<Self> {
+        let module = py.import("uuid")?;
+        let class = module.getattr("UUID")?;
+        Ok(Self {
+            new: class.getattr("__new__")?.unbind(),
+            set_int: class.getattr("int")?.getattr("__set__")?.unbind(),
+            set_is_safe: class.getattr("is_safe")?.getattr("__set__")?.unbind(),
+            unknown: module.getattr("SafeUUID")?.getattr("unknown")?.unbind(),
+            class: class.unbind(),
+        })
+    }
+}
+
+fn uuid_number(value: &Bound<'_, PyAny>) -> PyResult<u128> {
+    value.getattr(pyo3::intern!(value.py(), "int"))?.extract()
+}
+
+/// Return the number of 32 hexadecimal digits with any dashes between them; `None` for other spellings.
+fn uuid_in(text: &[u8]) -> Option<u128> {
+    let mut number = 0_u128;
+    let mut digits = 0;
+    for byte in text.iter().filter(|byte| **byte != b'-') {
+        number = number << 4 | u128::from(char::from(*byte).to_digit(16)?);
+        digits += 1;
+    }
+    (digits == UUID_DIGITS).then_some(number)
+}
+
+/// Return the usual spelling of a UUID.
+fn uuid_text(number: u128) -> [u8; UUID_DIGITS + 4] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut nibbles = number.to_be_bytes().into_iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
+    std::array::from_fn(|place| match place {
+        8 | 13 | 18 | 23 => b'-',
+        _ => nibbles.next().and_then(|nibble| DIGITS.get(usize::from(nibble)).copied()).unwrap_or(b'0'),
+    })
+}
