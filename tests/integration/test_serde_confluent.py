@@ -11,7 +11,8 @@ from confluent_kafka.schema_registry import avro as their_avro
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from counterfoil.sdk import confluent as ours
-from counterfoil.sdk.operations import create_associations
+from counterfoil.sdk.operations import create_association
+from topic_associations import association_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,17 +102,7 @@ def test_an_association_names_the_subject_for_both(sides, unique_name, direction
     topic, subject = unique_name("rides"), unique_name("shared")
     text = json.dumps({"type": "record", "name": "Plain", "fields": [{"name": "id", "type": "long"}]})
     sides["ours"].client.register_schema(subject, ours.Schema(text))
-    sides["ours"].client.call(
-        create_associations(
-            {
-                "resourceName": topic,
-                "resourceNamespace": "lkc-1",
-                "resourceId": f"id-of-{topic}",
-                "resourceType": "topic",
-                "associations": [{"subject": subject, "associationType": "value", "lifecycle": "WEAK"}],
-            }
-        )
-    )
+    sides["ours"].client.call(create_association(association_of(topic, subject)))
     conf = {"auto.register.schemas": False, "use.latest.version": True}
     data = writer.avro.AvroSerializer(writer.client, text, conf=conf)({"id": 1}, context(topic))
     deserialize = reader.avro.AvroDeserializer(reader.client, conf={"use.latest.version": True})

@@ -179,11 +179,11 @@ def _object(reply: JsonValue) -> dict[str, Any]:
     return dict(reply.members())
 
 
-_read_associations: Final = read_each(read_association)
-
-
 def _subjects_of(reply: JsonValue) -> tuple[str, ...]:
     return tuple(item.member("subject").text() for item in reply.items())
+
+
+_read_associations: Final = read_each(read_association)
 
 
 def _objects(reply: JsonValue) -> tuple[dict[str, Any], ...]:

@@ -17,9 +17,10 @@ from counterfoil.sdk import (
     SerializationContext,
     SubjectUnresolved,
 )
-from counterfoil.sdk.operations import create_associations
+from counterfoil.sdk.operations import create_association
 from counterfoil.sdk.testing import InMemoryRegistry
 from counterfoil.sdk.transport import Reply
+from topic_associations import association_of
 
 EMPTY = json.dumps({"type": "record", "name": "taxi.Ride", "fields": []})
 RIDE = json.dumps({"type": "record", "name": "taxi.Ride", "fields": [{"name": "id", "type": "long", "default": 0}]})
@@ -38,17 +39,7 @@ def client(memory):
 
 def associate(client, subject, *, topic="rides", cluster="lkc-1", field="value"):
     client.register(subject, Schema(EMPTY))
-    client.call(
-        create_associations(
-            {
-                "resourceName": topic,
-                "resourceNamespace": cluster,
-                "resourceId": f"{cluster}-{topic}",
-                "resourceType": "topic",
-                "associations": [{"subject": subject, "associationType": field, "lifecycle": "WEAK"}],
-            }
-        )
-    )
+    client.call(create_association(association_of(topic, subject, cluster=cluster, field=field)))
 
 
 def asked(memory):
