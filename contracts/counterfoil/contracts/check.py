@@ -28,6 +28,7 @@ from counterfoil.schema.formats.rules import RULE_BY_ID
 from counterfoil.schema.judgement.judge import Budget, judge
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.paths import print_path
+from counterfoil.schema.pointer import print_pointer
 from counterfoil.schema.position import Position
 from counterfoil.schema.witness import Witness
 
@@ -161,7 +162,7 @@ def _identity(difference: Difference) -> Identity:
     causes this one is a part of it.
     """
     origin = difference.reader_origin
-    inside = (origin.holder, *origin.steps) if origin is not None and not origin.is_own else ()
+    inside = origin.names if origin is not None and not origin.is_own else ()
     inner = difference.because
     because = (inner.rule, _identity(inner)) if inner is not None else ()
     return _names(difference.element), difference.steps or (), inside, difference.own_facts, because
@@ -251,16 +252,17 @@ class _FileCheck:
         is_alike = self._asked.policy is dependant._asked.policy and self._compared
         if not is_alike or schema is None or cause is None or cause.direction not in self._asked.level.directions:
             return None
-        pointer = cause.steps[0]
-        element = schema.path_at(pointer)
+        element = schema.path_at(cause.steps)
         facts = [(name, show(fact)) for name, fact in cause.facts]
         told = draft.finding
         finding = replace(
             told,
             subject=self._subject,
             path=self._path,
-            fingerprint=fingerprint(told.rule, self._subject, told.direction, _names(element), cause.steps, facts),
-            position=schema.locate(pointer),
+            fingerprint=fingerprint(
+                told.rule, self._subject, told.direction, _names(element), [print_pointer(cause.steps)], facts
+            ),
+            position=schema.locate(cause.steps),
             element=print_path(element),
             against=self._compared,
         )
@@ -454,10 +456,11 @@ class _FileCheck:
         if origin is None:
             return None, True
         holder = origin.holder
-        if self._language is SchemaType.JSON:
+        if origin.is_document:
             holder = self._path if origin.is_own else self._referred.get(holder, holder)
         facts = tuple(fact for fact in inner.sentence.facts if fact[0] != _SEEN_FROM_THE_ROOT)
-        return Cause(self._language, direction, holder, origin.steps, inner.rule, facts), origin.is_own
+        cause = Cause(direction, holder, origin.steps, inner.rule, facts, is_in_document=origin.is_document)
+        return cause, origin.is_own
 
     @cached_property
     def _referred(self) -> Mapping[str, str]:

@@ -10,6 +10,7 @@ from counterfoil.schema.paths.text import print_path
 
 if TYPE_CHECKING:
     from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.pointer import Pointer
 
 
 class ChangeKind(StrEnum):
@@ -93,8 +94,8 @@ class Change:
     place: FieldPath
     earlier: str | None
     later: str | None
-    earlier_pointer: str = ""
-    later_pointer: str = ""
+    earlier_pointer: Pointer = ()
+    later_pointer: Pointer = ()
 
     @property
     def element(self) -> str:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.model import SchemaType
     from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.paths.resolve import Target
+    from counterfoil.schema.pointer import Pointer
     from counterfoil.schema.position import Position
 
 
@@ -40,7 +41,7 @@ class SchemaWarning:
 
     rule: str
     text: str
-    pointer: str
+    pointer: Pointer
 
 
 class ParsedSchema(Protocol):
@@ -83,10 +84,10 @@ class ParsedSchema(Protocol):
     def warnings(self) -> Sequence[SchemaWarning]:
         """Return the violations of the language's specification that the reference registry accepts; mostly empty."""
 
-    def locate(self, pointer: str) -> Position | None:
+    def locate(self, pointer: Pointer) -> Position | None:
         """Return the position in ``text`` of a JSON pointer, or of its nearest ancestor in the text."""
 
-    def path_at(self, pointer: str) -> FieldPath:
+    def path_at(self, pointer: Pointer) -> FieldPath:
         """Return the field path of the element at a JSON pointer, or of its nearest ancestor with one."""
 
     def target_of(self, path: FieldPath) -> Target:

@@ -28,7 +28,7 @@ def find_logical_differences(
     try:
         new = _column(candidate)
     except NotATable as fault:
-        pointers = (fault.pointer, "") if candidate is reader else ("", fault.pointer)
+        pointers = (fault.pointer, ()) if candidate is reader else ((), fault.pointer)
         return [not_a_table(fault.reason, candidate.path_at(fault.pointer), pointers)]
     try:
         earlier = _column(writer if candidate is reader else reader)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
     from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.paths.resolve import Target
+    from counterfoil.schema.pointer import Pointer
     from counterfoil.schema.position import Position
 
 
@@ -86,11 +87,11 @@ class AvroSchema:
         """A text that is the same for equivalent schemas, as a key."""
         return equivalence_key(self.root)
 
-    def locate(self, pointer: str) -> Position | None:
+    def locate(self, pointer: Pointer) -> Position | None:
         """Return the position in ``text`` of a JSON Pointer, or of its nearest ancestor in the text."""
         return self._index.locate(pointer)
 
-    def path_at(self, pointer: str) -> FieldPath:
+    def path_at(self, pointer: Pointer) -> FieldPath:
         """Return the field path for a JSON Pointer, or for its nearest ancestor that has one."""
         from counterfoil.schema.formats.avro.paths import path_at
 

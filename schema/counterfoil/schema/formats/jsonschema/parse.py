@@ -38,7 +38,7 @@ def _read(text: str) -> Any:
     document = read_exact_json(text)
     if not isinstance(document, dict | bool):
         raise SchemaParseError(
-            "a schema cannot be of this type", position=locate(text, ""), expected="an object, true or false"
+            "a schema cannot be of this type", position=locate(text, ()), expected="an object, true or false"
         )
     return document
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.jsontext.document import pointer_steps
 from counterfoil.schema.paths.model import ITEMS, VALUES, StepKind, branch, item, member, value
 from counterfoil.schema.paths.resolve import Fault, Target, follow
 
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.formats.jsonschema.read.resolve import Base, Resolver
     from counterfoil.schema.paths.model import FieldPath, Step
+    from counterfoil.schema.pointer import Pointer
 
 _NULL: Final = {"type": "null"}
 _DEFINITIONS: Final = ("$defs", "definitions")
@@ -66,13 +66,13 @@ def steps_through(keywords: Sequence[str]) -> FieldPath:
     return tuple(steps)
 
 
-def path_at(pointer: str) -> FieldPath:
+def path_at(pointer: Pointer) -> FieldPath:
     """Return the path for a JSON Pointer into a schema.
 
-    >>> [step.name for step in path_at("/properties/lines/items/properties/price/minimum")]
+    >>> [step.name for step in path_at(("properties", "lines", "items", "properties", "price", "minimum"))]
     ['lines', '', 'price']
     """
-    return steps_through(pointer_steps(pointer))
+    return steps_through([str(step) for step in pointer])
 
 
 def target_of(document: Any, resolver: Resolver, path: FieldPath) -> Target:
@@ -161,7 +161,7 @@ class _Place(NamedTuple):
 
 
 def _target(place: _Place) -> Target:
-    return Target("" if place.base.document else place.base.pointer, place.value)
+    return Target(() if place.base.document else place.base.pointer, place.value)
 
 
 def _inside(place: _Place, step: Step) -> _Place:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
     from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.paths.resolve import Target
+    from counterfoil.schema.pointer import Pointer
     from counterfoil.schema.position import Position
 
 
@@ -101,11 +102,11 @@ class JsonSchema:
 
         return find_warnings(self.document, self.resolver)
 
-    def locate(self, pointer: str) -> Position | None:
+    def locate(self, pointer: Pointer) -> Position | None:
         """Return the position in ``text`` of a JSON Pointer, or of its nearest ancestor in the text."""
         return self._index.locate(pointer)
 
-    def path_at(self, pointer: str) -> FieldPath:
+    def path_at(self, pointer: Pointer) -> FieldPath:
         """Return the field path of a JSON Pointer, or of its nearest ancestor with a path."""
         from counterfoil.schema.formats.jsonschema.paths import path_at
 

@@ -51,14 +51,14 @@ def target_of(types: FileTypes, path: FieldPath) -> Target:
 
 def _target(node: Node) -> Target:
     if isinstance(node, MessageType | EnumType):
-        return Target(node.pointer if node.is_in_own_file else "", node)
+        return Target(node.pointer if node.is_in_own_file else (), node)
     if isinstance(node, EnumConstant):
         return Target(node.pointer, node)
     field = node.field if isinstance(node, HeldIn) else node
     types, pointer = (
         (field.message.types, field.oneof.pointer) if isinstance(field, OneOfIn) else (field.types, field.pointer)
     )
-    return Target(pointer if types is types.index.root else "", node)
+    return Target(pointer if types is types.index.root else (), node)
 
 
 def _inside(node: Node, step: Step) -> Node:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
     from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.paths.resolve import Target
+    from counterfoil.schema.pointer import Pointer
     from counterfoil.schema.position import Position
 
 
@@ -98,17 +99,14 @@ class ProtobufSchema:
         """Return the violations that the reference registry accepts, such as a field number used twice."""
         return list(self._warnings)
 
-    def locate(self, pointer: str) -> Position | None:
-        """Return the position in ``text`` of the element at ``/Outer/Inner/field``, or of its nearest ancestor."""
-        while pointer:
-            found = self._positions.get(pointer)
-            if found is not None:
-                return found
-            pointer = pointer.rpartition("/")[0]
-        return self.file.position
+    def locate(self, pointer: Pointer) -> Position | None:
+        """Return the position in ``text`` of the element at a pointer, or of its nearest ancestor."""
+        while pointer and pointer not in self._positions:
+            pointer = pointer[:-1]
+        return self._positions[pointer] if pointer else self.file.position
 
-    def path_at(self, pointer: str) -> FieldPath:
-        """Return the field path of the element at ``/Outer/Inner/field``, or of its nearest ancestor with one."""
+    def path_at(self, pointer: Pointer) -> FieldPath:
+        """Return the field path of the element at a pointer, or of its nearest ancestor with one."""
         from counterfoil.schema.formats.protobuf.read.places import path_at
 
         return path_at(pointer)
@@ -120,7 +118,7 @@ class ProtobufSchema:
         return target_of(self.types.root, path)
 
     @cached_property
-    def _positions(self) -> Mapping[str, Position]:
+    def _positions(self) -> Mapping[Pointer, Position]:
         return position_by_pointer(self.file)
 
     @cached_property

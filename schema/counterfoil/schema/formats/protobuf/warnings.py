@@ -56,7 +56,7 @@ def find_warnings(schema: SchemaFiles) -> list[SchemaWarning]:
         text = f"The option {option.name} is not known there, or its value does not fit"
         found.append(SchemaWarning("unknown-option", text, option.pointer))
     if not found and refusals.runtime:
-        found.append(SchemaWarning("descriptor-refused", f"The runtime refuses the file: {refusals.runtime}", ""))
+        found.append(SchemaWarning("descriptor-refused", f"The runtime refuses the file: {refusals.runtime}", ()))
     return found
 
 
@@ -72,7 +72,7 @@ class _Finder:
         file, scope = self._file, self._file.package
         for item, asker in missing_imports(file, self._schema.imports):
             text = f"No file is known for the import {item.path!r} of {asker or 'the schema'}"
-            yield SchemaWarning("missing-import", text, "" if asker else import_pointer(item.path))
+            yield SchemaWarning("missing-import", text, () if asker else import_pointer(item.path))
         features = features_of(file)
         for message in file.messages:
             yield from self._message(message, file.package_prefix + message.name, features)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.compare.model import Node
     from counterfoil.schema.formats.jsonschema.compare.places import Spot
     from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.pointer import Pointer
 
 
 class Way(NamedTuple):
@@ -104,12 +105,12 @@ class Finding(Difference):
         return tuple(step for part in (*self.way, *self.cause) for step in part.in_writer())
 
     @property
-    def reader_pointer(self) -> str:
+    def reader_pointer(self) -> Pointer:
         """The JSON Pointer to the keyword or name in the reader's own text."""
         return _pointer(self.reader_spot, self.reader_reference)
 
     @property
-    def writer_pointer(self) -> str:
+    def writer_pointer(self) -> Pointer:
         """The JSON Pointer to the keyword or name in the writer's own text."""
         return _pointer(self.writer_spot, self.writer_reference)
 
@@ -133,7 +134,7 @@ class ValueFinding(Difference):
     """
 
     way: tuple[str, ...]
-    pointers: tuple[str, str]
+    pointers: tuple[Pointer, Pointer]
     is_called_by_pointer: bool = False
 
     @property
@@ -157,12 +158,12 @@ class ValueFinding(Difference):
         return path_at(self.pointers[0] or self.pointers[1]) if self.is_called_by_pointer else self.reader_path
 
     @property
-    def reader_pointer(self) -> str:
+    def reader_pointer(self) -> Pointer:
         """The JSON Pointer in the reader's own text."""
         return self.pointers[0]
 
     @property
-    def writer_pointer(self) -> str:
+    def writer_pointer(self) -> Pointer:
         """The JSON Pointer in the writer's own text."""
         return self.pointers[1]
 
@@ -218,11 +219,11 @@ def _own(spot: Spot | None) -> Spot | None:
     return spot if spot is not None and not spot.document else None
 
 
-def _pointer(spot: Spot | None, reference: Spot | None) -> str:
+def _pointer(spot: Spot | None, reference: Spot | None) -> Pointer:
     """Return the pointer in the schema's own text; empty if unknown."""
     own = _own(spot) or reference
-    return own.pointer() if own is not None else ""
+    return own.pointer() if own is not None else ()
 
 
 def _origin(spot: Spot | None) -> Origin | None:
-    return None if spot is None else Origin(spot.document, (spot.pointer(),), is_own=not spot.document)
+    return None if spot is None else Origin(spot.document, spot.pointer(), is_own=not spot.document, is_document=True)

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from counterfoil.schema.pointer import Pointer
 _DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME: Final = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
 _EXAMPLES_BY_FORMAT: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
@@ -91,7 +93,7 @@ class Annotation(NamedTuple):
     keyword: str
     word: str
     steps: tuple[str, ...]
-    pointer: str
+    pointer: Pointer
 
 
 def examples_of(annotation: Annotation) -> Sequence[Any]:

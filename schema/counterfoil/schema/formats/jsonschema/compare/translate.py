@@ -28,7 +28,7 @@ def node_of(schema: JsonSchema) -> Node:
     node = _TREES.get(schema)
     if node is None:
         translation = _Translation(schema.resolver)
-        node = translation.translate(schema.document, schema.base, frozenset({("", "")}))
+        node = translation.translate(schema.document, schema.base, frozenset({("", ())}))
         node = _TREES.setdefault(schema, node)
     return node
 

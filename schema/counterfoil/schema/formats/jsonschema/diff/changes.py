@@ -15,17 +15,17 @@ from counterfoil.schema.formats.jsonschema.diff.wording import draft_words, said
 from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
 from counterfoil.schema.formats.jsonschema.read.values import alike, is_number
 from counterfoil.schema.formats.jsonschema.view.written import root_of
-from counterfoil.schema.jsontext.scanner import escape_pointer
 from counterfoil.schema.paths.model import ITEMS, VALUES, dependency, item, member
 from counterfoil.schema.paths.model import branch as branch_step
 from counterfoil.schema.paths.model import value as map_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
     from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema
     from counterfoil.schema.paths.model import FieldPath, Step
+    from counterfoil.schema.pointer import Pointer
 
 _LOWER: Final = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"})
 _UPPER: Final = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"})
@@ -73,7 +73,7 @@ def find_changes(earlier: JsonSchema, later: JsonSchema) -> list[Change]:
     walk = _Walk()
     if earlier.draft is not later.draft:
         words = draft_words(earlier.draft), draft_words(later.draft)
-        walk.changes.append(Change(ChangeKind.DRAFT_CHANGED, (), *words, "/$schema", "/$schema"))
+        walk.changes.append(Change(ChangeKind.DRAFT_CHANGED, (), *words, ("$schema",), ("$schema",)))
     try:
         walk.schemas(_At(root_of(earlier), root_of(later)))
     except RecursionError:
@@ -86,17 +86,17 @@ class _At(NamedTuple):
 
     earlier: WrittenSchema
     later: WrittenSchema
-    earlier_pointer: str = ""
-    later_pointer: str = ""
+    earlier_pointer: Pointer = ()
+    later_pointer: Pointer = ()
     place: FieldPath = ()
 
     def gone(self, earlier: WrittenSchema, *steps: str | int, into: FieldPath = ()) -> _At:
         """Return the position of a schema inside the earlier one."""
-        return _At(earlier, self.later, self.earlier_pointer + _steps(steps), self.later_pointer, self.place + into)
+        return _At(earlier, self.later, self.earlier_pointer + steps, self.later_pointer, self.place + into)
 
     def added(self, later: WrittenSchema, *steps: str | int, into: FieldPath = ()) -> _At:
         """Return the position of a schema inside the later one."""
-        return _At(self.earlier, later, self.earlier_pointer, self.later_pointer + _steps(steps), self.place + into)
+        return _At(self.earlier, later, self.earlier_pointer, self.later_pointer + steps, self.place + into)
 
     def resolved(self) -> _At:
         """Return the position of the targets of the two, where a ``$ref`` is alone.
@@ -294,7 +294,7 @@ class _Walk:
 
     def _add(self, kind: ChangeKind, at: _At, was: str | None, now: str | None, keyword: str = "") -> None:
         pointers = [
-            pointer + (f"/{escape_pointer(keyword)}" if _says(schema, keyword) else "")
+            (*pointer, keyword) if _says(schema, keyword) else pointer
             for schema, pointer in ((at.earlier, at.earlier_pointer), (at.later, at.later_pointer))
         ]
         self.changes.append(Change(kind, at.place, was, now, pointers[0], pointers[1]))
@@ -304,7 +304,7 @@ def _says(schema: WrittenSchema, keyword: str) -> bool:
     return bool(keyword) and not schema.base.document and keyword in schema.keywords
 
 
-def _followed(schema: WrittenSchema, pointer: str) -> tuple[WrittenSchema, str]:
+def _followed(schema: WrittenSchema, pointer: Pointer) -> tuple[WrittenSchema, Pointer]:
     """Return the target of a schema that only refers, through any number of references."""
     seen: set[int] = set()
     while id(schema.value) not in seen:
@@ -380,7 +380,3 @@ def _mapping(schema: WrittenSchema, keyword: str) -> Mapping[str, Any]:
 
 def _words(value: Any) -> str | None:
     return None if value is _ABSENT else value_words(value)
-
-
-def _steps(steps: Sequence[str | int]) -> str:
-    return "".join(f"/{escape_pointer(str(step))}" for step in steps)

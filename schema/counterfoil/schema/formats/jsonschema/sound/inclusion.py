@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.jsonschema.values.solver import Solver
+    from counterfoil.schema.pointer import Pointer
 
 MAX_REASONS: Final = 50
 """The largest number of reasons; if there may be more, all differences of STRICT are reported."""
@@ -46,7 +47,7 @@ class Reason:
     keyword: str = ""
     name: str = ""
     values: tuple[Any, ...] = ()
-    writer_pointer: str = ""
+    writer_pointer: Pointer = ()
     elsewhere: tuple[tuple[str, ...], ...] = ()
 
 
@@ -145,7 +146,7 @@ class Inclusion:
             part.steps[0] if part.steps else "",
             place.name or part.name,
             (value,),
-            place.writers[0].pointer if place.writers else "",
+            place.writers[0].pointer if place.writers else (),
         )
 
     def _unevaluated_reasons(self, place: _Place) -> Iterator[Reason]:

@@ -58,7 +58,7 @@ class Misreading:
         rule = rules.FORMAT_MISREAD if keyword == "format" else rules.CONTENT_MISREAD
         steps = (*self.read.steps, keyword)
         facts = {"keyword": keyword, "reader": self.read.word, "writer": self.written.word}
-        pointers = (f"{self.read.pointer}/{keyword}", f"{self.written.pointer}/{keyword}")
+        pointers = ((*self.read.pointer, keyword), (*self.written.pointer, keyword))
         return ValueFinding(rule, facts, "{writer} as {reader}", steps, pointers, is_called_by_pointer=True)
 
 

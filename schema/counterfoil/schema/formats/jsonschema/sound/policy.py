@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+    from counterfoil.schema.pointer import Pointer
 
 MAX_STEPS: Final = 60_000
 """The largest number of steps of a decision, and again of the search for the reasons of a refusal."""
@@ -194,7 +195,7 @@ def _difference(reason: Reason) -> Difference:
     return ValueFinding(reason.rule, facts, gist, reason.steps, (_pointer(reason), reason.writer_pointer))
 
 
-def _pointer(reason: Reason) -> str:
+def _pointer(reason: Reason) -> Pointer:
     """Return the pointer to the keyword (or the name under it) in the reader's own text that refuses the value."""
     schema = reason.reader
     if not isinstance(schema, WrittenSchema) or schema.base.document:

@@ -373,7 +373,7 @@ def _constants(reader: EnumType, writer: EnumType, place: Place) -> Iterator[Fou
         rule = rules.ENUM_CONST_REMOVED if new is None else changed
         facts = {"enum": reader.local_name, "number": number, "name": new or old, "reader": new, "writer": old}
         at = place.at(reader.node.name, str(number))
-        in_reader = f"{reader.pointer}/{new}" if new else reader.pointer
-        in_writer = f"{writer.pointer}/{old}" if old else writer.pointer
+        in_reader = (*reader.pointer, new) if new else reader.pointer
+        in_writer = (*writer.pointer, old) if old else writer.pointer
         pointers = place.pointers_to(in_reader, in_writer)
         yield found_at(at, rule, facts=facts, gist="{name} = {number}", pointers=pointers)

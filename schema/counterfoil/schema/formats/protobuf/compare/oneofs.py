@@ -71,6 +71,6 @@ def _united(origins: list[list[FieldType]], name: str, place: Place) -> Found:
     alone = sum(1 for fields in origins if fields[0].oneof is None)
     rule = rules.MULTIPLE_FIELDS_MOVED_TO_ONEOF if alone > 1 else rules.FIELD_MOVED_TO_EXISTING_ONEOF
     names = ", ".join(field.name for fields in origins for field in fields)
-    reader = place.reader.oneofs[name].pointer if place.reader else ""
+    reader = place.reader.oneofs[name].pointer if place.reader else ()
     pointers = place.pointers_to(reader, origins[-1][0].pointer)
     return found_at(place.at(name), rule, facts={"name": name, "fields": names}, gist="{fields}", pointers=pointers)

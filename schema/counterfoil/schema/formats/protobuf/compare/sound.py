@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
     from counterfoil.schema.formats.protobuf.types.enums import EnumType
     from counterfoil.schema.formats.protobuf.types.index import FieldType, FileTypes, Held, MessageType
+    from counterfoil.schema.pointer import Pointer
 
 _Pair: TypeAlias = "tuple[MessageType, MessageType]"
 _Key: TypeAlias = "tuple[int, int, int | tuple[str, ...]]"
@@ -57,7 +58,7 @@ def renamed_first(reader: FileTypes, writer: FileTypes) -> tuple[MessageType, Me
 
 def _faults(schema: ProtobufSchema, side: str) -> Iterator[Found]:
     for warning in schema.warnings():
-        pointers = (warning.pointer, "") if side == "reader" else ("", warning.pointer)
+        pointers = (warning.pointer, ()) if side == "reader" else ((), warning.pointer)
         facts = {"side": Sentence(f"the {side}'s"), "problem": warning.text}
         yield found_at(ROOT, sound.INVALID_FILE, facts=facts, gist="{problem}", pointers=pointers)
 
@@ -190,12 +191,12 @@ class _Walk:
 
     def _symbol_pointers(
         self, reader: tuple[EnumType, str], writer: tuple[EnumType, str], place: Place
-    ) -> tuple[str, str]:
+    ) -> tuple[Pointer, Pointer]:
         """Return the pointers of symbols of the two enums; of the field, for an enum declared in another file."""
         (mine, new), (theirs, old) = reader, writer
         return (
-            f"{mine.pointer}/{new}" if mine.file is self._reader.file else place.reader_pointer,
-            f"{theirs.pointer}/{old}" if theirs.file is self._writer.file else place.writer_pointer,
+            (*mine.pointer, new) if mine.file is self._reader.file else place.reader_pointer,
+            (*theirs.pointer, old) if theirs.file is self._writer.file else place.writer_pointer,
         )
 
     def _is_same_shape(self, reader: Held, writer: Held) -> bool:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
     from counterfoil.schema.formats.protobuf.types.enums import EnumType
     from counterfoil.schema.formats.protobuf.types.index import FieldType, FileTypes, Uses
+    from counterfoil.schema.pointer import Pointer
 
 
 def walk_wire(reader: ProtobufSchema, writer: ProtobufSchema) -> list[Found]:
@@ -65,7 +66,7 @@ def _packages(reader: Mapping[str, FileTypes], writer: Mapping[str, FileTypes]) 
             yield found_at(ROOT, rules.FILE_SAME_PACKAGE, facts=said, gist="{writer} to {reader}", pointers=pointers)
 
 
-def _package_pointer(types: FileTypes) -> str:
+def _package_pointer(types: FileTypes) -> Pointer:
     return types.index.uses.pointer_to_file(types.file) or PACKAGE_POINTER
 
 
@@ -98,10 +99,10 @@ class _Sided(NamedTuple):
     enum: EnumType
     uses: Uses
 
-    def pointer(self, constant: str = "") -> str:
+    def pointer(self, constant: str = "") -> Pointer:
         """Return the pointer of the enum, or of a constant; for an imported enum, of the element that uses it."""
         pointer = self.uses.pointer_to(self.enum)
-        return f"{pointer}/{constant}" if constant and self.uses.is_own(self.enum.file) else pointer
+        return (*pointer, constant) if constant and self.uses.is_own(self.enum.file) else pointer
 
 
 def _enums_by_full_name(files: Mapping[str, FileTypes]) -> dict[str, _Sided]:
@@ -160,7 +161,7 @@ def _extensions(reader: Mapping[str, FileTypes], writer: Mapping[str, FileTypes]
             yield from field_differences(mine[key], field, place)
 
 
-def _reserved(statements: Sequence[Reserved], what: str, pointer: str) -> str:
+def _reserved(statements: Sequence[Reserved], what: str, pointer: Pointer) -> Pointer:
     """Return the pointer of the statement that reserves ``what`` in the message or enum at ``pointer``."""
     index = next(index for index, each in enumerate(statements) if what in no_longer_reserved((), (each,)))
     return reserved_pointer(pointer, index)

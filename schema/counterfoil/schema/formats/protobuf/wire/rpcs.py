@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.compare.findings import Found
     from counterfoil.schema.formats.protobuf.read.ast import Rpc
     from counterfoil.schema.formats.protobuf.types.index import FileTypes
+    from counterfoil.schema.pointer import Pointer
 
 _UNKNOWN: Final = "IDEMPOTENCY_UNKNOWN"
 
@@ -55,7 +56,7 @@ def _method(name: str, reader: tuple[Rpc, FileTypes], writer: tuple[Rpc, FileTyp
             yield found_at(place, rule, facts=facts, gist="{writer} to {reader}", pointers=pointers)
 
 
-def _pointer(rpc: Rpc, types: FileTypes, option: str) -> str:
+def _pointer(rpc: Rpc, types: FileTypes, option: str) -> Pointer:
     """Return the pointer of the method or of its option ``option``; that of the import, if it is in another file."""
     pointer = types.index.uses.pointer_to_file(types.file) or rpc.pointer
     return option_pointer(pointer, option) if option else pointer
