@@ -13,6 +13,7 @@ from counterfoil.schema.change import Change, ChangeKind
 from counterfoil.schema.diff import find_changes
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
 from counterfoil.schema.model import Reference, ResolvedReference
+from counterfoil.schema.paths import parse_path, resolve_path
 from json_schemas import json_schemas
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
@@ -74,7 +75,7 @@ def obj(**properties: Any) -> dict[str, Any]:
         (
             {"patternProperties": {"^x-": {"type": "string"}}},
             {"patternProperties": {"^x-": {"type": "integer"}}},
-            ["{/^x-/}: type changed: string → integer"],
+            ["{^x-}: type changed: string → integer"],
         ),
         (
             obj(a={"type": "array", "items": obj(b={"maxLength": 3})}),
@@ -194,6 +195,16 @@ def test_every_change_has_its_place_in_both_texts(earlier: dict[str, Any], later
         assert sides[0].locate(change.earlier_pointer)
         assert sides[1].locate(change.later_pointer)
         assert change.earlier is not None or change.later is not None
+
+
+@given(json_schemas(), json_schemas())
+def test_the_element_of_every_change_leads_to_its_place(earlier: dict[str, Any], later: dict[str, Any]):
+    sides = parse_json_schema(json.dumps(earlier)), parse_json_schema(json.dumps(later))
+    for change in find_changes(*sides):
+        path = parse_path(change.element)
+        around = path[:-1] if change.kind is ChangeKind.PROPERTY_REMOVED else path
+        assert path == change.place
+        assert resolve_path(sides[1], around)
 
 
 @given(json_schemas(), json_schemas())

@@ -127,6 +127,9 @@ message Order {
   message Card { string last4 = 1; }
 }
 message Item { string sku = 1; State state = 2; }
+message Open { extensions 10 to 20; }
+extend Open { string note = 10; }
+service Orders { rpc Find(Item) returns (Order); }
 enum State { NEW = 0; }"""
 JSON = """{"type": "object", "properties": {
   "items": {"type": "array", "items": {"$ref": "#/definitions/Item"}},
@@ -161,6 +164,8 @@ SCHEMAS = {
         ("PROTOBUF", "payment<card>.last4", "/Order/Card/last4"),
         ("PROTOBUF", "Order.Card.last4", "/Order/Card/last4"),
         ("PROTOBUF", "State.NEW", "/State/NEW"),
+        ("PROTOBUF", "Orders.Find", "/Orders/Find"),
+        ("PROTOBUF", "[shop.Open].note", "/note"),
         ("JSON", "", ""),
         ("JSON", "items[].sku", "/definitions/Item/properties/sku"),
         ("JSON", "pair[1]", "/properties/pair/items/1"),

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from counterfoil.schema.change import Change, ChangeKind
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.formats.jsonschema.diff.wording import draft_words, said, type_words, value_words
+from counterfoil.schema.formats.jsonschema.paths import NAMED_STEPS, definition_step
 from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
 from counterfoil.schema.formats.jsonschema.read.values import alike, is_number
+from counterfoil.schema.formats.jsonschema.read.words import draft_words, said, type_words, value_words
 from counterfoil.schema.formats.jsonschema.view.written import root_of
 from counterfoil.schema.paths.model import ITEMS, VALUES, dependency, item, member
 from counterfoil.schema.paths.model import branch as branch_step
@@ -33,21 +34,16 @@ _PLAIN: Final = frozenset({"pattern", "format", "const", "uniqueItems", "multipl
 _LIMITS: Final = _LOWER | _UPPER | _PLAIN | {"contentMediaType"}
 _MEMBERS: Final[Mapping[str, Callable[[str], Step]]] = {
     "properties": member,
-    "patternProperties": lambda pattern: map_value(f"/{pattern}/"),
+    "patternProperties": map_value,
     "dependentSchemas": dependency,
 }
 _INNER: Final[Mapping[str, Step]] = {
     "additionalProperties": VALUES,
     "unevaluatedProperties": VALUES,
-    "propertyNames": map_value("name"),
     "items": ITEMS,
     "additionalItems": ITEMS,
     "unevaluatedItems": ITEMS,
-    "contains": item("some"),
-    "not": branch_step("not"),
-    "if": branch_step("if"),
-    "then": branch_step("then"),
-    "else": branch_step("else"),
+    **NAMED_STEPS,
 }
 _COMBINED: Final = ("allOf", "anyOf", "oneOf")
 _DEFINITIONS: Final = ("definitions", "$defs")
@@ -254,6 +250,7 @@ class _Walk:
         was, now = at.earlier.children(keyword), at.later.children(keyword)
         pairs = _matching(was, now)
         kept = set(pairs.values())
+        words = [type_words(branch) for branch in now]
         for index, branch in enumerate(was):
             if index not in kept:
                 gone = at.gone(branch, keyword, index)
@@ -261,10 +258,10 @@ class _Walk:
         for index, branch in enumerate(now):
             added = at.added(branch, keyword, index)
             if index in pairs:
-                added = added.gone(was[pairs[index]], keyword, pairs[index], into=(branch_step(type_words(branch)),))
-                self.schemas(added)
+                step = branch_step(words[index] if words.count(words[index]) == 1 else index)
+                self.schemas(added.gone(was[pairs[index]], keyword, pairs[index], into=(step,)))
             else:
-                self._add(ChangeKind.BRANCH_ADDED, added, None, f"{keyword} {type_words(branch)}")
+                self._add(ChangeKind.BRANCH_ADDED, added, None, f"{keyword} {words[index]}")
 
     def _others(self, at: _At) -> None:
         """Compare definitions by name, and unknown keywords: tags, extensions, annotations."""
@@ -277,7 +274,7 @@ class _Walk:
                 if name not in was:
                     self._add(ChangeKind.DEFINITION_ADDED, at, None, name, keyword)
             for (name, before), after in self._kept(at, keyword):
-                inside = at.gone(before, keyword, name, into=(branch_step(f"definition {name}"),))
+                inside = at.gone(before, keyword, name, into=(definition_step(name),))
                 self.schemas(inside.added(after, keyword, name))
         for keyword in _ordered(at, at.earlier.keywords.keys() | at.later.keywords.keys()):
             was, now = at.earlier.keywords.get(keyword, _ABSENT), at.later.keywords.get(keyword, _ABSENT)
