@@ -25,8 +25,8 @@ from counterfoil.schema.compatibility.report import Earlier, Failure
 from counterfoil.schema.compatibility.sentences import show
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.rules import RULE_BY_ID
+from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.judgement.judge import Budget, judge
-from counterfoil.schema.model import SchemaType
 from counterfoil.schema.paths import print_path
 from counterfoil.schema.pointer import print_pointer
 from counterfoil.schema.position import Position
@@ -138,9 +138,9 @@ def _position(failure: Failure, difference: Difference) -> Position | None:
     candidate, is_reader = failure.reader, failure.direction is Direction.BACKWARD
     if not is_reader:
         candidate, pointers = failure.writer, pointers[::-1]
-    if candidate.schema_type is not SchemaType.PROTOBUF:  # for Protobuf an empty pointer is the root
-        return candidate.locate(pointers[0])
-    return candidate.locate(pointers[0] or pointers[1])
+    if format_for(candidate.schema_type).pointers_are_names:
+        return candidate.locate(pointers[0] or pointers[1])
+    return candidate.locate(pointers[0])
 
 
 def _no_witness(outcome: Witness | NoWitness, difference: Difference) -> str:
@@ -215,7 +215,7 @@ class _FileCheck:
 
     def run(self) -> FileOutcome:
         """Check the file and return its outcome."""
-        if self._candidate.has_byte_order_mark and self._language is not SchemaType.PROTOBUF:
+        if self._candidate.has_byte_order_mark and format_for(self._language).is_json:
             text = "the file starts with a byte order mark, which JSON forbids and some readers refuse"
             self._add("byte-order-mark", Severity.WARNING, text, position=Position(1, 1))
         history = self._baseline.history(self._path, is_transitive=self._asked.level.is_transitive)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.strategies.pointers import pointer as pointer_of
 
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
@@ -26,6 +25,7 @@ from counterfoil.schema.paths import (
     print_path,
     resolve_path,
 )
+from pointers import pointer as pointer_of
 
 SIGNS = st.text(st.sampled_from('ab.[]{}<>()"\\$~/ \n'), max_size=6)
 NAMES = st.one_of(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.strategies.pointers import pointer as pointer_of
 
 from counterfoil.schema import parse_schema
 from counterfoil.schema.errors import SchemaParseError
@@ -12,6 +11,7 @@ from counterfoil.schema.formats.protobuf.parse import parse_protobuf
 from counterfoil.schema.formats.protobuf.read.ast import ImportKind, Label, MapType, Range
 from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
 from counterfoil.schema.parsed import Validation
+from pointers import pointer as pointer_of
 
 PROTO3 = 'syntax = "proto3";\n'
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.entity import Entity, TagEdit
+    from counterfoil.schema.formats.files import FileReferences
     from counterfoil.schema.logical.model import Column
     from counterfoil.schema.model import ResolvedReference, SchemaType
     from counterfoil.schema.outline import Outline
-    from counterfoil.schema.parsed import ParsedSchema, Validation
+    from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.witness import Confirmation, NoWitness, Witness
 
 _Parsed = TypeVar("_Parsed", bound="ParsedSchema")
@@ -66,6 +68,40 @@ class Format(Protocol):
     @property
     def policies_about_bytes(self) -> AbstractSet[CompatibilityPolicy]:
         """The policies whose verdict is about the structure of the bytes, and not about the values in them."""
+        return frozenset()
+
+    @property
+    def plain_suffixes(self) -> Sequence[str]:
+        """The suffixes of files with any content, which are its schemas only if they are named explicitly."""
+        return ()
+
+    @property
+    def claimed_suffixes(self) -> Sequence[str]:
+        """Those plain suffixes of another language with which a file is of this one, if it declares a name in it."""
+        return ()
+
+    @property
+    def is_json(self) -> bool:
+        """Whether its texts are JSON."""
+        return True
+
+    @property
+    def pointers_are_names(self) -> bool:
+        """Whether pointers consist of names, so that one leads to about the same place in another schema, too."""
+        return False
+
+    @property
+    def validation_to_compare(self) -> Validation:
+        """The strictness with which stored schemas are parsed to be compared."""
+        return Validation.LENIENT
+
+    @property
+    def forward_fix(self) -> str:
+        """The advice for a reader that is deployed already, where its rule has none of its own."""
+
+    @property
+    def references(self) -> FileReferences:
+        """How its files refer to one another."""
 
     def rules(self) -> Sequence[CompatibilityRule]:
         """Return every compatibility rule of the language."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.entity import Entity, TagEdit
     from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.formats.files import FileReferences
     from counterfoil.schema.formats.protocol import FindDifferences, Parse
     from counterfoil.schema.logical.model import Column
     from counterfoil.schema.model import ResolvedReference
@@ -30,7 +31,10 @@ class AvroFormat(Format):
 
     schema_type: Final = SchemaType.AVRO
     file_suffixes: Final = (".avsc",)
-    policies_about_bytes: Final = frozenset[CompatibilityPolicy]()
+    claimed_suffixes: Final = (".json",)
+    forward_fix: Final = (
+        "Keep what deployed readers expect: they read with the earlier schema. Add a field beside it for what is new."
+    )
 
     def rules(self) -> Sequence[CompatibilityRule]:
         from counterfoil.schema.formats.avro.compare.rules import RULES
@@ -84,6 +88,12 @@ class AvroFormat(Format):
 
     def _own(self, schema: ParsedSchema) -> AvroSchema:
         return schema_of(self._schema_class, schema)
+
+    @cached_property
+    def references(self) -> FileReferences:
+        from counterfoil.schema.formats.avro.files import AvroReferences
+
+        return AvroReferences()
 
     # The most used functions are imported once: an import statement in each call takes noticeable time.
 

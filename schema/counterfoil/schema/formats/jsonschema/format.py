@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.formats.protocol import Format, schema_of
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,12 +17,13 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.entity import Entity, TagEdit
+    from counterfoil.schema.formats.files import FileReferences
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
     from counterfoil.schema.formats.protocol import FindDifferences, Parse
     from counterfoil.schema.logical.model import Column
     from counterfoil.schema.model import ResolvedReference
     from counterfoil.schema.outline import Outline
-    from counterfoil.schema.parsed import ParsedSchema, Validation
+    from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.witness import Confirmation, NoWitness, Witness
 
 
@@ -30,7 +32,12 @@ class JsonSchemaFormat(Format):
 
     schema_type: Final = SchemaType.JSON
     file_suffixes: Final = (".schema.json", ".jsonschema")
-    policies_about_bytes: Final = frozenset[CompatibilityPolicy]()
+    plain_suffixes: Final = (".json",)
+    validation_to_compare: Final = Validation.LOOKUP  # with a broken reference it can be stored, and not be compared
+    forward_fix: Final = (
+        "Do not write what deployed readers refuse: they read with the earlier schema. Widen it in one release, and "
+        "make use of that in a later one."
+    )
 
     def rules(self) -> Sequence[CompatibilityRule]:
         from counterfoil.schema.formats.jsonschema.rules import RULES
@@ -84,6 +91,12 @@ class JsonSchemaFormat(Format):
 
     def _own(self, schema: ParsedSchema) -> JsonSchema:
         return schema_of(self._schema_class, schema)
+
+    @cached_property
+    def references(self) -> FileReferences:
+        from counterfoil.schema.formats.jsonschema.files import JsonReferences
+
+        return JsonReferences()
 
     # The most used functions are imported once: an import statement in each call takes noticeable time.
 

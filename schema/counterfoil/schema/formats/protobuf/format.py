@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.entity import Entity, TagEdit
+    from counterfoil.schema.formats.files import FileReferences
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
     from counterfoil.schema.formats.protocol import FindDifferences, Parse
     from counterfoil.schema.logical.model import Column
@@ -31,6 +32,12 @@ class ProtobufFormat(Format):
     schema_type: Final = SchemaType.PROTOBUF
     file_suffixes: Final = (".proto",)
     policies_about_bytes: Final = frozenset({CompatibilityPolicy.WIRE, CompatibilityPolicy.WIRE_JSON})
+    is_json: Final = False
+    pointers_are_names: Final = True
+    forward_fix: Final = (
+        "Keep what deployed readers expect: they read with the earlier schema. Add a field with a number of its own "
+        "for what is new."
+    )
 
     def rules(self) -> Sequence[CompatibilityRule]:
         from counterfoil.schema.formats.protobuf.rules import RULES
@@ -84,6 +91,12 @@ class ProtobufFormat(Format):
 
     def _own(self, schema: ParsedSchema) -> ProtobufSchema:
         return schema_of(self._schema_class, schema)
+
+    @cached_property
+    def references(self) -> FileReferences:
+        from counterfoil.schema.formats.protobuf.files import ProtobufReferences
+
+        return ProtobufReferences()
 
     # The most used functions are imported once: an import statement at each call would take measurable time.
 

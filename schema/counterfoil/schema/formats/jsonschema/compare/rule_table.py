@@ -20,6 +20,7 @@ def breaking(
     *,
     why: str,
     fix: str,
+    forward_fix: str = "",
     breaks: frozenset[CompatibilityPolicy] = ALWAYS,
     promises_witness: bool = False,
 ) -> CompatibilityRule:
@@ -31,6 +32,7 @@ def breaking(
         sentence=sentence,
         why=why,
         fix=fix,
+        forward_fix=forward_fix,
         breaks=breaks,
         promises_witness=promises_witness,
     )
