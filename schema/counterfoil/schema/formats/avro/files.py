@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.outline import Use
 
 
-class AvroReferences(FileReferences):
+class _AvroReferences(FileReferences):
     """A type is found in the file that declares it: first in the same folder, first as the file's top-level type."""
 
     names_identify_files: Final = False
@@ -33,3 +33,6 @@ class AvroReferences(FileReferences):
 
     def missing(self, name: str) -> str:
         return f"no file here declares the type {name!r}"
+
+
+REFERENCES: Final = _AvroReferences()

@@ -17,7 +17,7 @@ _NAMED = frozenset({Kind.RECORD.value, "error", Kind.ENUM.value, Kind.FIXED.valu
 _BUILT_IN = frozenset(kind.value for kind in PRIMITIVE_KINDS) | _NAMED | {Kind.ARRAY.value, Kind.MAP.value}
 
 
-def outline_avro(text: str) -> Outline | None:
+def outline(text: str) -> Outline | None:
     """Return the full names that an Avro schema declares and uses; None if it is not JSON or nested too deeply."""
     walk = _Walk()
     try:

@@ -18,7 +18,7 @@ _DRAFTS: Final = ("http://json-schema.org/", "https://json-schema.org/")
 """The addresses of the drafts' own schemas, which are built in."""
 
 
-class JsonReferences(FileReferences):
+class _JsonReferences(FileReferences):
     """A reference is the file with its ``$id``, otherwise the one at its relative path."""
 
     may_refer_to_itself: Final = True
@@ -38,6 +38,9 @@ class JsonReferences(FileReferences):
 
     def missing(self, name: str) -> str:
         return f"no file here has the $id or the relative path {name!r}"
+
+
+REFERENCES: Final = _JsonReferences()
 
 
 def _relative_place(reference: str, folder: str) -> str | None:

@@ -25,7 +25,7 @@ _BY_NAME: Final = frozenset(
 _REFERRING: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
-def outline_json_schema(text: str) -> Outline | None:
+def outline(text: str) -> Outline | None:
     """Return the identifiers that a JSON schema has and refers to; None if it is not JSON or nested too deeply."""
     try:
         document = read_json(text)

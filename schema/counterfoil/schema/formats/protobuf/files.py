@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.outline import Use
 
 
-class ProtobufReferences(FileReferences):
+class _ProtobufReferences(FileReferences):
     """An import is the file whose path ends with it, below the nearest folder around the importing file."""
 
     reach_below: Final = True
@@ -33,3 +33,6 @@ class ProtobufReferences(FileReferences):
 
     def missing(self, name: str) -> str:
         return f"no file here has a path that ends with {name!r}"
+
+
+REFERENCES: Final = _ProtobufReferences()
