@@ -70,6 +70,8 @@ def test_a_base_install_imports_without_any_extra():
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
+# The extras whose packages a room's modules import where they are used; else the extra of the room's name.
+EXTRAS_OF = {"sdk": ["crypto"]}
 # What is looked at only where the user's own program has brought it.
 FOREIGN = {"sdk": {"confluent-kafka"}, "contracts": {"confluent-kafka"}}
 
@@ -77,7 +79,10 @@ FOREIGN = {"sdk": {"confluent-kafka"}, "contracts": {"confluent-kafka"}}
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_import_of_a_room_is_declared_by_what_brings_the_room(room: str):
     """A package that is there because another one needs it goes when that one no longer does."""
-    requirements = [*PROJECT["project"]["dependencies"], *EXTRAS.get(room, [])]
+    requirements = [
+        *PROJECT["project"]["dependencies"],
+        *(one for extra in EXTRAS_OF.get(room, [room]) for one in EXTRAS.get(extra, [])),
+    ]
     declared = {_distribution_of(each) for each in requirements} | FOREIGN.get(room, set())
     assert _strangers(ROOT / room, declared) == set()
 

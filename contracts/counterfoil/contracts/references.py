@@ -95,6 +95,13 @@ class ReferenceFinder:
         collection.visit(path, (path,))
         return References(tuple(collection.found.values()), tuple(collection.missing), collection.entries)
 
+    def direct(self, path: str) -> set[str]:
+        """Return the paths of the files that the one at ``path`` itself names."""
+        names, language = self.side.outline(path), self.side.language(path)
+        rules, files = format_for(language).references, self.seen_by(language)
+        targets = [rules.target(use, files, asker=path, root=path) for use in (names.used if names else ())]
+        return {target.paths[0] for target in targets if target and len(target.paths) == 1} - {path}
+
     def seen_by(self, schema_type: SchemaType) -> Files:
         """Return the files as those of one language see them."""
         return _FilesOf(self, schema_type)

@@ -137,6 +137,14 @@ class SchemaTree:
             return {}
         return {known.reference.name: known.reference.subject for known in found}
 
+    def direct_references(self, path: str) -> Mapping[str, str]:
+        """Return the paths of the files that the one at ``path`` itself names, by reference name.
+
+        In the order of :meth:`referred`.
+        """
+        direct = self._finder.direct(path)
+        return {name: target for name, target in self.referred(path).items() if target in direct}
+
     def only(self, paths: Iterable[str]) -> SchemaTree:
         """Return the same side with the files at ``paths`` alone."""
         files = (self._file_by_path[path] for path in paths)

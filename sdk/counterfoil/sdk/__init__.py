@@ -20,8 +20,10 @@ if TYPE_CHECKING:
         Visibility,
     )
     from counterfoil.sdk.async_client import AsyncRegistry
+    from counterfoil.sdk.auth import BasicAuth, BearerToken, ClientCredentials, TokenFile
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.errors import (
+        DamagedBundle,
         DecodeError,
         EncodeError,
         FrameError,
@@ -38,15 +40,9 @@ if TYPE_CHECKING:
     )
     from counterfoil.sdk.serde.avro import AvroDeserializer, AvroSerializer, Decoded
     from counterfoil.sdk.serde.context import MessageField, SerializationContext
-    from counterfoil.sdk.settings import (
-        BasicAuth,
-        BearerToken,
-        CacheSettings,
-        RegistrySettings,
-        RetrySettings,
-        TlsSettings,
-    )
+    from counterfoil.sdk.settings import CacheSettings, RegistrySettings, RetrySettings
     from counterfoil.sdk.subjects import RECORD, TOPIC, TOPIC_RECORD
+    from counterfoil.sdk.tls import TlsSettings
 
 _MODULE_BY_NAME = {
     "AsyncRegistry": "sdk.async_client",
@@ -64,6 +60,7 @@ _MODULE_BY_NAME = {
     ),
     **dict.fromkeys(
         (
+            "DamagedBundle",
             "DecodeError",
             "EncodeError",
             "FrameError",
@@ -80,10 +77,9 @@ _MODULE_BY_NAME = {
         ),
         "sdk.errors",
     ),
-    **dict.fromkeys(
-        ("BasicAuth", "BearerToken", "CacheSettings", "RegistrySettings", "RetrySettings", "TlsSettings"),
-        "sdk.settings",
-    ),
+    **dict.fromkeys(("BasicAuth", "BearerToken", "ClientCredentials", "TokenFile"), "sdk.auth"),
+    **dict.fromkeys(("CacheSettings", "RegistrySettings", "RetrySettings"), "sdk.settings"),
+    "TlsSettings": "sdk.tls",
     **dict.fromkeys(("RECORD", "TOPIC", "TOPIC_RECORD"), "sdk.subjects"),
 }
 
@@ -97,9 +93,11 @@ __all__ = [
     "BasicAuth",
     "BearerToken",
     "CacheSettings",
+    "ClientCredentials",
     "Compatibility",
     "Config",
     "ContextId",
+    "DamagedBundle",
     "DecodeError",
     "Decoded",
     "Deletion",
@@ -121,6 +119,7 @@ __all__ = [
     "SubjectUnresolved",
     "SubjectVersion",
     "TlsSettings",
+    "TokenFile",
     "TruncatedFrame",
     "UnexpectedReply",
     "UnknownSchemaId",

@@ -7,22 +7,27 @@ from __future__ import annotations
 
 import asyncio
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar
 
 from counterfoil.sdk.calls import Calls
 from counterfoil.sdk.http import AsyncHttpTransport
-from counterfoil.sdk.script import Join, Pause, Send, result_signature
+from counterfoil.sdk.script import Aside, Call, Join, Pause, Send, result_signature
 from counterfoil.sdk.settings import RegistrySettings
 from counterfoil.sdk.settings_sources import settings_from_confluent, settings_from_environment
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+    from pathlib import Path
     from types import TracebackType
 
+    from counterfoil.sdk.auth import Auth
     from counterfoil.sdk.exchange import Clock
     from counterfoil.sdk.script import Script, Step
-    from counterfoil.sdk.settings import Auth
     from counterfoil.sdk.transport import AsyncTransport
+
+_ASIDE: Final[set[asyncio.Task[None]]] = set()
+"""The tasks that run beside the calls: an event loop has only weak references to its tasks."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -69,6 +74,14 @@ async def _perform(step: Step, transport: AsyncTransport, sleep: Callable[[float
         case Join(flight):
             # shielded: a task that stops waiting must not cancel the call for the others
             return await asyncio.shield(asyncio.wrap_future(flight))
+        case Call(function):
+            outcome = function()
+            return await outcome if isawaitable(outcome) else outcome
+        case Aside(beside):
+            task = asyncio.get_running_loop().create_task(_run(beside, transport, sleep))
+            _ASIDE.add(task)
+            task.add_done_callback(_ASIDE.discard)
+            return None
 
 
 class AsyncRegistry:
@@ -102,6 +115,18 @@ class AsyncRegistry:
     def from_confluent(cls, conf: Mapping[str, object]) -> Self:
         """Return a client of the registry that confluent-kafka's ``SchemaRegistryClient`` uses with the same dict."""
         return cls(settings_from_confluent(conf))
+
+    @classmethod
+    def from_bundle(cls, path: str | Path, *, public_key_file: str | Path | None = None) -> Self:
+        """Return a client that answers from a file of ``counterfoil bundle``, without a network.
+
+        With ``public_key_file``, an Ed25519 key in a PEM file, only a bundle that this key has signed is accepted.
+        Raises ``DamagedBundle``, and ``OSError`` for a file that cannot be read.
+        """
+        from counterfoil.sdk.bundle.document import read_bundle
+        from counterfoil.sdk.bundle.transport import URL, BundleTransport
+
+        return cls(URL, transport=BundleTransport(read_bundle(path, public_key_file=public_key_file)))
 
     call = _call(Calls.call)
     call_all = _call(Calls.call_all)

@@ -14,11 +14,12 @@ from counterfoil.sdk.settings_sources import settings_from_confluent, settings_f
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
     from types import TracebackType
 
+    from counterfoil.sdk.auth import Auth
     from counterfoil.sdk.exchange import Clock
     from counterfoil.sdk.script import Script
-    from counterfoil.sdk.settings import Auth
     from counterfoil.sdk.transport import Transport
 
 P = ParamSpec("P")
@@ -40,9 +41,10 @@ class Registry:
     """A client of a schema registry, usable by all threads of a program; a context manager.
 
     ``url`` is one URL, several joined by commas or in a list (tried in order), or whole ``RegistrySettings``. ``auth``
-    is ``BasicAuth``, ``BearerToken``, a pair (user, password) or a token; a user and password in the URL are used as
-    well. Time-outs are on (2 s to connect, 10 s of silence, or ``timeout_s``), as are retries (3, or ``retries``). Ids
-    and registrations are cached, so that a program requests each of them once.
+    is ``BasicAuth``, ``BearerToken``, ``TokenFile``, ``ClientCredentials``, a pair (user, password), a token, or a
+    function that returns one; a user and password in the URL are used as well. Time-outs are on (2 s to connect, 10 s
+    of silence, or ``timeout_s``), as are retries (3, or ``retries``). Ids and registrations are cached, so that a
+    program requests each of them once.
 
     ``transport`` replaces HTTP, for example by a registry in memory; ``clock`` and ``sleep`` are for tests. Raises
     ``InvalidSettings``. No request is sent before the first call.
@@ -73,6 +75,18 @@ class Registry:
     def from_confluent(cls, conf: Mapping[str, object]) -> Self:
         """Return a client of the registry that confluent-kafka's ``SchemaRegistryClient`` uses with the same dict."""
         return cls(settings_from_confluent(conf))
+
+    @classmethod
+    def from_bundle(cls, path: str | Path, *, public_key_file: str | Path | None = None) -> Self:
+        """Return a client that answers from a file of ``counterfoil bundle``, without a network.
+
+        With ``public_key_file``, an Ed25519 key in a PEM file, only a bundle that this key has signed is accepted.
+        Raises ``DamagedBundle``, and ``OSError`` for a file that cannot be read.
+        """
+        from counterfoil.sdk.bundle.document import read_bundle
+        from counterfoil.sdk.bundle.transport import URL, BundleTransport
+
+        return cls(URL, transport=BundleTransport(read_bundle(path, public_key_file=public_key_file)))
 
     call = _call(Calls.call)
     call_all = _call(Calls.call_all)

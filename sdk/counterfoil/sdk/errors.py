@@ -7,6 +7,7 @@
     ├── RegistryUnavailable          the registry could not be asked; retryable
     │   └── UnexpectedReply          status: something answered, and not as a schema registry does
     ├── InvalidSettings              a setting of the client or of a serializer is not valid
+    ├── DamagedBundle                a file that is no bundle, was changed, or is not signed as required
     ├── NoReply                      (counterfoil.sdk.transport) what a transport raises; becomes RegistryUnavailable
     └── SerdeError                   topic, field, subject, schema_id, data
         ├── FrameError
@@ -72,6 +73,10 @@ class InvalidSettings(CounterfoilError):
     def __init__(self, message: str, *, setting: str = "") -> None:
         super().__init__(message)
         self.setting = setting
+
+
+class DamagedBundle(CounterfoilError):
+    """A file that is no bundle, was changed after it was written, or is not signed with the required key."""
 
 
 class SerdeError(CounterfoilError):

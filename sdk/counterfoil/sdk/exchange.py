@@ -12,11 +12,13 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from importlib.metadata import version
 from random import Random
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from counterfoil.schema.rest.json_values import UnexpectedShapeError
+from counterfoil.sdk.credentials import credentials_of
 from counterfoil.sdk.errors import RegistryUnavailable, UnexpectedReply
 from counterfoil.sdk.operations import read_reply
+from counterfoil.sdk.retry_limits import RetryLimits
 from counterfoil.sdk.script import Pause, Send
 from counterfoil.sdk.transport import NoReply, Reply, Request
 
@@ -72,10 +74,23 @@ class Exchange:
         self._clock = clock
         self._urls = tuple(url.rstrip("/") for url in settings.urls)
         self._headers = _headers(settings)
+        self._credentials = credentials_of(settings.auth, clock)
+        self._limits = RetryLimits(settings.retry, clock.monotonic)
         self._preferred = 0
 
     def call(self, operation: Operation[T]) -> Script[T]:
         """Run the operation and return its result; raise the registry's error, or ``RegistryUnavailable``."""
+        self._limits.begin(self._urls[self._preferred] + operation.target)
+        try:
+            attempt, attempts = yield from self._attempts(operation)
+        except BaseException:
+            self._limits.end(is_answered=None)
+            raise
+        self._limits.end(is_answered=attempt.is_answered)
+        return self._read(operation, attempt, attempts)
+
+    def _attempts(self, operation: Operation[T]) -> Script[tuple[_Attempt, int]]:
+        """Send the request until there is a final outcome, and return it with the number of requests."""
         started = self._clock.monotonic()
         attempts = 0
         for round_number in range(self._settings.retry.retries + 1):
@@ -85,14 +100,15 @@ class Exchange:
                 if attempt.is_answered:
                     self._preferred = position
                 if attempt.is_answered or not (operation.is_repeatable or attempt.had_no_effect):
-                    return self._read(operation, attempt, attempts)
+                    return attempt, attempts
             if round_number == self._settings.retry.retries:
                 break
             pause_s = self._pause_s(round_number, attempt.outcome)
-            if pause_s >= self._settings.retry.total_s - (self._clock.monotonic() - started):
+            is_in_time = pause_s < self._settings.retry.total_s - (self._clock.monotonic() - started)
+            if not is_in_time or not self._limits.takes_round():
                 break
             yield Pause(pause_s)
-        return self._read(operation, attempt, attempts)
+        return attempt, attempts
 
     def _positions(self) -> list[int]:
         """Return the positions of the URLs in the order of attempts, beginning with the one that responded last."""
@@ -102,8 +118,11 @@ class Exchange:
     def _attempt(self, operation: Operation[T], base_url: str) -> Script[_Attempt]:
         url = base_url + operation.target
         headers = self._headers if operation.body is None else {**self._headers, "Content-Type": MEDIA_TYPE}
+        header = yield from self._credentials.header()
         try:
-            reply: Reply = yield Send(Request(operation.method, url, headers, operation.body))
+            reply = yield from _sent(operation, url, headers, header)
+            if reply.status == HTTPStatus.UNAUTHORIZED and (yield from self._credentials.renewed(header)):
+                reply = yield from _sent(operation, url, headers, (yield from self._credentials.header()))
         except NoReply as error:
             return _Attempt(url, error)
         return _Attempt(url, reply)
@@ -139,6 +158,13 @@ class Exchange:
             ) from None
 
 
+def _sent(operation: Operation[Any], url: str, headers: Mapping[str, str], authorization: str | None) -> Script[Reply]:
+    if authorization is not None:
+        headers = {"Authorization": authorization, **headers}  # the user's own header wins
+    reply: Reply = yield Send(Request(operation.method, url, headers, operation.body))
+    return reply
+
+
 def _headers(settings: RegistrySettings) -> dict[str, str]:
     """Return the headers of every request; the user's come last and override others."""
     found = {
@@ -146,8 +172,6 @@ def _headers(settings: RegistrySettings) -> dict[str, str]:
         "User-Agent": f"counterfoil/{version('counterfoil')}",
         "Confluent-Accept-Unknown-Properties": "true",  # else Confluent's cloud leaves out newer fields
     }
-    if settings.auth is not None:
-        found["Authorization"] = settings.auth.header
     return {**found, **settings.headers}
 
 

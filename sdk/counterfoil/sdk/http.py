@@ -6,12 +6,14 @@ httpx is imported when the first request is sent, not before: a program that sen
 from __future__ import annotations
 
 import os
-import ssl
 import time
+from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.sdk.auth import ClientCredentials
 from counterfoil.sdk.errors import InvalidSettings
+from counterfoil.sdk.tls import TlsFiles
 from counterfoil.sdk.transport import NoReply, Reply
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from counterfoil.sdk.settings import RegistrySettings, TlsSettings
+    from counterfoil.sdk.settings import RegistrySettings
     from counterfoil.sdk.transport import Request
 
 MAX_REPLY_BYTES: Final = 256 * 1024 * 1024
@@ -32,13 +34,19 @@ class HttpTransport:
 
     def __init__(self, settings: RegistrySettings) -> None:
         self._settings = settings
+        self._files = TlsFiles(settings.tls)
         self._client: httpx.Client | None = None
         self._owner = 0
         self._lock = Lock()
+        for_tokens = _token_settings(settings)
+        self._tokens = None if for_tokens is None else HttpTransport(for_tokens)
 
     def send(self, request: Request) -> Reply:
         """Send the request and return the reply, with any status; raise ``NoReply`` if there is none."""
+        if self._tokens is not None and request.url in self._tokens.urls:
+            return self._tokens.send(request)
         client = self._connected()
+        self._files.refresh()
         body = _Body(self._settings.retry.total_s)
         with (
             _Translation(self._settings),
@@ -48,8 +56,15 @@ class HttpTransport:
                 body.take(chunk)
             return _reply(reply, body)
 
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """The addresses that it sends to."""
+        return self._settings.urls
+
     def close(self) -> None:
         """Close the connections; safe to repeat."""
+        if self._tokens is not None:
+            self._tokens.close()
         with self._lock:
             client, self._client = self._client, None
         if client is not None and self._owner == os.getpid():
@@ -63,7 +78,7 @@ class HttpTransport:
             if self._client is None or self._owner != os.getpid():
                 import httpx
 
-                self._client = httpx.Client(**_connection_options(self._settings))
+                self._client = httpx.Client(**_connection_options(self._settings, self._files))
                 self._owner = os.getpid()
             return self._client
 
@@ -77,12 +92,18 @@ class AsyncHttpTransport:
     def __init__(self, settings: RegistrySettings, *, connections: int | None = None) -> None:
         self._settings = settings
         self._connections = connections
+        self._files = TlsFiles(settings.tls)
+        for_tokens = _token_settings(settings)
+        self._tokens = None if for_tokens is None else AsyncHttpTransport(for_tokens)
         self._client: httpx.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def asend(self, request: Request) -> Reply:
         """Send the request and return the reply, with any status; raise ``NoReply`` if there is none."""
+        if self._tokens is not None and request.url in self._tokens.urls:
+            return await self._tokens.asend(request)
         client = self._connected()
+        self._files.refresh()
         body = _Body(self._settings.retry.total_s)
         with _Translation(self._settings):
             async with client.stream(
@@ -92,10 +113,17 @@ class AsyncHttpTransport:
                     body.take(chunk)
                 return _reply(reply, body)
 
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """The addresses that it sends to."""
+        return self._settings.urls
+
     async def aclose(self) -> None:
         """Close the connections; safe to repeat."""
         import asyncio
 
+        if self._tokens is not None:
+            await self._tokens.aclose()
         client, self._client = self._client, None
         if client is not None and self._loop is asyncio.get_running_loop():
             await client.aclose()
@@ -107,7 +135,7 @@ class AsyncHttpTransport:
 
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:  # connections end with the loop that they were opened in
-            self._client = httpx.AsyncClient(**_connection_options(self._settings), **self._limits())
+            self._client = httpx.AsyncClient(**_connection_options(self._settings, self._files), **self._limits())
             self._loop = loop
         return self._client
 
@@ -178,13 +206,21 @@ def _words(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def _connection_options(settings: RegistrySettings) -> dict[str, Any]:
+def _token_settings(settings: RegistrySettings) -> RegistrySettings | None:
+    """Return the settings of the connection to the address of the client's tokens; None if it has none."""
+    auth = settings.auth
+    if not isinstance(auth, ClientCredentials):
+        return None
+    return replace(settings, urls=(auth.token_url,), auth=None, headers={}, tls=auth.tls)
+
+
+def _connection_options(settings: RegistrySettings, files: TlsFiles) -> dict[str, Any]:
     """Return the arguments of both of httpx's clients."""
     import httpx
 
     return {
         "timeout": httpx.Timeout(settings.read_timeout_s, connect=settings.connect_timeout_s),
-        "verify": _tls_context(settings.tls) if _needs_tls(settings) else False,
+        "verify": files.context() if _needs_tls(settings) else False,
         "proxy": settings.proxy,
         "trust_env": False,
         "follow_redirects": False,
@@ -198,27 +234,3 @@ def _needs_tls(settings: RegistrySettings) -> bool:
     """
     urls = (*settings.urls, settings.proxy or "")
     return any(url.lower().startswith("https:") for url in urls)
-
-
-def _tls_context(tls: TlsSettings) -> ssl.SSLContext | bool:
-    """Return the TLS context for httpx; raise ``InvalidSettings`` for a file that cannot be used."""
-    if tls == type(tls)():
-        return True
-    try:
-        context = ssl.create_default_context(cafile=tls.ca_file) if tls.ca_file else _default_context()
-        if not tls.verify:
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        if tls.certificate_file:
-            context.load_cert_chain(tls.certificate_file, tls.key_file, tls.key_password)
-    except (OSError, ValueError) as error:
-        files = ", ".join(name for name in (tls.ca_file, tls.certificate_file, tls.key_file) if name)
-        raise InvalidSettings(f"The TLS files {files} cannot be used: {error}", setting="tls") from error
-    return context
-
-
-def _default_context() -> ssl.SSLContext:
-    """Return the certificate authorities that come with httpx."""
-    import httpx
-
-    return httpx.create_ssl_context(trust_env=False)

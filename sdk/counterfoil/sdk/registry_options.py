@@ -1,7 +1,8 @@
 """The options and variables that name the registries which a command sends requests to, and their only reader.
 
-``--registry``, ``--user``, ``--token``, ``--ca-file``, ``--timeout-s`` and ``--retries`` have the variables
-``COUNTERFOIL_REGISTRY_URL``, ``…_USER`` and so on; more variables have no option (``settings_from_environment``). A
+``--registry``, ``--user``, ``--token``, ``--token-file``, ``--oauth-…``, ``--ca-file``, ``--certificate-file``,
+``--key-file``, ``--timeout-s`` and ``--retries`` have the variables ``COUNTERFOIL_REGISTRY_URL``, ``…_USER`` and so on;
+more variables have no option (``settings_from_environment``). A
 command that uses two registries has a second family, such as ``--from-user`` with ``COUNTERFOIL_FROM_USER``.
 
 Nothing beyond click and the standard library is imported here, since help pages load this module.
@@ -26,8 +27,26 @@ _Command = TypeVar("_Command", bound="Callable[..., Any]")
 VARIABLES: Final = "COUNTERFOIL_REGISTRY_"
 """The prefix of the variables with the URL, the login and the time-outs of the registry."""
 
-_CREDENTIALS: Final = ("USER", "PASSWORD", "TOKEN")
-_SHARED: Final = ("CA_FILE", "TIMEOUT_S", "RETRIES", "PROXY")
+_OAUTH: Final = ("OAUTH_TOKEN_URL", "OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET_FILE", "OAUTH_SCOPE", "OAUTH_AUDIENCE")
+_LOGINS: Final = ("USER", "TOKEN", "TOKEN_FILE", "OAUTH_TOKEN_URL")
+"""The ways of proving oneself; one of them given on the command line replaces all that the environment has."""
+_CREDENTIALS: Final = ("USER", "PASSWORD", "PASSWORD_FILE", "TOKEN", "TOKEN_FILE", "OAUTH_CLIENT_SECRET", *_OAUTH)
+_OAUTH_OPTIONS: Final = tuple(
+    zip(
+        _OAUTH,
+        ("URL", "TEXT", "FILE", "TEXT", "TEXT"),
+        (
+            "Address of OAuth's tokens (client credentials)",
+            "OAuth's client id",
+            "File with OAuth's client secret",
+            "OAuth's scope",
+            "OAuth's audience",
+        ),
+        strict=True,
+    )
+)
+_SHARED_OPTIONS: Final = ("CA_FILE", "CERTIFICATE_FILE", "KEY_FILE", "TIMEOUT_S", "RETRIES")
+_SHARED: Final = (*_SHARED_OPTIONS, "KEY_PASSWORD", "PROXY")
 
 
 class RegistryRole(NamedTuple):
@@ -85,6 +104,12 @@ class RegistryAccess:
             raise click.UsageError(
                 f"the URL of {self._role.whose} is missing; give it as {named}{self._role.variables}URL"
             )
+        if ":" in self._given.get("USER", ""):
+            click.echo(
+                f"counterfoil: warning: other users of this machine can see the password of --{self._role.prefix}user; "
+                f"set {self._role.variables}PASSWORD instead",
+                err=True,
+            )
         by_default = {"TIMEOUT_S": timeout_s, "RETRIES": retries}
         values = {name: str(value) for name, value in by_default.items() if value is not None}
         return settings_from_environment({**self._named(values), **self._environment()}, prefix=self._role.variables)
@@ -109,7 +134,7 @@ class RegistryAccess:
         return {name: value for name, value in merged.items() if value}
 
     def _has_login(self) -> bool:
-        return "USER" in self._given or "TOKEN" in self._given or "@" in self._given.get("URL", "")
+        return any(way in self._given for way in _LOGINS) or "@" in self._given.get("URL", "")
 
     def _named(self, values: Mapping[str, str]) -> dict[str, str]:
         return {f"{self._role.variables}{name}": value for name, value in values.items()}
@@ -120,7 +145,7 @@ def registry_options(*roles: RegistryRole) -> Callable[[_Command], _Command]:
 
     def decorate(command: _Command) -> _Command:
         def with_access(*arguments: Any, **given: Any) -> Any:
-            shared = {name: given.pop(name.lower()) for name in ("CA_FILE", "TIMEOUT_S", "RETRIES")}
+            shared = {name: given.pop(name.lower()) for name in _SHARED_OPTIONS}
             for role in roles:
                 given[role.parameter] = RegistryAccess(role, {**_own_values(role, given), **shared})
             return command(*arguments, **given)
@@ -141,7 +166,7 @@ def _own_values(role: RegistryRole, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parameters(role: RegistryRole) -> dict[str, str]:
-    return {name: f"{role.parameter}_{name.lower()}" for name in ("URL", "USER", "TOKEN")}
+    return {name: f"{role.parameter}_{name.lower()}" for name in ("URL", "USER", "TOKEN", "TOKEN_FILE", *_OAUTH)}
 
 
 def _own_options(role: RegistryRole) -> list[Callable[[Any], Any]]:
@@ -159,6 +184,22 @@ def _own_options(role: RegistryRole) -> list[Callable[[Any], Any]]:
             metavar="TOKEN",
             help=f"Bearer token for {role.whose}.  [{role.variables}TOKEN]",
         ),
+        click.option(
+            f"--{role.prefix}token-file",
+            names["TOKEN_FILE"],
+            metavar="FILE",
+            help=f"File with a bearer token for {role.whose}, read again when it changes.  "
+            f"[{role.variables}TOKEN_FILE]",
+        ),
+        *(
+            click.option(
+                f"--{role.prefix}{name.lower().replace('_', '-')}",
+                names[name],
+                metavar=metavar,
+                help=f"{about} for {role.whose}.  [{role.variables}{name}]",
+            )
+            for name, metavar, about in _OAUTH_OPTIONS
+        ),
     ]
     if role.spellings:
         about = f"{role.about}  [{role.variables}URL]"
@@ -172,6 +213,16 @@ def _shared_options() -> list[Callable[[Any], Any]]:
             "--ca-file",
             metavar="FILE",
             help=f"Certificates to trust, instead of those that come with httpx.  [{VARIABLES}CA_FILE]",
+        ),
+        click.option(
+            "--certificate-file",
+            metavar="FILE",
+            help=f"The client's certificate, for registries that demand one.  [{VARIABLES}CERTIFICATE_FILE]",
+        ),
+        click.option(
+            "--key-file",
+            metavar="FILE",
+            help=f"The key of the client's certificate.  [{VARIABLES}KEY_FILE]",
         ),
         click.option(
             "--timeout-s",

@@ -7,13 +7,13 @@ the two clients cannot differ.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import threading
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from inspect import Signature, signature
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from concurrent.futures import Future
 
     from counterfoil.sdk.transport import Request, Transport
@@ -42,28 +42,31 @@ class Join:
     flight: Future[Any]
 
 
-Step: TypeAlias = Send | Pause | Join
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Call the function; the outcome is its result. An async client awaits a result that can be awaited."""
+
+    function: Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """Begin to run the script beside this one, in a thread or task of its own; no outcome."""
+
+    script: Generator[Any, Any, None]
+
+
+Step: TypeAlias = Send | Pause | Join | Call | Aside
 Script: TypeAlias = Generator[Step, Any, T]
 
 
 def run(script: Script[T], transport: Transport, sleep: Callable[[float], None]) -> T:
     """Run the steps of the script in this thread and return its result."""
-
-    def perform(step: Step) -> object:
-        match step:
-            case Send(request):
-                return transport.send(request)
-            case Pause(seconds):
-                sleep(seconds)
-                return None
-            case Join(flight):
-                return flight.result()
-
     try:
         step = next(script)
         while True:
             try:
-                outcome = perform(step)
+                outcome = _perform(step, transport, sleep)
             except Exception as error:  # noqa: BLE001 - the script decides which failures it answers
                 step = script.throw(error)
             else:
@@ -73,6 +76,22 @@ def run(script: Script[T], transport: Transport, sleep: Callable[[float], None])
         return result
     finally:
         script.close()  # other threads must not wait for a call that was interrupted
+
+
+def _perform(step: Step, transport: Transport, sleep: Callable[[float], None]) -> object:
+    match step:
+        case Send(request):
+            return transport.send(request)
+        case Pause(seconds):
+            sleep(seconds)
+            return None
+        case Join(flight):
+            return flight.result()
+        case Call(function):
+            return function()
+        case Aside(beside):
+            threading.Thread(target=run, args=(beside, transport, sleep), daemon=True).start()
+            return None
 
 
 def result_signature(script: Callable[..., Script[Any]]) -> Signature:

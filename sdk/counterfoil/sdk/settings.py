@@ -6,61 +6,22 @@ Nothing is read from the environment here; :mod:`counterfoil.sdk.settings_source
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
+from counterfoil.sdk.auth import BasicAuth, BearerToken, auth_of
 from counterfoil.sdk.errors import InvalidSettings
+from counterfoil.sdk.tls import TlsSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from counterfoil.sdk.auth import Auth
+
 _LONGEST_LABEL: Final = 63
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
-
-
-@dataclass(frozen=True, slots=True)
-class BasicAuth:
-    """A user and a password; the password is never printed."""
-
-    user: str
-    password: str = field(repr=False)
-
-    @property
-    def header(self) -> str:
-        """The value of ``Authorization``."""
-        return "Basic " + b64encode(f"{self.user}:{self.password}".encode()).decode("ascii")
-
-
-@dataclass(frozen=True, slots=True)
-class BearerToken:
-    """A token; it is never printed."""
-
-    token: str = field(repr=False)
-
-    @property
-    def header(self) -> str:
-        """The value of ``Authorization``."""
-        return f"Bearer {self.token}"
-
-
-Auth: TypeAlias = BasicAuth | BearerToken
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TlsSettings:
-    """The certificates and keys of the connection: paths of PEM files.
-
-    ``ca_file`` None: the certificate authorities that come with httpx. ``verify`` false: any certificate is accepted.
-    """
-
-    ca_file: str | None = None
-    certificate_file: str | None = None
-    key_file: str | None = None
-    key_password: str | None = field(default=None, repr=False)
-    verify: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +31,20 @@ class RetrySettings:
     After a round over all URLs that failed comes a random pause between 0 and ``first_pause_s``·2ⁿ, at most
     ``max_pause_s``, or the time that the registry asks for; ``retries`` rounds after the first; no new round once
     ``total_s`` seconds are over.
+
+    All calls of a client share ``budget`` rounds of retries (None: sixteen times ``retries``); every answered call
+    gives a fifth of a round back, so that a failing registry does not get several times its usual number of requests.
+    After ``breaker_failures`` calls in a row without an answer, no request is sent for ``breaker_pause_s`` seconds, and
+    calls fail at once; then one call tries. 0 turns this off.
     """
 
     retries: int = 3
     first_pause_s: float = 0.5
     max_pause_s: float = 8.0
     total_s: float = 30.0
+    budget: int | None = None
+    breaker_failures: int = 5
+    breaker_pause_s: float = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +75,7 @@ class RegistrySettings:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     connect_timeout_s: float = 2.0
     read_timeout_s: float = 10.0
-    tls: TlsSettings = TlsSettings()
+    tls: TlsSettings = field(default_factory=TlsSettings)
     proxy: str | None = field(default=None, repr=False)
     retry: RetrySettings = RetrySettings()
     cache: CacheSettings = CacheSettings()
@@ -120,9 +89,11 @@ class RegistrySettings:
             _check_proxy(self.proxy)
         for name, value in self.headers.items():
             _check_header(name, value)
-        if self.auth is not None:
+        if isinstance(self.auth, BasicAuth | BearerToken):
             _check_header("Authorization", self.auth.header)
         _check_at_least(0, "retries", self.retry.retries)
+        _check_at_least(0, "budget", self.retry.budget or 0)
+        _check_at_least(0, "breaker_failures", self.retry.breaker_failures)
         _check_at_least(1, "capacity", self.cache.capacity)
         for name in ("connect_timeout_s", "read_timeout_s"):
             _check_positive(name, getattr(self, name))
@@ -130,6 +101,7 @@ class RegistrySettings:
         for owner, name in (
             (self.retry, "first_pause_s"),
             (self.retry, "max_pause_s"),
+            (self.retry, "breaker_pause_s"),
             (self.cache, "latest_ttl_s"),
             (self.cache, "missing_ttl_s"),
         ):
@@ -147,14 +119,14 @@ class RegistrySettings:
         """Return the settings for the arguments of a client.
 
         ``url`` is one URL, several joined by commas, or a list; a user and password in one become ``auth``; or it is
-        whole settings, which the other arguments change. ``auth`` is also a pair (user, password), or a bearer token.
-        ``timeout_s`` is ``read_timeout_s``, and bounds the connect time-out. Raises ``InvalidSettings``.
+        whole settings, which the other arguments change. ``auth`` is also a pair (user, password), a token, or a
+        function. ``timeout_s`` is ``read_timeout_s``, and bounds the connect time-out. Raises ``InvalidSettings``.
         """
         if isinstance(url, RegistrySettings):
-            settings = url if auth is None else replace(url, auth=_auth_of(auth))
+            settings = url if auth is None else replace(url, auth=auth_of(auth))
         else:
             found, found_auth = _split_urls(url)
-            settings = cls(urls=found, auth=_auth_of(auth) or found_auth)
+            settings = cls(urls=found, auth=auth_of(auth) or found_auth)
         if timeout_s is not None:
             connect_timeout_s = min(settings.connect_timeout_s, timeout_s)
             settings = replace(settings, read_timeout_s=timeout_s, connect_timeout_s=connect_timeout_s)
@@ -227,13 +199,3 @@ def _check_at_least(least: float, name: str, value: float) -> None:
 def _check_positive(name: str, value: float) -> None:
     if not value > 0:
         raise InvalidSettings(f"The setting {name} is {value}; expected more than 0 seconds", setting=name)
-
-
-def _auth_of(auth: Auth | tuple[str, str] | str | None) -> Auth | None:
-    match auth:
-        case str():
-            return BearerToken(auth)
-        case (user, password):
-            return BasicAuth(user, password)
-        case _:
-            return auth

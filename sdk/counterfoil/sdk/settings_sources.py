@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.sdk.auth import BasicAuth, BearerToken, ClientCredentials, TokenFile
 from counterfoil.sdk.errors import InvalidSettings
-from counterfoil.sdk.settings import BasicAuth, BearerToken, RegistrySettings, TlsSettings
+from counterfoil.sdk.settings import RegistrySettings
+from counterfoil.sdk.tls import TlsSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from counterfoil.sdk.settings import Auth
+    from counterfoil.sdk.auth import Auth
 
 PREFIX: Final = "COUNTERFOIL_REGISTRY_"
 """The prefix of the environment's variables."""
@@ -21,8 +24,16 @@ _CONFLUENT_KEYS: Final = (
     "url",
     "basic.auth.user.info",
     "basic.auth.credentials.source",
+    "sasl.username",
+    "sasl.password",
     "bearer.auth.credentials.source",
     "bearer.auth.token",
+    "bearer.auth.issuer.endpoint.url",
+    "bearer.auth.client.id",
+    "bearer.auth.client.secret",
+    "bearer.auth.scope",
+    "bearer.auth.custom.provider.function",
+    "bearer.auth.custom.provider.config",
     "bearer.auth.logical.cluster",
     "bearer.auth.identity.pool.id",
     "ssl.ca.location",
@@ -76,6 +87,25 @@ class _Source:
             raise self.misfit(name, "a whole number")
         return None if value is None else int(value)
 
+    def secret(self, name: str) -> str | None:
+        """Return the text of the setting, or the content of the file that the setting ``…_FILE`` names."""
+        path = self.text(f"{name}_FILE")
+        if path is None:
+            return self.text(name)
+        if self.text(name) is not None:
+            raise InvalidSettings(
+                f"{self._prefix}{name} and {self._prefix}{name}_FILE are both set; expected one",
+                setting=f"{self._prefix}{name}_FILE",
+            )
+        try:
+            return Path(path).read_text("utf-8").rstrip("\r\n")
+        except (OSError, ValueError) as error:
+            problem = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise InvalidSettings(
+                f"The file {path} of {self._prefix}{name}_FILE cannot be read: {problem}",
+                setting=f"{self._prefix}{name}_FILE",
+            ) from None
+
     def misfit(self, name: str, expected: str) -> InvalidSettings:
         """Return the error that names the setting; its value is not repeated, since it may be a secret."""
         spelt = self._prefix + name
@@ -87,7 +117,9 @@ def settings_from_environment(
 ) -> RegistrySettings:
     """Return the settings in the ``COUNTERFOIL_REGISTRY_…`` variables of this process, or of ``environment``.
 
-    ``…_URL`` is required; ``…_USER`` with ``…_PASSWORD`` (or ``name:password`` in ``…_USER`` alone), or ``…_TOKEN``,
+    ``…_URL`` is required; ``…_USER`` with ``…_PASSWORD`` or ``…_PASSWORD_FILE`` (or ``name:password`` in ``…_USER``
+    alone), ``…_TOKEN``, ``…_TOKEN_FILE``, or ``…_OAUTH_TOKEN_URL`` with ``…_OAUTH_CLIENT_ID``,
+    ``…_OAUTH_CLIENT_SECRET`` or ``…_OAUTH_CLIENT_SECRET_FILE``, ``…_OAUTH_SCOPE`` and ``…_OAUTH_AUDIENCE``;
     ``…_TIMEOUT_S``, ``…_RETRIES``, ``…_CA_FILE``, ``…_CERTIFICATE_FILE``, ``…_KEY_FILE``, ``…_KEY_PASSWORD``,
     ``…_PROXY``, ``…_LATEST_TTL_S`` are read when set. Other names are ignored, since Kubernetes sets some for every
     service. ``prefix`` is the prefix of the names for another registry. Raises ``InvalidSettings``.
@@ -119,13 +151,32 @@ def settings_from_environment(
 
 
 def _environment_auth(source: _Source, prefix: str) -> Auth | None:
-    user, password, token = source.text("USER"), source.text("PASSWORD"), source.text("TOKEN")
-    if token is not None and user is not None:
-        raise InvalidSettings(f"{prefix}USER and {prefix}TOKEN are both set; expected one", setting=f"{prefix}TOKEN")
-    if token is not None:
-        return BearerToken(token)
-    if user is None:
-        return None
+    """Return the credentials; two ways of proving oneself are an ``InvalidSettings``."""
+    ways = [name for name in ("USER", "TOKEN", "TOKEN_FILE", "OAUTH_TOKEN_URL") if source.text(name) is not None]
+    if len(ways) > 1:
+        both = " and ".join(f"{prefix}{name}" for name in ways)
+        raise InvalidSettings(f"{both} are both set; expected one of them", setting=f"{prefix}{ways[1]}")
+    match ways:
+        case ["USER"]:
+            return _environment_user(source)
+        case ["TOKEN"]:
+            return BearerToken(source.text("TOKEN") or "")
+        case ["TOKEN_FILE"]:
+            return TokenFile(source.text("TOKEN_FILE") or "")
+        case ["OAUTH_TOKEN_URL"]:
+            return ClientCredentials(
+                token_url=source.text("OAUTH_TOKEN_URL") or "",
+                client_id=source.text("OAUTH_CLIENT_ID") or "",
+                client_secret=source.secret("OAUTH_CLIENT_SECRET"),
+                scope=source.text("OAUTH_SCOPE"),
+                audience=source.text("OAUTH_AUDIENCE"),
+                tls=TlsSettings(ca_file=source.text("CA_FILE")),
+            )
+    return None
+
+
+def _environment_user(source: _Source) -> BasicAuth:
+    user, password = source.text("USER") or "", source.secret("PASSWORD")
     name, _, rest = user.partition(":")  # a user's name holds no colon: RFC 7617, section 2
     return BasicAuth(name, rest) if password is None else BasicAuth(user, password)
 
@@ -141,7 +192,10 @@ def settings_from_confluent(conf: Mapping[str, object]) -> RegistrySettings:
     if url is None:
         raise InvalidSettings("The setting url is missing; expected one such as http://localhost:8081", setting="url")
     settings = RegistrySettings.of(
-        url, auth=_confluent_auth(source), timeout_s=source.seconds("timeout"), retries=source.count("max.retries")
+        url,
+        auth=_confluent_auth(source, conf),
+        timeout_s=source.seconds("timeout"),
+        retries=source.count("max.retries"),
     )
     return replace(
         settings,
@@ -178,29 +232,77 @@ def _seconds_of_ms(source: _Source, name: str) -> float | None:
     return None if value is None else value / _MS_PER_S
 
 
-def _confluent_auth(source: _Source) -> Auth | None:
-    user_info = source.text("basic.auth.user.info")
-    token = source.text("bearer.auth.token")
-    bearer = source.text("bearer.auth.credentials.source")
-    basic = source.text("basic.auth.credentials.source")
-    if basic not in (None, "URL", "USER_INFO"):
-        raise source.misfit("basic.auth.credentials.source", "URL or USER_INFO")
-    if bearer not in (None, "STATIC_TOKEN"):
-        raise source.misfit("bearer.auth.credentials.source", "STATIC_TOKEN, the only one that this client supports")
-    if user_info is not None and token is not None:
+def _confluent_auth(source: _Source, conf: Mapping[str, object]) -> Auth | None:
+    basic, bearer = _confluent_basic(source), _confluent_bearer(source, conf)
+    if basic is not None and bearer is not None:
         raise InvalidSettings(
             "basic.auth.user.info and bearer.auth.token are both set; expected one", setting="bearer.auth.token"
         )
-    if bearer is not None and token is None:
-        raise InvalidSettings("bearer.auth.token is missing; STATIC_TOKEN needs it", setting="bearer.auth.token")
-    if token is not None:
-        return BearerToken(token)
-    if user_info is None:
-        return None
+    return basic or bearer
+
+
+def _confluent_basic(source: _Source) -> BasicAuth | None:
+    user_info = source.text("basic.auth.user.info")
+    match source.text("basic.auth.credentials.source"):
+        case None | "URL" | "USER_INFO":
+            if user_info is None:
+                return None
+        case "SASL_INHERIT":
+            user, password = source.text("sasl.username"), source.text("sasl.password")
+            if user is None or password is None:
+                problem = "basic.auth.credentials.source is SASL_INHERIT, which needs sasl.username and sasl.password"
+                raise InvalidSettings(problem, setting="basic.auth.credentials.source")
+            return BasicAuth(user, password)
+        case _:
+            raise source.misfit("basic.auth.credentials.source", "URL, USER_INFO or SASL_INHERIT")
     user, colon, password = user_info.partition(":")
     if not colon:
         raise source.misfit("basic.auth.user.info", "a user and a password with a colon between")
     return BasicAuth(user, password)
+
+
+def _confluent_bearer(source: _Source, conf: Mapping[str, object]) -> Auth | None:
+    token = source.text("bearer.auth.token")
+    match source.text("bearer.auth.credentials.source"):
+        case None:
+            return None if token is None else BearerToken(token)
+        case "STATIC_TOKEN":
+            return BearerToken(_needed(source, "bearer.auth.token", "STATIC_TOKEN"))
+        case "OAUTHBEARER":
+            return ClientCredentials(
+                token_url=_needed(source, "bearer.auth.issuer.endpoint.url", "OAUTHBEARER"),
+                client_id=_needed(source, "bearer.auth.client.id", "OAUTHBEARER"),
+                client_secret=_needed(source, "bearer.auth.client.secret", "OAUTHBEARER"),
+                scope=source.text("bearer.auth.scope"),
+                tls=_confluent_tls(source, conf.get("ssl.ca.location")),
+            )
+        case "CUSTOM":
+            return _confluent_function(conf)
+    raise source.misfit("bearer.auth.credentials.source", "STATIC_TOKEN, OAUTHBEARER or CUSTOM")
+
+
+def _needed(source: _Source, name: str, way: str) -> str:
+    value = source.text(name)
+    if value is None:
+        raise InvalidSettings(f"{name} is missing; {way} needs it", setting=name)
+    return value
+
+
+def _confluent_function(conf: Mapping[str, object]) -> Auth:
+    """Return a user's function of Confluent's kind: it takes its config and returns a dict with the token."""
+    name = "bearer.auth.custom.provider.function"
+    function, config = conf.get(name), conf.get("bearer.auth.custom.provider.config")
+    if not callable(function):
+        raise InvalidSettings(f"{name} is not a function; CUSTOM needs one", setting=name)
+
+    def token() -> str:
+        answer = function(config)
+        found = answer.get("bearer.auth.token") if isinstance(answer, dict) else None
+        if not isinstance(found, str):
+            raise InvalidSettings(f"{name} returned no dict with a text 'bearer.auth.token'", setting=name)
+        return found
+
+    return token
 
 
 def _confluent_headers(source: _Source) -> dict[str, str]:

@@ -26,11 +26,13 @@ from counterfoil.sdk.transport import Reply
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from counterfoil.sdk.auth import BasicAuth, BearerToken
     from counterfoil.sdk.transport import NoReply, Request
 
 URL: Final = "http://registry.invalid"
 """The address that the clients of an in-memory registry use; no such host can exist."""
 
+_REFUSAL: Final = b'{"error_code": 401, "message": "The registry does not accept these credentials"}'
 _DISTRIBUTION: Final = "counterfoil"
 _REGISTRIES: Final = "counterfoil.registries"
 _IN_PROCESS: Final = "in-process"
@@ -39,12 +41,19 @@ _IN_PROCESS: Final = "in-process"
 class InMemoryRegistry:
     """A registry without a server; a transport for both clients, safe for several threads.
 
-    ``level`` is the compatibility level where none is set. ``requests`` holds what was requested so far, in order.
+    ``level`` is the compatibility level where none is set. With ``auth`` a request without these credentials is refused
+    (401). ``requests`` holds what was requested so far, in order.
     ``MissingExtra`` is raised where the extra ``registry`` is not installed.
     """
 
-    def __init__(self, *, level: CompatibilityLevel = CompatibilityLevel.BACKWARD) -> None:
+    def __init__(
+        self,
+        *,
+        level: CompatibilityLevel = CompatibilityLevel.BACKWARD,
+        auth: BasicAuth | BearerToken | None = None,
+    ) -> None:
         self.requests: list[Request] = []
+        self._auth = auth
         self._registry = _in_process_registry()
         self._prepared: deque[Reply | NoReply] = deque()
         self._lock = Lock()
@@ -79,13 +88,17 @@ class InMemoryRegistry:
         """Do nothing: there are no connections."""
 
     def _noted(self, request: Request) -> Reply | None:
-        """Record the request, and return the reply that was prepared for it, if any."""
+        """Record the request, and return the reply that was prepared for it or the refusal, if any."""
         with self._lock:
             self.requests.append(request)
             prepared = self._prepared.popleft() if self._prepared else None
-        if prepared is None or isinstance(prepared, Reply):
+        if isinstance(prepared, Reply):
             return prepared
-        raise prepared
+        if prepared is not None:
+            raise prepared
+        if self._auth is not None and request.headers.get("Authorization") != self._auth.header:
+            return Reply(401, {"content-type": "application/json"}, _REFUSAL)
+        return None
 
 
 class _InProcessRegistry(Protocol):

@@ -269,3 +269,67 @@ def test_errors_are_the_registrys_classes(world, code, kind):
     with pytest.raises(kind) as caught:
         world.ask(refusal(code // 100 if code > 999 else code, code=code))
     assert caught.value.code == code
+
+
+# --- what keeps a client from flooding a registry that fails ---------------------------------------------------------
+
+
+def sync_client(time, outcomes, **retry):
+    transport = Scripted(time, outcomes)
+    settings = replace(RegistrySettings.of("http://one"), retry=RetrySettings(**retry))
+    return transport, Registry(settings, transport=transport, clock=time.clock, sleep=time.sleep)
+
+
+def failures(registry, count):
+    """What each of so many calls raises, as its text."""
+    texts = []
+    for _ in range(count):
+        with pytest.raises(RegistryUnavailable) as caught:
+            registry.ping()
+        texts.append(str(caught.value))
+    return texts
+
+
+def test_after_calls_without_an_answer_no_request_is_sent_for_a_while():
+    time = FakeTime()
+    transport, registry = sync_client(time, [LOST], retries=1, breaker_failures=3, breaker_pause_s=10.0)
+    texts = failures(registry, 5)
+    assert len(transport.requests) == 3 * 2
+    assert texts[3] == texts[4]
+    assert "http://one/schemas/types: the last 3 calls were not answered; the next one is sent in 10.0 s" in texts[4]
+    time.now_s += 10
+    failures(registry, 1)
+    assert len(transport.requests) == 4 * 2  # one call tries
+    assert "No request was sent" in failures(registry, 1)[0]
+    time.now_s += 10
+    transport._outcomes = [OK]
+    for _ in range(3):
+        registry.ping()
+    assert len(transport.requests) == 4 * 2 + 3
+
+
+def test_a_refusal_is_an_answer():
+    transport, registry = sync_client(FakeTime(), [refusal(404)], breaker_failures=2)
+    for _ in range(5):
+        with pytest.raises(NotFound):
+            registry.ping()
+    assert len(transport.requests) == 5
+
+
+def test_the_breaker_can_be_off():
+    transport, registry = sync_client(FakeTime(), [LOST], retries=0, breaker_failures=0)
+    failures(registry, 20)
+    assert len(transport.requests) == 20
+
+
+def test_all_calls_share_a_budget_of_retries():
+    transport, registry = sync_client(FakeTime(), [LOST], retries=3, budget=7, breaker_failures=0)
+    failures(registry, 4)
+    assert len(transport.requests) == 4 + 7
+    transport._outcomes = [OK]
+    for _ in range(10):
+        registry.ping()
+    transport.requests.clear()
+    transport._outcomes = [LOST]
+    failures(registry, 1)
+    assert len(transport.requests) == 1 + 2  # ten answers gave two rounds back

@@ -9,10 +9,12 @@ import pytest
 from counterfoil.sdk import (
     BasicAuth,
     BearerToken,
+    ClientCredentials,
     InvalidSettings,
     Registry,
     RegistrySettings,
     RegistryUnavailable,
+    TokenFile,
     UnexpectedReply,
 )
 from counterfoil.sdk.settings_sources import settings_from_confluent, settings_from_environment
@@ -219,7 +221,12 @@ def test_confluents_way_to_turn_verification_off():
         ({"url": "http://a", "max.retries": "x"}, "max.retries"),
         ({"url": "http://a", "basic.auth.user.info": "nocolon"}, "basic.auth.user.info"),
         ({"url": "http://a", "basic.auth.user.info": "a:b", "bearer.auth.token": "t"}, "bearer.auth.token"),
-        ({"url": "http://a", "bearer.auth.credentials.source": "OAUTHBEARER"}, "bearer.auth.credentials.source"),
+        ({"url": "http://a", "bearer.auth.credentials.source": "OAUTHBEARER"}, "bearer.auth.issuer.endpoint.url"),
+        ({"url": "http://a", "bearer.auth.credentials.source": "CUSTOM"}, "bearer.auth.custom.provider.function"),
+        (
+            {"url": "http://a", "bearer.auth.credentials.source": "OAUTHBEARER_AZURE_IMDS"},
+            "bearer.auth.credentials.source",
+        ),
         ({"url": "http://a", "bearer.auth.credentials.source": "STATIC_TOKEN"}, "bearer.auth.token"),
         ({"url": "http://a", "basic.auth.credentials.source": "SASL_INHERIT"}, "basic.auth.credentials.source"),
     ],
@@ -230,3 +237,70 @@ def test_a_wrong_key_is_named_and_its_value_is_not_shown(conf, setting):
     assert caught.value.setting == setting
     assert setting in str(caught.value)
     assert "nocolon" not in str(caught.value)
+
+
+def test_other_ways_in_confluents_dict():
+    found = settings_from_confluent(
+        {
+            "url": "https://a",
+            "bearer.auth.credentials.source": "OAUTHBEARER",
+            "bearer.auth.issuer.endpoint.url": "https://login.example/token",
+            "bearer.auth.client.id": "c",
+            "bearer.auth.client.secret": "s",
+            "bearer.auth.scope": "registry",
+        }
+    )
+    assert found.auth == ClientCredentials(
+        token_url="https://login.example/token", client_id="c", client_secret="s", scope="registry"
+    )
+    inherited = {"basic.auth.credentials.source": "SASL_INHERIT", "sasl.username": "u", "sasl.password": "p:q"}
+    assert settings_from_confluent({"url": "http://a", **inherited}).auth == BasicAuth("u", "p:q")
+
+
+def test_confluents_function_gets_its_config():
+    found = settings_from_confluent(
+        {
+            "url": "http://a",
+            "bearer.auth.credentials.source": "CUSTOM",
+            "bearer.auth.custom.provider.function": lambda config: {"bearer.auth.token": config["t"] + "!"},
+            "bearer.auth.custom.provider.config": {"t": "token"},
+        }
+    )
+    assert callable(found.auth)
+    assert found.auth() == "token!"
+
+
+def test_other_ways_in_the_environment(tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("s:ecret\n")
+    url = {f"{PREFIX}URL": "http://a"}
+    assert settings_from_environment({**url, f"{PREFIX}TOKEN_FILE": "t"}).auth == TokenFile("t")
+    by_file = {**url, f"{PREFIX}USER": "u", f"{PREFIX}PASSWORD_FILE": str(secret)}
+    assert settings_from_environment(by_file).auth == BasicAuth("u", "s:ecret")
+    oauth = {
+        "OAUTH_TOKEN_URL": "https://login.example/token",
+        "OAUTH_CLIENT_ID": "c",
+        "OAUTH_CLIENT_SECRET_FILE": str(secret),
+        "OAUTH_AUDIENCE": "registry",
+    }
+    found = settings_from_environment({**url, **{f"{PREFIX}{name}": value for name, value in oauth.items()}})
+    assert found.auth == ClientCredentials(
+        token_url="https://login.example/token", client_id="c", client_secret="s:ecret", audience="registry"
+    )
+
+
+@pytest.mark.parametrize(
+    ("variables", "setting"),
+    [
+        ({"USER": "u", "TOKEN_FILE": "t"}, "TOKEN_FILE"),
+        ({"TOKEN": "t", "OAUTH_TOKEN_URL": "https://a"}, "OAUTH_TOKEN_URL"),
+        ({"USER": "u", "PASSWORD": "p", "PASSWORD_FILE": "f"}, "PASSWORD_FILE"),
+        ({"USER": "u", "PASSWORD_FILE": "/nowhere/at/all"}, "PASSWORD_FILE"),
+    ],
+)
+def test_ways_that_contradict_each_other(variables, setting):
+    with pytest.raises(InvalidSettings) as caught:
+        settings_from_environment(
+            {f"{PREFIX}URL": "http://a", **{f"{PREFIX}{name}": value for name, value in variables.items()}}
+        )
+    assert caught.value.setting == f"{PREFIX}{setting}"

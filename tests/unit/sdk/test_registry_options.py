@@ -8,9 +8,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from counterfoil.sdk.auth import BasicAuth, BearerToken
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.registry_options import THE_REGISTRY, RegistryAccess, RegistryRole, registry_options
-from counterfoil.sdk.settings import BasicAuth, BearerToken
 
 if TYPE_CHECKING:
     from counterfoil.sdk.settings import RegistrySettings

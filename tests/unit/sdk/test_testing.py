@@ -14,9 +14,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.errors import BadRequest, IncompatibleSchema, MethodNotAllowed, MissingBody, NotFound
+from counterfoil.schema.errors import (
+    BadRequest,
+    IncompatibleSchema,
+    MethodNotAllowed,
+    MissingBody,
+    NotFound,
+    Unauthorized,
+)
 from counterfoil.schema.model import Schema
-from counterfoil.sdk import Config, Mode, RegistryUnavailable, subjects, testing
+from counterfoil.sdk import (
+    AvroSerializer,
+    BearerToken,
+    Config,
+    Mode,
+    RegistryUnavailable,
+    SerializationContext,
+    subjects,
+    testing,
+)
 from counterfoil.sdk.operations import Operation, read_reply
 from counterfoil.sdk.testing import InMemoryRegistry
 from counterfoil.sdk.transport import NoReply, Reply, Request
@@ -156,3 +172,13 @@ def test_threads_that_register_the_same_get_one_id_and_one_version():
     assert {registered.version for registered in found} == {1}
     assert len({(registered.subject, registered.id) for registered in found}) == 5
     assert {registered.id for registered in found} == {1, 2, 3, 4, 5}
+
+
+def test_credentials_can_be_demanded():
+    registry = InMemoryRegistry(auth=BearerToken("right"))
+    with registry.client(auth="wrong") as client, pytest.raises(Unauthorized, match="does not accept"):
+        client.subjects()
+    with registry.client(auth="right") as client:
+        assert client.subjects() == ()
+        with pytest.raises(Unauthorized):
+            AvroSerializer(registry.client(), '"string"')("a", SerializationContext("t"))

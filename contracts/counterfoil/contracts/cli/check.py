@@ -10,6 +10,7 @@ from counterfoil.contracts.cli.options import (
     Output,
     output_options,
     parse_outputs,
+    parse_subjects,
     shown_address,
     text_style,
     write_outputs,
@@ -85,7 +86,7 @@ _POLICIES = ("STRICT", "LENIENT", "LOGICAL", "SOUND", "WIRE", "WIRE_JSON")
 )
 @click.option("--offline", is_flag=True, help="Do not send requests to a registry.")
 @output_options
-def check(  # noqa: PLR0917 (click passes options by name)
+def check(
     paths: tuple[str, ...],
     against: str | None,
     level: str | None,
@@ -94,12 +95,12 @@ def check(  # noqa: PLR0917 (click passes options by name)
     registry: RegistryAccess,
     fail_on: str,
     confirm: int,
-    allow_empty: bool,  # noqa: FBT001 (a flag of the command line)
-    allow_unmapped: bool,  # noqa: FBT001 (likewise, a flag)
-    offline: bool,  # noqa: FBT001 (likewise, a flag)
+    allow_empty: bool,
+    allow_unmapped: bool,
+    offline: bool,
     formats: tuple[str, ...],
-    no_color: bool,  # noqa: FBT001 (likewise, a flag)
-    quiet: bool,  # noqa: FBT001 (likewise, a flag)
+    no_color: bool,
+    quiet: bool,
     verbose: int,
 ) -> ExitCode:
     """Check the schema files in PATHS against their earlier versions.
@@ -120,7 +121,7 @@ def check(  # noqa: PLR0917 (click passes options by name)
         paths,
         against=against,
         level=level,
-        subjects=_parse_subjects(subjects),
+        subjects=parse_subjects(subjects),
         registry=None if offline else registry,
     )
     comparison, report = _judge(request, level, policy, confirm, allow_unmapped=allow_unmapped)
@@ -185,13 +186,3 @@ def _request(
         registry_label=shown_address(url) if url else "registry",
         is_transitive=bool(level and level.endswith("_TRANSITIVE")),
     )
-
-
-def _parse_subjects(values: tuple[str, ...]) -> dict[str, str]:
-    subjects = {}
-    for value in values:
-        path, separator, subject = value.partition("=")
-        if not (separator and path and subject):
-            raise click.UsageError(f"--subject {value!r} is not FILE=SUBJECT")
-        subjects[path] = subject
-    return subjects

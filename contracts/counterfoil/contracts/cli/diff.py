@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 @registry_options(THE_REGISTRY)
 @click.option("--offline", is_flag=True, help="Do not send requests to a registry.")
 @output_options
-def diff(  # noqa: PLR0917 (click passes options by name)
+def diff(
     base: str,
     head: str,
     registry: RegistryAccess,
-    offline: bool,  # noqa: FBT001 (a flag of the command line)
+    offline: bool,
     formats: tuple[str, ...],
-    no_color: bool,  # noqa: FBT001 (likewise, a flag)
-    quiet: bool,  # noqa: FBT001 (likewise, a flag)
+    no_color: bool,
+    quiet: bool,
     verbose: int,
 ) -> ExitCode:
     """List what changed from schema BASE to schema HEAD.

@@ -75,6 +75,17 @@ def text_style(output: Output, *, no_color: bool, quiet: bool, verbose: int, pre
     )
 
 
+def parse_subjects(values: Sequence[str]) -> dict[str, str]:
+    """Return the subject of each file of ``FILE=SUBJECT`` values."""
+    subjects = {}
+    for value in values:
+        path, separator, subject = value.partition("=")
+        if not (separator and path and subject):
+            raise click.UsageError(f"--subject {value!r} is not FILE=SUBJECT")
+        subjects[path] = subject
+    return subjects
+
+
 def shown_address(url: str) -> str:
     """Return ``url`` without a user name and password."""
     from urllib.parse import urlsplit

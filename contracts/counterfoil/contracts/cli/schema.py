@@ -1,0 +1,178 @@
+"""``counterfoil schema``: schemas of a registry, and the registration of schema files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from counterfoil.contracts.cli.options import parse_subjects, shown_address
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.sdk.commands.output import as_json, print_json, print_rows
+from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from counterfoil.contracts.registration import Entry, Plan
+    from counterfoil.schema.model import Schema
+    from counterfoil.sdk.client import Registry
+    from counterfoil.sdk.registry_options import RegistryAccess
+
+
+@click.group()
+def schema() -> None:
+    """Print schemas of a registry, and register schema files."""
+
+
+@schema.command(name="get")
+@click.argument("subject", required=False)
+@click.argument("version", default="latest")
+@registry_options(THE_REGISTRY)
+@click.option("--id", "schema_id", type=click.IntRange(min=1), metavar="N", help="The schema with this id.")
+@click.option("--guid", metavar="GUID", help="The schema with this guid.")
+@click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the text to a file.")
+@as_json
+def get(
+    subject: str | None,
+    version: str,
+    registry: RegistryAccess,
+    schema_id: int | None,
+    guid: str | None,
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Print the text of a schema: a VERSION (default: the latest) of SUBJECT, or the one with an id or a guid.
+
+    With --json also its type, references, metadata and rules.
+
+    Exit codes: 0 printed, 2 usage, 11 registry unreachable, 12 registry refused, 14 there is no such schema.
+    """
+    if sum(one is not None for one in (subject, schema_id, guid)) != 1:
+        raise click.UsageError("give SUBJECT, --id or --guid, and only one of them")
+    if version != "latest" and not (version.isascii() and version.isdigit()):
+        raise click.UsageError(f"VERSION is {version!r}; expected a number or latest")
+    with registry.open() as client:
+        found, facts = _found(client, subject, version, schema_id, guid)
+    from counterfoil.schema.rest.schemas import schema_document
+
+    if output is not None:
+        from pathlib import Path
+
+        Path(output).write_text(found.text, encoding="utf-8", newline="")
+    if as_json:
+        print_json({**facts, **schema_document(found)})
+    elif output is None:
+        click.echo(found.text, nl=not found.text.endswith("\n"))
+
+
+def _found(
+    client: Registry, subject: str | None, version: str, schema_id: int | None, guid: str | None
+) -> tuple[Schema, dict[str, Any]]:
+    if subject is not None:
+        held = client.version(subject, "latest" if version == "latest" else int(version))
+        facts = {"subject": held.subject, "version": held.version, "id": held.id}
+        return held.schema, {**facts, "guid": str(held.guid)} if held.guid else facts
+    if schema_id is not None:
+        return client.schema_by_id(schema_id), {"id": schema_id}
+    return client.schema_by_guid(str(guid)), {"guid": guid}
+
+
+@schema.command(name="register")
+@click.argument("paths", nargs=-1, metavar="[PATHS]...")
+@click.option(
+    "--subject",
+    "subjects",
+    multiple=True,
+    metavar="FILE=SUBJECT",
+    help="The subject of a file. Default: the file's name, without suffix, if it ends in -key or -value, else the name "
+    "by which other files refer to it. Repeatable.",
+)
+@registry_options(THE_REGISTRY)
+@click.option("--normalize", is_flag=True, help="Let the registry normalize the schemas.")
+@click.option("--dry-run", is_flag=True, help="Register nothing; print what would be done, and the verdict.")
+@as_json
+def register(
+    paths: tuple[str, ...],
+    subjects: tuple[str, ...],
+    registry: RegistryAccess,
+    normalize: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> ExitCode:
+    """Register the schema files in PATHS, and those that they refer to, in the order of references.
+
+    PATHS are files and folders; without any, the current folder. Files are registered only when the compatibility
+    level of every subject allows them; files that are registered already stay as they are, so the command can be
+    repeated. This is what a pipeline runs after a merge.
+
+    Exit codes: 0 registered (with --dry-run: it can be), 1 a level refuses a file, 2 usage, 4 there is no schema file,
+    11 registry unreachable, 12 registry refused, 13 the registry changed meanwhile, 14 a file is missing.
+    """
+    from counterfoil.contracts.baselines.choose import Request, open_comparison
+    from counterfoil.contracts.baselines.registry import subject_by_path
+    from counterfoil.contracts.errors import InputNotFound
+    from counterfoil.contracts.model import FailOn
+    from counterfoil.contracts.registration import Registration
+
+    comparison = open_comparison(Request(".", paths))
+    if missing := comparison.scope.missing(comparison.head):
+        raise InputNotFound(f"there is no schema file or folder {missing[0]!r}")
+    if not comparison.selected:
+        click.echo("There is no schema file here, so nothing was registered.")
+        return ExitCode.CANNOT_SAY
+    given = {comparison.scope.relative(path): subject for path, subject in parse_subjects(subjects).items()}
+    with registry.open() as client:
+        registration = Registration(
+            comparison.head,
+            comparison.selected,
+            subject_by_path=subject_by_path(comparison.head.paths, given),
+            registry=client,
+            normalize=normalize,
+        )
+        plan = registration.plan(label=shown_address(registry.url or ""))
+        is_refused = plan.report.is_broken(FailOn.ERROR)
+        if is_refused and not as_json:
+            _print_report(plan, prefix=comparison.scope.prefix)
+        entries = iter(plan.entries) if dry_run or is_refused else registration.run(plan)
+        _print(entries, is_done=not (dry_run or is_refused), is_refused=is_refused, as_json=as_json)
+    return ExitCode.BROKEN if is_refused else ExitCode.OK
+
+
+def _print_report(plan: Plan, *, prefix: str) -> None:
+    """Print the findings because of which nothing is registered."""
+    from counterfoil.contracts.cli.options import Output, text_style
+    from counterfoil.contracts.reports.text import text_report
+
+    style = text_style(Output("text"), no_color=False, quiet=False, verbose=0, prefix=prefix)
+    click.echo(text_report(plan.report, exit_code=ExitCode.BROKEN, style=style), nl=False)
+
+
+def _print(entries: Iterator[Entry], *, is_done: bool, is_refused: bool, as_json: bool) -> None:
+    """Print every entry; those that were registered before an error are printed as well."""
+    done: list[Entry] = []
+    try:
+        done.extend(entries)
+    finally:
+        if as_json:
+            print_json({"registered": is_done, "refused": is_refused, "files": [_document(entry) for entry in done]})
+        else:
+            print_rows(_row(entry) for entry in done)
+    if not as_json and not is_done:
+        click.echo("Nothing was registered." if is_refused else "Nothing was registered: this is a dry run.")
+
+
+def _row(entry: Entry) -> tuple[object, ...]:
+    version = None if entry.version is None else f"version {entry.version}"
+    schema_id = None if entry.id is None else f"id {entry.id}"
+    return entry.state.value, entry.path, entry.subject, version, schema_id
+
+
+def _document(entry: Entry) -> dict[str, Any]:
+    return {
+        "file": entry.path,
+        "subject": entry.subject,
+        "state": entry.state.value,
+        "version": entry.version,
+        "id": entry.id,
+    }
