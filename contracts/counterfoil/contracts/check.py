@@ -79,13 +79,13 @@ def check_files(
     needs_all = baseline.names_subjects and not allow_unmapped
     checks: dict[str, _FileCheck] = {}
     for path in sorted(paths):
-        asked = _Asked(
+        options = _Options(
             level or baseline.level(path) or DEFAULT_LEVEL,
             policy or baseline.policy(path) or DEFAULT_POLICY,
             confirm,
             needs_all,
         )
-        checks[path] = _FileCheck(head, path, baseline, asked)
+        checks[path] = _FileCheck(head, path, baseline, options)
     outcomes = [check.run() for check in checks.values()]
     fold(
         {path: check.drafts for path, check in checks.items()},
@@ -190,7 +190,7 @@ def _is_same(earlier: ReadSchema, candidate: ReadSchema) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Options:
     level: CompatibilityLevel
     policy: CompatibilityPolicy
     confirm: int = 0
@@ -200,13 +200,13 @@ class _Asked:
 class _FileCheck:
     """The check of one file; ``drafts`` grows while it runs."""
 
-    def __init__(self, head: SchemaTree, path: str, baseline: Baseline, asked: _Asked) -> None:
+    def __init__(self, head: SchemaTree, path: str, baseline: Baseline, options: _Options) -> None:
         self._head = head
         self._candidate = head.read(path)
         self._language = head.language(path)
         self._path = path
         self._baseline = baseline
-        self._asked = asked
+        self._options = options
         names = head.outline(path)
         self._subject = baseline.subject(path) or (names and names.name) or path
         self._confirmed = 0
@@ -218,26 +218,26 @@ class _FileCheck:
         if self._candidate.has_byte_order_mark and format_for(self._language).is_json:
             text = "the file starts with a byte order mark, which JSON forbids and some readers refuse"
             self._add("byte-order-mark", Severity.WARNING, text, position=Position(1, 1))
-        history = self._baseline.history(self._path, is_transitive=self._asked.level.is_transitive)
+        history = self._baseline.history(self._path, is_transitive=self._options.level.is_transitive)
         if self._candidate.problem is not None:
-            self._tell_missing(history or ())
+            self._report_missing(history or ())
             return self._invalid(self._candidate.problem, history or ())
         if history is None:
-            self._tell_not_judged("subject-unknown", "nothing says which subject this file holds")
+            self._report_not_judged("subject-unknown", "nothing says which subject this file holds")
             return replace(self._outcome(Status.SKIPPED), is_mapped=False)
         if history and _is_same(history[0], self._candidate):
             return self._outcome(Status.UNCHANGED, history[:1])
-        self._tell_missing(history)
-        self._tell_warnings(history)
+        self._report_missing(history)
+        self._report_warnings(history)
         if not history:
             where = f" of subject {self._subject}" if self._baseline.names_subjects else ""
-            self._tell_not_judged("schema-new", f"new: there is no earlier version{where} in {self._baseline.label}")
+            self._report_not_judged("schema-new", f"new: there is no earlier version{where} in {self._baseline.label}")
             return self._outcome(Status.NEW)
         return self._compare(history)
 
-    def _tell_not_judged(self, rule: str, text: str) -> None:
+    def _report_not_judged(self, rule: str, text: str) -> None:
         """Add a notice, or a warning if every file must be judged."""
-        if self._asked.needs_all:
+        if self._options.needs_all:
             self._add(rule, Severity.WARNING, f"{text}; --allow-unmapped allows that")
         else:
             self._add(rule, Severity.NOTICE, text)
@@ -249,18 +249,18 @@ class _FileCheck:
     def take_over(self, draft: Draft, dependant: _FileCheck) -> Draft | None:
         """Return the finding of a dependant at its cause in this file; None if this file was judged differently."""
         schema, cause = self._candidate.schema, draft.cause
-        is_alike = self._asked.policy is dependant._asked.policy and self._compared
-        if not is_alike or schema is None or cause is None or cause.direction not in self._asked.level.directions:
+        is_alike = self._options.policy is dependant._options.policy and self._compared
+        if not is_alike or schema is None or cause is None or cause.direction not in self._options.level.directions:
             return None
         element = schema.path_at(cause.steps)
         facts = [(name, show(fact)) for name, fact in cause.facts]
-        told = draft.finding
+        known = draft.finding
         finding = replace(
-            told,
+            known,
             subject=self._subject,
             path=self._path,
             fingerprint=fingerprint(
-                told.rule, self._subject, told.direction, _names(element), [print_pointer(cause.steps)], facts
+                known.rule, self._subject, known.direction, _names(element), [print_pointer(cause.steps)], facts
             ),
             position=schema.locate(cause.steps),
             element=print_path(element),
@@ -278,15 +278,15 @@ class _FileCheck:
         self._add("schema-invalid", severity, text, position=problem.position)
         return self._outcome(Status.INVALID, history[:1])
 
-    def _tell_missing(self, history: Sequence[ReadSchema]) -> None:
+    def _report_missing(self, history: Sequence[ReadSchema]) -> None:
         """Add the imports that no file here has, unless the schema is invalid for that reason alone."""
         problem = self._candidate.problem
         before = {one.text for one in history[0].missing} if history else set()
         for missing in self._candidate.missing:
             if problem is None or problem.text != missing.text:
-                self._tell(_MISSING_IMPORT, missing.text, was_so=missing.text in before, position=missing.position)
+                self._report(_MISSING_IMPORT, missing.text, was_so=missing.text in before, position=missing.position)
 
-    def _tell_warnings(self, history: Sequence[ReadSchema]) -> None:
+    def _report_warnings(self, history: Sequence[ReadSchema]) -> None:
         """Add what the language forbids and registries accept."""
         schema = self._candidate.schema
         before = {(one.rule, one.text) for one in _warnings(history[0].schema)} if history else set()
@@ -294,7 +294,7 @@ class _FileCheck:
             if (
                 warning.rule != _MISSING_IMPORT or not self._candidate.missing
             ):  # missing imports are reported with their positions
-                self._tell(
+                self._report(
                     warning.rule,
                     f"{warning.text[:1].lower()}{warning.text[1:]}",
                     was_so=(warning.rule, warning.text) in before,
@@ -302,9 +302,9 @@ class _FileCheck:
                     path=schema.path_at(warning.pointer) if schema else (),
                 )
 
-    def _tell(self, rule: str, text: str, *, was_so: bool, position: Position | None, path: FieldPath = ()) -> None:
+    def _report(self, rule: str, text: str, *, was_so: bool, position: Position | None, path: FieldPath = ()) -> None:
         """Add a warning, or an error under SOUND if it is caused by this change."""
-        is_error = self._asked.policy is CompatibilityPolicy.SOUND and not was_so
+        is_error = self._options.policy is CompatibilityPolicy.SOUND and not was_so
         self._add(
             rule,
             Severity.ERROR if is_error else Severity.WARNING,
@@ -324,28 +324,28 @@ class _FileCheck:
         candidate = self._candidate.schema
         if earlier.schema is None or candidate is None:
             return self._cannot_compare(earlier, earlier.problem or Problem("unreadable"))
-        asked = self._asked
+        options = self._options
         try:
             judgement = judge(
                 candidate,
                 [Earlier(earlier.schema)],
-                asked.level,
-                policy=asked.policy,
-                budget=Budget(confirmed=asked.confirm),
+                options.level,
+                policy=options.policy,
+                budget=Budget(confirmed=options.confirm),
             )
         except InvalidSchema as error:  # nested too deeply to be compared
             self._add("schema-invalid", Severity.ERROR, error.message, against=(earlier.label,))
             return True
         self._confirmed += judgement.round_tripped
         for unread in judgement.unread:
-            self._tell_unread(unread, earlier)
+            self._report_unread(unread, earlier)
         for found in judgement.incompatibilities:
             if found.difference.rule == _UNRESOLVED:  # the candidate's own references were checked when it was read
                 return self._cannot_compare(earlier, Problem(found.difference.detail))
             self._add_difference(found, earlier)
         return True
 
-    def _tell_unread(self, unread: UnreadValue, earlier: ReadSchema) -> None:
+    def _report_unread(self, unread: UnreadValue, earlier: ReadSchema) -> None:
         """Add a finding about a record that is not read as it was written, with the rule that SOUND has for it, if any.
 
         Under SOUND there should be no such record, so that it is an error.
@@ -360,7 +360,7 @@ class _FileCheck:
             said = why.sentence.render(SIDE_NAMES_BY_DIRECTION[direction], is_start=False)
             text += f"; {said} ({why.rule})"
             position, path = _position(failure, why), why.element
-        is_promised = self._asked.policy is CompatibilityPolicy.SOUND
+        is_promised = self._options.policy is CompatibilityPolicy.SOUND
         self._add(
             _UNREAD,
             Severity.ERROR if is_promised else Severity.WARNING,
@@ -432,17 +432,17 @@ class _FileCheck:
         ``path`` is the part of the schema, ``identity`` distinguishes it from others of the same rule, and ``because``
         is the difference that causes it.
         """
-        told = direction.name if direction else None
+        direction_name = direction.name if direction else None
         finding = Finding(
             rule=rule,
             severity=severity,
             subject=self._subject,
             path=self._path,
             text=text,
-            fingerprint=fingerprint(rule, self._subject, told, identity),
+            fingerprint=fingerprint(rule, self._subject, direction_name, identity),
             position=position,
             element=print_path(path),
-            direction=told,
+            direction=direction_name,
             against=against,
             advice=advice_for(rule, direction),
         )
@@ -468,5 +468,5 @@ class _FileCheck:
 
     def _outcome(self, status: Status, compared: Sequence[ReadSchema] = ()) -> FileOutcome:
         labels = tuple(earlier.label for earlier in compared)
-        asked = self._asked
-        return FileOutcome(self._path, self._subject, status, asked.level, asked.policy, labels, self._confirmed)
+        options = self._options
+        return FileOutcome(self._path, self._subject, status, options.level, options.policy, labels, self._confirmed)

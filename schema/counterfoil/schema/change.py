@@ -106,9 +106,9 @@ class Change:
     def text(self) -> str:
         """The change in words, such as ``type changed: long → int`` or ``symbol added: PAID``."""
         if self.kind.endswith("-added"):
-            told = self.later
+            what = self.later
         elif self.kind.endswith("-removed"):
-            told = self.earlier
+            what = self.earlier
         else:
-            told = f"{self.earlier or 'none'} → {self.later or 'none'}"
-        return f"{self.kind.replace('-', ' ')}: {told}"
+            what = f"{self.earlier or 'none'} → {self.later or 'none'}"
+        return f"{self.kind.replace('-', ' ')}: {what}"

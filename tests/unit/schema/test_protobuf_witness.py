@@ -143,7 +143,7 @@ NOT_FOUND = {
     "a message that no record is": (
         m("int32 a = 1;") + "message N { }",
         m("int32 a = 1;"),
-        "no witness found (0 tried): records are of the first message; what fields hold is told by number, not by name",
+        "no witness found (0 tried): records are of the first message; the types of fields are matched by number, not by name",
     ),
     "a first message of another name": (
         f"{P3} message A {{ int32 a = 1; }}",

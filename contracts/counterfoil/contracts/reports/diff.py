@@ -76,14 +76,14 @@ def _line(report: DiffReport, change: Change, style: TextStyle) -> str:
 
 def json_diff(report: DiffReport) -> str:
     """Return the changes as indented JSON; members are only ever added to this form."""
-    told = {
+    document = {
         "schemaVersion": SCHEMA_VERSION,
         "kind": "diff",
         "earlier": _side(report.earlier),
         "later": _side(report.later),
         "changes": [_change(report, change) for change in report.changes],
     }
-    return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def _side(side: ReadSchema) -> dict[str, Any]:

@@ -19,7 +19,7 @@ SCHEMA_VERSION = 1
 
 def json_report(report: CheckReport, *, exit_code: ExitCode) -> str:
     """Return the whole report as indented JSON, with a line end at its end."""
-    told = {
+    document = {
         "schemaVersion": SCHEMA_VERSION,
         "kind": "check",
         "against": report.against,
@@ -37,7 +37,7 @@ def json_report(report: CheckReport, *, exit_code: ExitCode) -> str:
         "files": [_file(outcome) for outcome in report.files],
         "findings": [_finding(finding) for finding in report.findings],
     }
-    return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def _file(outcome: FileOutcome) -> dict[str, Any]:

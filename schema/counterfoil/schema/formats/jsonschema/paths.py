@@ -97,7 +97,7 @@ def target_of(document: Any, resolver: Resolver, path: FieldPath) -> Target:
     The targets of references and the branches of ``allOf`` count as part of the schema, as does a single branch of
     ``oneOf`` or ``anyOf`` beside null. A path may start with the name of a definition.
     """
-    root = _Place(document, resolver.root, resolver)
+    root = _SchemaAt(document, resolver.root, resolver)
     first = path[0] if path else None
     defined = root.under(_DEFINITIONS, first.name) if first is not None and first.kind is StepKind.MEMBER else []
     if defined and not any(each.through(path[0]) for each in root.meant()):
@@ -108,7 +108,7 @@ def target_of(document: Any, resolver: Resolver, path: FieldPath) -> Target:
     return Target(() if base.document else base.pointer, found[0].value)
 
 
-class _Place(NamedTuple):
+class _SchemaAt(NamedTuple):
     """A schema, its position, and the resolver of the whole document."""
 
     value: Any
@@ -121,7 +121,7 @@ class _Place(NamedTuple):
         value = self.value if isinstance(self.value, dict) else {}
         return {"$ref": value["$ref"]} if "$ref" in value and not self.base.draft.is_modern else value
 
-    def one(self, *steps: str | int) -> _Place | None:
+    def one(self, *steps: str | int) -> _SchemaAt | None:
         """Return the schema at keys and indexes inside this one; None if there is none."""
         value: Any = self.keywords
         for step in steps:
@@ -130,19 +130,19 @@ class _Place(NamedTuple):
                 return None
             value = value[step]
         is_schema = isinstance(value, dict | bool)
-        return _Place(value, self.whole.enter(value, self.base.below(*steps)), self.whole) if is_schema else None
+        return _SchemaAt(value, self.whole.enter(value, self.base.below(*steps)), self.whole) if is_schema else None
 
-    def under(self, keywords: Iterable[str], *steps: str | int) -> list[_Place]:
+    def under(self, keywords: Iterable[str], *steps: str | int) -> list[_SchemaAt]:
         """Return the schemas at ``steps`` under those of ``keywords`` that have one."""
         return [child for keyword in keywords if (child := self.one(keyword, *steps)) is not None]
 
-    def children(self, keyword: str) -> list[_Place]:
+    def children(self, keyword: str) -> list[_SchemaAt]:
         """Return the schemas in the list under a keyword."""
         listed = self.keywords.get(keyword)
         indexes = range(len(listed)) if isinstance(listed, list) else ()
         return [child for index in indexes if (child := self.one(keyword, index)) is not None]
 
-    def through(self, step: Step) -> list[_Place]:
+    def through(self, step: Step) -> list[_SchemaAt]:
         """Return the possible targets of a step in this schema alone, the most likely first."""
         kind, name = step
         alone = [] if name else self.under(_ALONE.get(kind, ()))
@@ -150,7 +150,7 @@ class _Place(NamedTuple):
         named = self.under(word for word, each in NAMED_STEPS.items() if each == step)
         return [*alone, *numbered, *self.under(_BY_NAME.get(kind, ()), name), *named, *self._described(step)]
 
-    def _described(self, step: Step) -> Iterator[_Place]:
+    def _described(self, step: Step) -> Iterator[_SchemaAt]:
         """Yield the branches and definitions to which the diff leads with ``step``."""
         if step.kind is StepKind.BRANCH:
             yield from (each for word in _COMBINED for each in self.children(word) if type_words(each) == step.name)
@@ -159,7 +159,7 @@ class _Place(NamedTuple):
                 names = known if isinstance(known, dict) else ()
                 yield from self.under([word], *(name for name in names if definition_step(name) == step))
 
-    def meant(self) -> Iterator[_Place]:
+    def meant(self) -> Iterator[_SchemaAt]:
         """Yield the schemas that a value must fit at this place: itself, references, allOf and single branches."""
         seen: set[int] = set()
         waiting = [self]
@@ -174,19 +174,21 @@ class _Place(NamedTuple):
             waiting += reversed([*place.referred, *place.children("allOf"), *only])
 
     @property
-    def referred(self) -> list[_Place]:
+    def referred(self) -> list[_SchemaAt]:
         """The target of its ``$ref``; empty if it cannot be resolved."""
         reference = self.keywords.get("$ref")
         try:
-            return [_Place(*self.whole.resolve(reference, self.base), self.whole)] if isinstance(reference, str) else []
+            return (
+                [_SchemaAt(*self.whole.resolve(reference, self.base), self.whole)] if isinstance(reference, str) else []
+            )
         except InvalidSchema:
             return []
 
 
-def _inside(places: Sequence[_Place], step: Step) -> list[_Place]:
+def _inside(places: Sequence[_SchemaAt], step: Step) -> list[_SchemaAt]:
     """Return the possible targets of one step, the most likely first; raise ``Fault`` if there is none."""
     meant = [one for place in places for one in place.meant()]
-    found: dict[int, _Place] = {}
+    found: dict[int, _SchemaAt] = {}
     for inner in (inner for one in meant for inner in one.through(step)):
         found.setdefault(id(inner.value), inner)
     if found:

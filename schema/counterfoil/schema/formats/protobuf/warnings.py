@@ -294,10 +294,10 @@ def _twice(nodes: Iterable[Named], rule: str, kinds: str) -> Iterator[SchemaWarn
 def _repeated(pairs: Iterable[tuple[int | str, Named]], rule: str, text: str) -> Iterator[SchemaWarning]:
     """Yield one warning for each key that occurs again, at its second node; ``text`` is formatted with the key."""
     seen: set[int | str] = set()
-    told: set[int | str] = set()
+    reported: set[int | str] = set()
     for key, node in pairs:
-        if key in seen and key not in told:
-            told.add(key)
+        if key in seen and key not in reported:
+            reported.add(key)
             yield SchemaWarning(rule, text.format(key), node.pointer)
         seen.add(key)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, slots=True)
-class Place:
+class TypePair:
     """A pair of nodes and the pair from which it was entered.
 
     ``token`` is the step in Confluent's path: the number of a field, or a word, empty for no step; None restarts the
@@ -30,7 +30,7 @@ class Place:
     same. ``reader_field`` and ``writer_field`` are the entered fields of the two records, if any.
     """
 
-    parent: Place | None
+    parent: TypePair | None
     token: str | int | None
     reader: AvroType
     writer: AvroType
@@ -41,7 +41,7 @@ class Place:
     def path(self) -> tuple[str, ...]:
         """Return the steps of Confluent's path: none for the root, such as ``fields``, ``1``, ``type`` below."""
         steps: list[str] = []
-        place: Place | None = self
+        place: TypePair | None = self
         while place is not None and place.token is not None:
             if isinstance(place.token, int):
                 steps += ("type", str(place.token), "fields")
@@ -50,7 +50,7 @@ class Place:
             place = place.parent
         return tuple(reversed(steps))
 
-    def from_root(self) -> list[Place]:
+    def from_root(self) -> list[TypePair]:
         """Return every place from the root to this one."""
         return [*self._upwards()][::-1]
 
@@ -75,7 +75,7 @@ class Place:
         """Return the steps to the writer's node."""
         return _path([(place.writer, place.writer_field) for place in self.from_root()])
 
-    def below(self, onto: Place) -> Place:
+    def below(self, onto: TypePair) -> TypePair:
         """Return the same place with ``onto`` instead of its root."""
         if self.parent is None:
             return onto
@@ -99,8 +99,8 @@ class Place:
         """The step into this place on the writer's side."""
         return "" if self.via is None else str(self.via)
 
-    def _upwards(self) -> Iterator[Place]:
-        place: Place | None = self
+    def _upwards(self) -> Iterator[TypePair]:
+        place: TypePair | None = self
         while place is not None:
             yield place
             place = place.parent
@@ -187,7 +187,7 @@ def _step(around: AvroType, node: AvroType, field: Field | None) -> Step | None:
 
 
 @dataclass(eq=False, slots=True)
-class Found(Difference):
+class AvroDifference(Difference):
     """A difference at ``place``, where it was first found.
 
     ``attribute`` is the attribute of the two nodes that differs, if it is one. ``field`` is a field of the reader's
@@ -196,12 +196,12 @@ class Found(Difference):
     ``because`` is the innermost reason of that finding.
     """
 
-    place: Place
+    place: TypePair
     attribute: str = ""
     field: Field | None = None
     has_path: bool = True
-    because: Found | None = None
-    branch: Found | None = None
+    because: AvroDifference | None = None
+    branch: AvroDifference | None = None
 
     @property
     def path_steps(self) -> tuple[str, ...]:
@@ -274,17 +274,17 @@ class Found(Difference):
 
 
 @dataclass(eq=False, slots=True)
-class FoundInTrial(Found):
+class TrialDifference(AvroDifference):
     """A branch of the writer's union that the reader's union cannot read; ``met`` is the finding of the trial.
 
     It has the rule and the message of ``met``, which may have been found first at another place; its path includes the
     number of the branch.
     """
 
-    met: Found | None = None
+    met: AvroDifference | None = None
 
     @classmethod
-    def of(cls, met: Found, trial: Place) -> Self:
+    def of(cls, met: AvroDifference, trial: TypePair) -> Self:
         """Return the finding about the branch of ``trial``."""
         return cls(met.kind, met.facts, met.gist, trial, because=met.because, branch=met, met=met)
 

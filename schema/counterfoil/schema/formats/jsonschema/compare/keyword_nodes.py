@@ -78,7 +78,7 @@ KEYWORDS_BY_KIND: Final[Mapping[type[Node], frozenset[str]]] = {
 }
 """The keywords that form a node of each kind, in any draft."""
 
-Place: TypeAlias = "tuple[str, Pointer]"
+Location: TypeAlias = "tuple[str, Pointer]"
 """A document's name, and a JSON Pointer into it."""
 
 
@@ -101,7 +101,7 @@ class SchemaKeywords:
         value: Mapping[str, Any],
         base: Base,
         site: Site,
-        trail: frozenset[Place],
+        trail: frozenset[Location],
     ) -> None:
         self._translation = translation
         self._value = value

@@ -118,9 +118,9 @@ def misreadings(
     for mine in read:
         same = [theirs for theirs in written if theirs.keyword == mine.keyword]
         texts = [_misread(value, theirs, mine) for theirs in same]
-        told = [(theirs, text) for theirs, text in zip(same, texts, strict=True) if text]
-        if told and len(told) == len(same):
-            yield told[0][0], mine, told[0][1]
+        found_texts = [(theirs, text) for theirs, text in zip(same, texts, strict=True) if text]
+        if found_texts and len(found_texts) == len(same):
+            yield found_texts[0][0], mine, found_texts[0][1]
 
 
 def are_other_meanings(keyword: str, written: str, read: str) -> bool:

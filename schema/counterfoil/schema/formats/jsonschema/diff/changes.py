@@ -47,7 +47,7 @@ _INNER: Final[Mapping[str, Step]] = {
 }
 _COMBINED: Final = ("allOf", "anyOf", "oneOf")
 _DEFINITIONS: Final = ("definitions", "$defs")
-_TOLD_ELSEWHERE: Final = frozenset(
+_COMPARED_ELSEWHERE: Final = frozenset(
     {
         *("$schema", "$ref", "$dynamicRef", "$recursiveRef", "$id", "id", "type", "enum", "required", "default"),
         *("title", "description", "dependencies", "dependentRequired", "prefixItems"),
@@ -278,8 +278,8 @@ class _Walk:
                 self.schemas(inside.added(after, keyword, name))
         for keyword in _ordered(at, at.earlier.keywords.keys() | at.later.keywords.keys()):
             was, now = at.earlier.keywords.get(keyword, _ABSENT), at.later.keywords.get(keyword, _ABSENT)
-            is_told = keyword in _TOLD_ELSEWHERE and not at.later.is_ignored(keyword)
-            if not is_told and alike(was) != alike(now):
+            is_compared = keyword in _COMPARED_ELSEWHERE and not at.later.is_ignored(keyword)
+            if not is_compared and alike(was) != alike(now):
                 words = [None if value is _ABSENT else f"{keyword}={value_words(value)}" for value in (was, now)]
                 self._add(ChangeKind.PROPERTY_CHANGED, at, words[0], words[1], keyword)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MessagePair:
     """A pair of messages, and the pair of fields in them if the place is a field; a side that has none is None.
 
     ``steps`` are those of Confluent's path: the names of messages, of a oneof or an enum, the number of a field.
@@ -32,18 +32,18 @@ class Place:
     writer: MessageType | None = None
     reader_field: FieldType | None = None
     writer_field: FieldType | None = None
-    parent: Place | None = None
+    parent: MessagePair | None = None
     enums: tuple[EnumType, EnumType] | None = None
 
-    def at_field(self, reader: FieldType | None, writer: FieldType | None, oneof: str | None) -> Place:
+    def at_field(self, reader: FieldType | None, writer: FieldType | None, oneof: str | None) -> MessagePair:
         """Return the place of a field of these messages; ``oneof`` is the name of its oneof in the path."""
         one = reader or writer
         steps = (*self.steps, *filter(None, [oneof]), str(one.number if one else ""))
-        return Place(steps, self.reader, self.writer, reader, writer, self.parent)
+        return MessagePair(steps, self.reader, self.writer, reader, writer, self.parent)
 
-    def at(self, *names: str) -> Place:
+    def at(self, *names: str) -> MessagePair:
         """Return the place of a oneof, type or constant inside, by its name or number."""
-        return Place((*self.steps, *names), self.reader, self.writer, parent=self.parent, enums=self.enums)
+        return MessagePair((*self.steps, *names), self.reader, self.writer, parent=self.parent, enums=self.enums)
 
     @property
     def reader_pointer(self) -> Pointer:
@@ -88,19 +88,19 @@ def _use(message: MessageType | None, field: FieldType | None) -> Pointer:
     return () if field is None else field.types.index.uses.pointer_to_file(field.types.file)
 
 
-ROOT = Place()
+ROOT = MessagePair()
 """The file itself."""
 
 
 @dataclass(eq=False, slots=True)
-class Found(Difference):
+class ProtobufDifference(Difference):
     """A difference at ``place``.
 
     ``pointers`` are those of reader and writer if the difference is about a part of the place, such as a oneof.
     ``is_of_writer`` selects the writer's path as the element; otherwise it is the longer path.
     """
 
-    place: Place
+    place: MessagePair
     pointers: tuple[Pointer, Pointer] | None = None
     is_of_writer: bool = False
 
@@ -157,13 +157,13 @@ def _origin(holder: MessageType | EnumType | None, steps: tuple[str, ...]) -> Or
 
 
 def found_at(
-    place: Place,
+    place: MessagePair,
     rule: CompatibilityRule,
     *,
     facts: Mapping[str, object],
     gist: str = "{name}",
     pointers: tuple[Pointer, Pointer] | None = None,
     is_of_writer: bool = False,
-) -> Found:
-    """Return the finding of ``rule`` at ``place``; see :class:`Found`."""
-    return Found(rule, facts, gist, place, pointers, is_of_writer)
+) -> ProtobufDifference:
+    """Return the finding of ``rule`` at ``place``; see :class:`ProtobufDifference`."""
+    return ProtobufDifference(rule, facts, gist, place, pointers, is_of_writer)
