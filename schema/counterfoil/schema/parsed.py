@@ -45,15 +45,16 @@ class SchemaWarning:
 
 
 class ParsedSchema(Protocol):
-    """A parsed schema: immutable, safe to share between threads, comparable by its texts."""
+    """A parsed schema: immutable, safe to share between threads, comparable by its texts.
 
-    @property
-    def schema_type(self) -> SchemaType:
-        """The schema's language."""
+    ``schema_type`` is its language, ``text`` the text as it was given.
+    """
 
-    @property
-    def text(self) -> str:
-        """The text as it was given."""
+    schema_type: SchemaType
+    text: str
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.canonical()!r})"
 
     @property
     def name(self) -> str | None:
@@ -71,6 +72,8 @@ class ParsedSchema(Protocol):
         ``resolved`` (Avro) includes the declarations of references, ``serialized`` (Protobuf) is a descriptor in
         base64.
         """
+        del form
+        return None
 
     def field_names(self) -> Sequence[str]:
         """Return the names of the top-level fields: of a record, a file's first message, an object; in their order."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
@@ -12,6 +13,9 @@ NOT_LENIENT: Final = ALWAYS - {CompatibilityPolicy.LENIENT}
 """The policies except LENIENT, which assumes that writers write only what their schema declares."""
 SOUND_ONLY: Final = frozenset({CompatibilityPolicy.SOUND})
 """The policy SOUND alone: the reference accepts the difference, and a value refutes it."""
+
+
+rule: Final = partial(CompatibilityRule, schema_type=SchemaType.JSON)
 
 
 def breaking(
@@ -25,9 +29,8 @@ def breaking(
     promises_witness: bool = False,
 ) -> CompatibilityRule:
     """Return a rule whose differences break readers; its id is the error type in lower case, with hyphens."""
-    return CompatibilityRule(
+    return rule(
         id=error_type.lower().replace("_", "-"),
-        schema_type=SchemaType.JSON,
         error_type=error_type,
         sentence=sentence,
         why=why,
@@ -53,9 +56,8 @@ def ours(
     promises_witness: bool = True,
 ) -> CompatibilityRule:
     """Return a rule that the reference does not have; by default it breaks under SOUND and promises a witness."""
-    return CompatibilityRule(
+    return rule(
         id=rule_id,
-        schema_type=SchemaType.JSON,
         error_type="",
         sentence=sentence,
         why=why,
