@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
+from counterfoil.schema.errors import SchemaParseError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from counterfoil.schema.model import SchemaType
+    from counterfoil.schema.model import ResolvedReference, SchemaType
     from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.paths.resolve import Target
     from counterfoil.schema.pointer import Pointer
@@ -42,6 +44,13 @@ class SchemaWarning:
     rule: str
     text: str
     pointer: Pointer
+
+
+def invalid_reference(reference: ResolvedReference, error: SchemaParseError) -> SchemaParseError:
+    """Return the error of a schema with an invalid reference: the reference, and what is wrong with its text."""
+    name, subject, version = reference.reference.name, reference.reference.subject, reference.reference.version
+    problem = f"the reference {name!r} ({subject} version {version}) is not valid: {error.problem}"
+    return SchemaParseError(problem, expected=error.expected)
 
 
 class ParsedSchema(Protocol):

@@ -20,8 +20,8 @@ from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.witness import NoWitness, Witness
 
-P2, OF_THE_FIRST = "records are of the first message; the types of fields are matched by number, not by name"
-P3 = 'syntax = "proto2";', 'syntax = "proto3";'
+P2, P3 = 'syntax = "proto2";', 'syntax = "proto3";'
+OF_THE_FIRST = "records are of the first message; the types of fields are matched by number, not by name"
 
 
 def parsed(text: str, item: str | None = None, item_version: int = 1) -> Any:
